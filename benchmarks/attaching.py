@@ -34,8 +34,8 @@ from benchmarks import commandline, results  # noqa: E402
 from benchmarks.run import Sample  # noqa: E402
 from benchmarks.weaving import ASM  # noqa: E402
 from btpy.cli.script import compile_source, read_source  # noqa: E402
+from btpy.engine.session import Deployment, Limits, Session  # noqa: E402
 from btpy.lang.program import Program  # noqa: E402
-from btpy.session.session import Deployment, Limits, Session  # noqa: E402
 from tests.jdks import compiled, java, javac  # noqa: E402
 from tests.maven import WIREMOCK, artifact  # noqa: E402
 from tests.targets import Target, target  # noqa: E402

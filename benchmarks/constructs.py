@@ -99,11 +99,11 @@ def costs(jdk: int, effort: Effort) -> dict[str, Cost]:
 COMPILE = """
 import sys, time
 from pathlib import Path
-from btpy.lang.source import Source
+from btpy.model.source import Source
 text = Path(sys.argv[1]).read_text()
 import btpy.classfile.reader, btpy.plan.planner
 from btpy.codegen.advice import HandlerFactory
-from btpy.lang.checker import bind, check_source
+from btpy.lang.check.checker import bind, check_source
 from tests.lang.trees import shape
 
 def compiled():

@@ -32,8 +32,8 @@ sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is besi
 from benchmarks import commandline, results  # noqa: E402
 from benchmarks.attaching import counting, load_agent  # noqa: E402
 from benchmarks.run import Sample  # noqa: E402
+from btpy.engine.session import Session  # noqa: E402
 from btpy.lang.program import Program  # noqa: E402
-from btpy.session.session import Session  # noqa: E402
 from tests.jdks import compiled, java  # noqa: E402
 from tests.maven import WIREMOCK, artifact  # noqa: E402
 from tests.targets import Target, target  # noqa: E402

@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
 
 from benchmarks import results  # noqa: E402
-from btpy.session.session import Limits, Session  # noqa: E402
+from btpy.engine.session import Limits, Session  # noqa: E402
 from tests.jdks import MAJORS, java  # noqa: E402
 from tests.live.scripts import program  # noqa: E402
 from tests.live.test_footprint import (  # noqa: E402

@@ -25,13 +25,14 @@ sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is besi
 
 from benchmarks import commandline, results  # noqa: E402
 from btpy.cli.console import Console  # noqa: E402
-from btpy.cli.showing import Showing  # noqa: E402
+from btpy.cli.presenter import Showing  # noqa: E402
+from btpy.engine.event_queue import Inbox  # noqa: E402
 from btpy.events.items import ItemDecoder  # noqa: E402
 from btpy.events.records import tally  # noqa: E402
 from btpy.events.stacks import StackTable  # noqa: E402
-from btpy.lang.checker import check_source  # noqa: E402
-from btpy.lang.outline import Outline  # noqa: E402
-from btpy.lang.source import Source  # noqa: E402
+from btpy.lang.check.checker import check_source  # noqa: E402
+from btpy.lang.outline import outline_of  # noqa: E402
+from btpy.model.source import Source  # noqa: E402
 from btpy.output import formats  # noqa: E402
 from btpy.output.stream import Stream  # noqa: E402
 from btpy.output.style import Style  # noqa: E402
@@ -39,7 +40,6 @@ from btpy.output.writer import Clock, Context  # noqa: E402
 from btpy.recording.entries import Started  # noqa: E402
 from btpy.recording.file import ChunkReader, ChunkWriter  # noqa: E402
 from btpy.recording.recorder import Recorder  # noqa: E402
-from btpy.session.inbox import Inbox  # noqa: E402
 from btpy.wire.messages import Events  # noqa: E402
 from tests.jdks import compiled, java  # noqa: E402
 from tests.targets import target  # noqa: E402
@@ -123,7 +123,7 @@ def taking(rounds: int) -> float:
     frame = Events(payload(1000))
     best = float("inf")
     with tempfile.TemporaryDirectory(prefix="btpy-recording-") as directory:
-        outline = Outline.of(check_source(Source("x.bt", SCRIPT)))
+        outline = outline_of(check_source(Source("x.bt", SCRIPT)))
         started = Started("0", 1, "x", "17", "x", 0, 0, True, True, 0)
         for number in range(rounds):
             with ChunkWriter.create(Path(directory) / f"{number % 2}.btz") as file:
@@ -172,7 +172,7 @@ def lines(rounds: int) -> str:
 
 def line(script: str, format_: str, records: bytes) -> tuple[float, float]:
     """CPU ns an event from the message to the line, and to the decoded record."""
-    outline = Outline.of(check_source(Source("x.bt", script)))
+    outline = outline_of(check_source(Source("x.bt", script)))
     with Stream.file(Path(os.devnull), append=False) as stream:
         context = Context(outline, {}, StackTable(), Clock(0, 1_700_000_000 * 10**9))
         writer = formats.writer(formats.named(format_), stream, context, Style(), frozenset(), None)

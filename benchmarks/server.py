@@ -29,8 +29,8 @@ sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is besi
 
 from benchmarks import commandline, peers, results  # noqa: E402
 from benchmarks.attaching import counting, curve_lines, thread_cpu, window_now, windows  # noqa: E402
+from btpy.engine.session import Session  # noqa: E402
 from btpy.jvm import attach  # noqa: E402
-from btpy.session.session import Session  # noqa: E402
 from tests.jdks import compiled, java, javac  # noqa: E402
 from tests.maven import WIREMOCK, artifact  # noqa: E402
 from tests.targets import Target, target  # noqa: E402

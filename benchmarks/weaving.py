@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
 
 from benchmarks import commandline, results  # noqa: E402
-from btpy import forked  # noqa: E402
+from btpy import parallel  # noqa: E402
 from btpy.classfile import jimage  # noqa: E402
 from btpy.classfile.reader import ClassFile  # noqa: E402
 from tests import maven  # noqa: E402
@@ -109,7 +109,7 @@ def contenders(server: Path, scratch: Path) -> Iterator[Contender]:
     compileall.compile_dir(ROOT / "btpy", quiet=2)  # as an installed package is
     program = (sys.executable, str(ROOT / "benchmarks" / "weaving_program.py"))
     yield Contender(BTPY, (*program, "1"), {"PYTHONPATH": str(ROOT)})
-    cores = forked.cores()
+    cores = parallel.cores()
     if cores > 1:
         yield Contender(f"btpy, {cores} processes", (*program, str(cores)), {"PYTHONPATH": str(ROOT)}, reads=False)
     jars = [maven.artifact(coordinates) for coordinates in ASM]

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from btpy import collector, forked
+from btpy import interpreter, parallel
 from btpy.classfile import descriptors
 from btpy.classfile.bytecode import scan
 from btpy.classfile.reader import ACC_ABSTRACT, ACC_NATIVE, ClassFile, Member
@@ -111,8 +111,8 @@ def main() -> None:
     task = _TASKS[sys.argv[4]]
     for _ in range(passes):
         start = time.perf_counter_ns()
-        with collector.put_off():  # as attaching and `btpy weave` do
-            found = list(forked.in_order(task, lambda: classes, processes=processes))
+        with interpreter.gc_paused():  # as attaching and `btpy weave` do
+            found = list(parallel.in_order(task, lambda: classes, processes=processes))
         spent = time.perf_counter_ns() - start
         print("round", spent, *map(sum, zip(*found, strict=True)), flush=True)
 

@@ -16,6 +16,14 @@ from __future__ import annotations
 TYPE_CHECKING = False  # as type checkers know the name: the module typing costs more than all of btpy --help
 
 if TYPE_CHECKING:
+    from btpy.api.check import check
+    from btpy.api.events import Event, Location
+    from btpy.api.maps import Histogram, MapView
+    from btpy.api.multi_target import Sessions, attach_all
+    from btpy.api.probes import Probe
+    from btpy.api.session import Session, attach, launch
+    from btpy.engine.receipt import Receipt
+    from btpy.engine.target import Limits
     from btpy.errors import (
         AttachError,
         BtpyError,
@@ -26,14 +34,6 @@ if TYPE_CHECKING:
         TargetGone,
         UsageError,
     )
-    from btpy.live.check import check
-    from btpy.live.events import Event, Location
-    from btpy.live.maps import Histogram, MapView
-    from btpy.live.probes import Probe
-    from btpy.live.session import Session, attach, launch
-    from btpy.live.several import Sessions, attach_all
-    from btpy.session.receipt import Receipt
-    from btpy.session.target import Limits
 
 _HOMES = {
     "btpy.errors": (
@@ -46,14 +46,14 @@ _HOMES = {
         "TargetGone",
         "UsageError",
     ),
-    "btpy.live.check": ("check",),
-    "btpy.live.events": ("Event", "Location"),
-    "btpy.live.maps": ("Histogram", "MapView"),
-    "btpy.live.probes": ("Probe",),
-    "btpy.live.session": ("Session", "attach", "launch"),
-    "btpy.live.several": ("Sessions", "attach_all"),
-    "btpy.session.receipt": ("Receipt",),
-    "btpy.session.target": ("Limits",),
+    "btpy.api.check": ("check",),
+    "btpy.api.events": ("Event", "Location"),
+    "btpy.api.maps": ("Histogram", "MapView"),
+    "btpy.api.probes": ("Probe",),
+    "btpy.api.session": ("Session", "attach", "launch"),
+    "btpy.api.multi_target": ("Sessions", "attach_all"),
+    "btpy.engine.receipt": ("Receipt",),
+    "btpy.engine.target": ("Limits",),
 }
 
 __all__ = [

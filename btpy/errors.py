@@ -22,7 +22,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from btpy.lang.diagnostics import Diagnostic
+    from btpy.model.diagnostics import Diagnostic
 
 
 class Permission(str):

@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from btpy.lang.reference import entries, examples
-from btpy.lang.vocabulary import VOCABULARY
+from btpy.lang.edit.reference import entries, examples
+from btpy.lang.edit.vocabulary import VOCABULARY
 
 HERE = Path(__file__).parent
 _NOTICE = (

@@ -9,8 +9,8 @@ import pytest
 
 from btpy.errors import ScriptError
 from btpy.explanations import explanations
-from btpy.lang.checker import check_source
-from btpy.lang.source import Source
+from btpy.lang.check.checker import check_source
+from btpy.model.source import Source
 from btpy.plan.plan import RefusalReason
 
 PACKAGE = Path(__file__).parents[1] / "btpy"

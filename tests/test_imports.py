@@ -10,32 +10,33 @@ import pytest
 ROOT = Path(__file__).parent.parent / "btpy"
 
 MAY_IMPORT = {
-    "errors": {"lang"},  # for types only
+    "errors": {"model"},  # for types only
     "children": set(),
-    "forked": {"errors"},
+    "parallel": {"errors"},
     "files": {"errors"},
-    "lang": {"errors", "files"},
+    "model": {"errors"},
+    "lang": {"errors", "files", "model"},
     "classfile": {"errors"},
-    "plan": {"errors", "lang", "classfile"},
-    "codegen": {"errors", "lang", "plan", "classfile"},
-    "weave": {"errors", "plan", "classfile"},
+    "plan": {"errors", "model", "lang", "classfile"},
+    "codegen": {"errors", "model", "lang", "plan", "classfile"},
+    "weave": {"errors", "model", "plan", "classfile"},
     "wire": {"errors"},
     "jvm": {"errors", "wire", "children", "files"},
-    "events": {"errors", "wire", "lang"},
-    "session": {"errors", "lang", "plan", "codegen", "weave", "classfile", "wire", "jvm", "events"},
-    "output": {"errors", "lang", "plan", "events", "wire"},
-    "completion": {"errors", "lang", "plan", "classfile", "output", "wire"},
-    "live": {
-        *("errors", "lang", "plan", "classfile", "codegen", "weave", "session", "events", "output", "jvm", "wire"),
-        *("forked", "files"),
+    "events": {"errors", "wire", "model", "lang"},
+    "engine": {"errors", "model", "lang", "plan", "codegen", "weave", "classfile", "wire", "jvm", "events"},
+    "output": {"errors", "model", "lang", "plan", "events", "wire"},
+    "completion": {"errors", "model", "lang", "plan", "classfile", "output", "wire"},
+    "api": {
+        *("errors", "model", "lang", "plan", "classfile", "codegen", "weave", "engine", "events", "output", "jvm"),
+        *("wire", "parallel", "files"),
     },
-    "recording": {"errors", "lang", "events", "wire"},
+    "recording": {"errors", "model", "lang", "events", "wire"},
     "cli": {
-        *("errors", "lang", "plan", "events", "output", "jvm", "wire", "live", "recording"),
+        *("errors", "model", "lang", "plan", "events", "output", "jvm", "wire", "api", "recording"),
         *("completion", "repl", "lsp", "children", "files"),
     },
-    "lsp": {"errors", "lang", "output", "live", "completion"},
-    "repl": {"errors", "lang", "plan", "classfile", "events", "output", "jvm", "wire", "live", "completion"}
+    "lsp": {"errors", "model", "lang", "output", "api", "completion"},
+    "repl": {"errors", "model", "lang", "plan", "classfile", "events", "output", "jvm", "wire", "api", "completion"}
     | {"children", "files"},
 }
 ONLY_IMPORTER = {"jpype": "jvm", "prompt_toolkit": "repl", "lark": "lang", "pygls": "lsp", "lsprotocol": "lsp"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from btpy.cli import staying, trace
+from btpy.cli import run_script, unattended
 from btpy.cli.destination import OUTPUT_OPTIONS, RECORD_OPTIONS
 from btpy.cli.options import Arguments, Command
 
@@ -20,12 +20,12 @@ COMMAND = Command(
         "its probes produced meanwhile, the newest 5,000 events, and what they produce now. Ctrl-C leaves it running."
     ),
     options=(
-        *trace.LIMIT_OPTIONS,
+        *run_script.LIMIT_OPTIONS,
         *OUTPUT_OPTIONS,
         *RECORD_OPTIONS,
-        trace.RATE,
-        *trace.CONSOLE_OPTIONS,
-        staying.TTL._replace(help="how long it may run on afterwards (default: what is left of its time)"),
+        run_script.RATE,
+        *run_script.CONSOLE_OPTIONS,
+        unattended.TTL._replace(help="how long it may run on afterwards (default: what is left of its time)"),
     ),
     positionals=(2, 2),
     examples=(
@@ -38,13 +38,13 @@ COMMAND = Command(
 def run(arguments: Arguments, console: Console) -> int:
     from btpy.jvm.processes import find
 
-    settings = trace.limited(trace.shown_settings(arguments), arguments)
-    trace.present(settings, arguments, console)
-    ttl = staying.ttl_of(arguments) if arguments.text("ttl") is not None else None
+    settings = run_script.limited(run_script.shown_settings(arguments), arguments)
+    run_script.present(settings, arguments, console)
+    ttl = unattended.ttl_of(arguments) if arguments.text("ttl") is not None else None
     process = find(arguments.positionals[0])
-    from btpy.cli.tracing import Tracing
-    from btpy.live import left
+    from btpy.api.unattended import join
+    from btpy.cli.run_loop import Tracing
 
-    session = left.join(process, arguments.positionals[1])
-    stay = staying.Stay(ttl or session.ttl, session.name)
+    session = join(process, arguments.positionals[1])
+    stay = unattended.Stay(ttl or session.ttl, session.name)
     return Tracing.joined(session, settings._replace(stay=stay), console).run()

@@ -12,12 +12,12 @@ from btpy.cli.options import SCRIPT_OPTIONS, TEXT, Arguments, Command, Option
 from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT
 
 if TYPE_CHECKING:
+    from btpy.api.class_path import ClassPath
+    from btpy.api.session import Matching
     from btpy.cli.console import Console
-    from btpy.lang.diagnostics import Diagnostic
     from btpy.lang.program import Program
-    from btpy.lang.source import Source
-    from btpy.live.class_path import ClassPath
-    from btpy.live.session import Matching
+    from btpy.model.diagnostics import Diagnostic
+    from btpy.model.source import Source
 
 COMMAND = Command(
     name="check",
@@ -118,14 +118,14 @@ def _compiled(source: Source, arguments: Arguments) -> Program:
 
 
 def _class_path(paths: str) -> ClassPath:
-    from btpy.live.class_path import ClassPath
-    from btpy.live.offline import class_path
+    from btpy.api.class_path import ClassPath
+    from btpy.api.offline import class_path
 
     return ClassPath(class_path([Path(path) for path in paths.split(os.pathsep) if path]))
 
 
 def _print_expanded(source: Source) -> None:
-    from btpy.lang.expansion import expand_source
+    from btpy.lang.link.expansion import expand_source
     from btpy.output.stream import Stream
 
     stream = Stream.stdout()
@@ -134,7 +134,7 @@ def _print_expanded(source: Source) -> None:
 
 
 def _print_json(diagnostics: Sequence[Diagnostic]) -> None:
-    from btpy.lang.diagnostics import to_json
+    from btpy.model.diagnostics import to_json
     from btpy.output.stream import Stream
 
     stream = Stream.stdout()
@@ -148,9 +148,9 @@ def _matched(arguments: Arguments, program: Program, console: Console) -> Matchi
 
     Raises ScriptError for what does not fit, NothingMatched.
     """
+    from btpy.api.session import check_limits
     from btpy.errors import NothingMatched, ScriptError, UsageError
-    from btpy.lang.program import MethodAttachment
-    from btpy.live.session import check_limits
+    from btpy.model.attachments import MethodAttachment
     from btpy.plan.diagnose import together
 
     paths, target = arguments.text("cp"), arguments.text("pid")
@@ -160,8 +160,8 @@ def _matched(arguments: Arguments, program: Program, console: Console) -> Matchi
     if paths is not None:
         matching, late_bound = _class_path(paths).match(program, allow=allow)
     elif target is not None:
+        from btpy.api.session import attach
         from btpy.jvm import processes
-        from btpy.live.session import attach
 
         with attach(processes.find(target), allow=allow, kept=None) as session:
             matching = session.match(program)

@@ -283,7 +283,7 @@ def _is_one(name: str, names: Sequence[str]) -> bool:
 
 
 def _libraries() -> Iterator[Candidate]:
-    from btpy.lang.libraries import PACKAGED, Libraries
+    from btpy.lang.link.libraries import PACKAGED, Libraries
 
     for library in Libraries.of(os.environ, []).all():
         yield Candidate(library.name.removeprefix(f"{PACKAGED}."), "library")

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from btpy.errors import BtpyError
-    from btpy.lang.diagnostics import Diagnostic
+    from btpy.model.diagnostics import Diagnostic
 
 
 class Console:
@@ -41,7 +41,7 @@ class Console:
         )
 
     def diagnostics(self, diagnostics: Sequence[Diagnostic]) -> None:
-        from btpy.lang.diagnostics import render_all
+        from btpy.model.diagnostics import render_all
 
         if self.typed:
             diagnostics = [diagnostic.as_typed(self.typed) for diagnostic in diagnostics]

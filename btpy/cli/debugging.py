@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from btpy.errors import UsageError
 
 if TYPE_CHECKING:
+    from btpy.api.session import Deployment
     from btpy.cli.console import Console
     from btpy.lang.program import Program
-    from btpy.lang.syntax import Tree
-    from btpy.live.session import Deployment
+    from btpy.lang.syntax.nodes import Tree
     from btpy.wire.messages import Message
 
 STAGES = ("ast", "plan", "bytecode", "agent", "wire")
@@ -40,13 +40,13 @@ class Debugging:
 
     def checked(self, program: Program) -> None:
         if "ast" in self._stages:
-            from btpy.lang.parser import parse
+            from btpy.lang.syntax.parser import parse
 
             items = parse(program.source).items
             self._print("ast", [line for item in items for line in tree_lines(item)])
 
     def deployed(self, deployment: Deployment) -> None:
-        from btpy.live.preview import bytecode, planned
+        from btpy.api.preview import bytecode, planned
 
         if "plan" in self._stages:
             self._print("plan", planned(deployment))
@@ -77,7 +77,7 @@ _DATA = frozenset(("Events", "ClassBytes", "ClassFiles", "Classes", "Stacks", "M
 
 def tree_lines(node: Tree, name: str = "", indent: int = 0) -> Iterator[str]:
     """A node with its place and its own values, and below it what it is made of."""
-    from btpy.lang.syntax import Tree
+    from btpy.lang.syntax.nodes import Tree
 
     line, column = node.span.source.position(node.span.start)
     below: list[tuple[str, Tree]] = []

@@ -59,10 +59,10 @@ com.acme.shop.PricingEngine::quote @exit {
 
 
 def run(arguments: Arguments, console: Console) -> int:
+    from btpy.cli.run_script import Settings, trace
     from btpy.cli.script import compile_source
-    from btpy.cli.trace import Settings, trace
     from btpy.jvm import processes
-    from btpy.lang.source import Source
+    from btpy.model.source import Source
 
     text = os.environ.get("BTPY_DEMO_SECONDS", "20")
     limit = seconds("BTPY_DEMO_SECONDS", text if text[-1:].isalpha() else f"{text}s")

@@ -15,8 +15,8 @@ from btpy.output.formats import Format
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
-    from btpy.lang.outline import Outline
     from btpy.lang.program import Program
+    from btpy.model.outline import Outline
     from btpy.output.stream import Rotation, Stream
     from btpy.output.style import Style
     from btpy.output.writer import Context, Writer
@@ -73,11 +73,11 @@ class Destination(NamedTuple):
         """Before anything is touched; ``several``: targets. Raises UsageError for what the format cannot show, and
         OutputError."""
         from btpy.events.stacks import StackTable
-        from btpy.lang.outline import Outline
+        from btpy.lang.outline import outline_of
         from btpy.output.selection import check_names
         from btpy.output.writer import Clock, Context
 
-        outline = Outline.of(program)
+        outline = outline_of(program)
         check_names(self.only, outline)
         if not self.silent:
             formats.check(self.format, outline, self.only, single=not self.is_directory)

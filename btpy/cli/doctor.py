@@ -9,8 +9,8 @@ from btpy.cli.options import Arguments, Command, Option
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from btpy.api.doctor import Step
     from btpy.cli.console import Console
-    from btpy.live.doctor import Step
     from btpy.output.style import Style
 
 COMMAND = Command(
@@ -39,9 +39,9 @@ _COLORS = {"ok": "32", "warning": "33", "failed": "1;31", "not tested": "2"}
 
 
 def run(arguments: Arguments, console: Console) -> int:
+    from btpy.api.doctor import Outcome, examine
     from btpy.cli.console import wants_color
     from btpy.errors import AttachError
-    from btpy.live.doctor import Outcome, examine
     from btpy.output.stream import Stream
     from btpy.output.style import Style
 

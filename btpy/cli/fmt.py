@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from btpy.cli.console import Console
-    from btpy.lang.diagnostics import Diagnostic
-    from btpy.lang.source import Source
+    from btpy.model.diagnostics import Diagnostic
+    from btpy.model.source import Source
 
 COMMAND = Command(
     name="fmt",
@@ -47,8 +47,8 @@ def run(arguments: Arguments, console: Console) -> int:
 
 
 def _format(source: Source, path: str, arguments: Arguments, console: Console) -> int:
-    from btpy.lang.formatter import format_source
-    from btpy.lang.source import Source
+    from btpy.lang.edit.formatter import format_source
+    from btpy.model.source import Source
 
     fixed = _fixed(source, console) if arguments.switch("fix") else source.text
     text = format_source(Source(source.name, fixed))
@@ -72,8 +72,8 @@ def _format(source: Source, path: str, arguments: Arguments, console: Console) -
 def _fixed(source: Source, console: Console) -> str:
     """The text with the replacements applied that its diagnostics offer, again until there are none."""
     from btpy.errors import ScriptError, UsageError
-    from btpy.lang.checker import check_source
-    from btpy.lang.source import Source
+    from btpy.lang.check.checker import check_source
+    from btpy.model.source import Source
 
     applied = 0
     while True:

@@ -28,7 +28,7 @@ COMMAND = Command(
 def run(arguments: Arguments, console: Console) -> int:
     name, wanted, text = arguments.positionals
     level = number("N", text)
-    from btpy.live import left
+    from btpy.api import unattended
 
-    left.set_level(name, wanted, level)
+    unattended.set_level(name, wanted, level)
     return 0

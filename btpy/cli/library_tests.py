@@ -15,7 +15,7 @@ from btpy import children
 from btpy.cli.options import Arguments
 from btpy.errors import UsageError
 from btpy.files import open_trusted
-from btpy.values import dataclass
+from btpy.frozen import dataclass
 
 _VOLATILE = frozenset(("ts", "tid", "thread", "v", "pid", "percentiles"))
 _COSTS = frozenset(("cpu_ns", "ns", "ns_error", "p99_ns", "timed"))  # of the probes of `end`
@@ -143,9 +143,9 @@ def _parameters(path: Path, entry: dict[str, Any]) -> dict[str, str]:
 
 
 def _check_classes(script: Path, test: ClassesTest, arguments: Arguments) -> str:
+    from btpy.api.offline import OfflineClass, OfflineWeaver, class_path
     from btpy.cli.script import libraries, read_source
-    from btpy.lang.checker import check_source
-    from btpy.live.offline import OfflineClass, OfflineWeaver, class_path
+    from btpy.lang.check.checker import check_source
 
     search = libraries(arguments)
     program = check_source(read_source(str(script), (), search), search, test.parameters)

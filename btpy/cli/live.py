@@ -13,21 +13,21 @@ from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple
 
 from btpy.cli.keyboard import Keyboard
+from btpy.cli.presenter import in_words
 from btpy.cli.report import status
 from btpy.cli.screen import Screen
-from btpy.cli.showing import in_words
-from btpy.lang.outline import Moment
-from btpy.lang.program import TemplateKind
+from btpy.model.outline import Moment
+from btpy.model.templates import TemplateKind
 from btpy.output.columns import clipped
 from btpy.output.live import Arrangement, History, LiveText
 from btpy.output.values import ValueText
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
+    from btpy.cli.merged_maps import Together
     from btpy.cli.signals import Signals
-    from btpy.cli.together import Together
-    from btpy.cli.traced import Traced
-    from btpy.lang.outline import Outline
+    from btpy.cli.target_run import Traced
+    from btpy.model.outline import Outline
     from btpy.output.stream import Stream
     from btpy.output.style import Style
 

@@ -12,11 +12,11 @@ from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from btpy.api.session import Matching, Session
     from btpy.cli.console import Console
     from btpy.jvm.processes import JvmProcess
     from btpy.lang.program import Program
-    from btpy.lang.source import Source
-    from btpy.live.session import Matching, Session
+    from btpy.model.source import Source
     from btpy.output.listing import Detail
     from btpy.plan.listing import ListedProbe
 
@@ -89,8 +89,8 @@ def show(
     from btpy.cli.script import compile_source
     from btpy.errors import NothingMatched
     from btpy.jvm import attach
-    from btpy.lang.diagnostics import Severity
-    from btpy.lang.program import MethodAttachment
+    from btpy.model.attachments import MethodAttachment
+    from btpy.model.diagnostics import Severity
     from btpy.output.listing import listing_json, listing_lines
     from btpy.output.stream import Stream
     from btpy.output.style import Style
@@ -100,7 +100,7 @@ def show(
         raise process.obstacle
     attach.prepare()
     program = compile_source(source, arguments)
-    from btpy.live.session import attach as attached  # while the Java that attaches is starting
+    from btpy.api.session import attach as attached  # while the Java that attaches is starting
 
     def listed(session: Session, program: Program) -> tuple[Matching, tuple[ListedProbe, ...]]:
         wanted = [each.attachment for each in program.probes if isinstance(each.attachment, MethodAttachment)]
@@ -160,7 +160,7 @@ def _source(arguments: Arguments) -> Source:
 def _probe_at(pattern: str) -> Source:
     """A probe that does nothing at what the pattern says. Raises UsageError."""
     from btpy.errors import UsageError
-    from btpy.lang.source import Source
+    from btpy.model.source import Source
 
     classes, at, location = pattern.partition(" @")
     if "#" in classes:

@@ -10,8 +10,8 @@ from btpy.errors import UsageError
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
-    from btpy.lang import syntax
-    from btpy.lang.source import Source
+    from btpy.lang.syntax import nodes
+    from btpy.model.source import Source
 
 COMMAND = Command(
     name="help",
@@ -33,8 +33,8 @@ COMMAND = Command(
 
 def run(arguments: Arguments, console: Console) -> int:
     from btpy.cli.script import is_path, libraries, read_source
-    from btpy.lang.diagnostics import did_you_mean
-    from btpy.lang.reference import entries, page
+    from btpy.lang.edit.reference import entries, page
+    from btpy.model.diagnostics import did_you_mean
     from btpy.output.stream import Stream
 
     if not arguments.positionals:
@@ -57,22 +57,22 @@ def run(arguments: Arguments, console: Console) -> int:
 
 def manual(source: Source) -> str:
     """The page of a script. Raises ScriptError where it cannot be read."""
-    from btpy.lang import parser, syntax
-    from btpy.lang.parameters import declared
+    from btpy.lang.link.parameters import declared
+    from btpy.lang.syntax import nodes, parser
 
     script = parser.parse(source)
     name = source.path.stem if source.path is not None else source.name
     sections = [script.doc or f"{name}: no description"]
-    parameters = [declared(item, []) for item in script.items if isinstance(item, syntax.ScriptParameter)]
+    parameters = [declared(item, []) for item in script.items if isinstance(item, nodes.ScriptParameter)]
     rows = [
         (f"--{each.name} {each.type.upper()}", each.help + _default(each.shown_default))
         for each in parameters
         if each is not None
     ]
     sections += _section("parameters", rows)
-    probes = [syntax.expand(item) if isinstance(item, syntax.PointProbe) else item for item in script.items]
-    sections += _section("probes", [_probe(each) for each in probes if isinstance(each, syntax.Probe)])
-    functions = [each for each in script.items if isinstance(each, syntax.Function)]
+    probes = [nodes.expand(item) if isinstance(item, nodes.PointProbe) else item for item in script.items]
+    sections += _section("probes", [_probe(each) for each in probes if isinstance(each, nodes.Probe)])
+    functions = [each for each in script.items if isinstance(each, nodes.Function)]
     sections += _section("functions", [(_function(each), "") for each in functions])
     return "\n\n".join(sections) + "\n"
 
@@ -90,8 +90,8 @@ def _section(title: str, rows: Iterable[tuple[str, str]]) -> list[str]:
     return ["\n".join([f"{title}:", *lines])] if lines else []
 
 
-def _probe(tree: syntax.Probe) -> tuple[str, str]:
-    from btpy.lang.events import provided
+def _probe(tree: nodes.Probe) -> tuple[str, str]:
+    from btpy.lang.check.events import provided
 
     attaching = next((each for each in tree.annotations if each.name.text.startswith("On")), tree.annotations[0])
     notes = {
@@ -108,12 +108,12 @@ def _probe(tree: syntax.Probe) -> tuple[str, str]:
     return tree.name.text if tree.name is not None else "(without a name)", "\n".join(lines)
 
 
-def _text(value: syntax.Expression) -> str:
-    from btpy.lang import syntax
+def _text(value: nodes.Expression) -> str:
+    from btpy.lang.syntax import nodes
 
-    return str(value.value) if isinstance(value, syntax.Literal) else value.span.text
+    return str(value.value) if isinstance(value, nodes.Literal) else value.span.text
 
 
-def _function(tree: syntax.Function) -> str:
+def _function(tree: nodes.Function) -> str:
     formals = ", ".join(formal.span.text for formal in tree.formals)
     return f"{tree.name.text}({formals})" + (f": {tree.result.span.text}" if tree.result is not None else "")

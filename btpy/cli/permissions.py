@@ -9,7 +9,7 @@ from btpy.cli.options import Arguments, Option
 from btpy.errors import UsageError
 
 if TYPE_CHECKING:
-    from btpy.lang.program import Permissions
+    from btpy.model.permissions import Permissions
 
 CAPABILITIES = {
     "core": "classes the JVM stands on",
@@ -36,7 +36,7 @@ _CALL = re.compile(r"call:[\w$]+(\.[\w$]+)+")
 
 def permissions(arguments: Arguments) -> Permissions:
     """Raises UsageError for what nobody can be allowed."""
-    from btpy.lang.program import Permissions
+    from btpy.model.permissions import Permissions
 
     given = arguments.texts("allow")
     for each in given:
@@ -48,7 +48,7 @@ def permissions(arguments: Arguments) -> Permissions:
             "--no-redact shows passwords and tokens of the traced program",
             help=["if that is what you want:  --no-redact --allow sensitive"],
         )
-    from btpy.lang.frameworks import split
+    from btpy.lang.check.frameworks import split
 
     others = tuple(glob for text in arguments.texts("frameworks") for glob in split(text))
     return Permissions(frozenset(given), redact, others)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from btpy.api.session import Matching
     from btpy.lang.program import Program
-    from btpy.live.session import Matching
 
 
 def print_plan(program: Program, matching: Matching) -> None:
@@ -20,11 +20,11 @@ def print_plan(program: Program, matching: Matching) -> None:
 
 def plan_lines(program: Program, matching: Matching) -> list[str]:
     """By probe and in all: classes, methods, places, what a firing costs; what is refused and why; the limits."""
+    from btpy.api.preview import preview
+    from btpy.api.session import Limits
     from btpy.cli.destination import DISPLAYED
     from btpy.lang.builtins import MAX_STATEMENTS
-    from btpy.lang.program import MethodAttachment
-    from btpy.live.preview import preview
-    from btpy.live.session import Limits
+    from btpy.model.attachments import MethodAttachment
     from btpy.output.quantities import counted
 
     plan = preview(program, matching)

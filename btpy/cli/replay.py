@@ -141,7 +141,7 @@ class _Part:
         *,
         alone: bool,
     ) -> None:
-        from btpy.cli.showing import Showing
+        from btpy.cli.presenter import Showing
         from btpy.output.writer import Clock, Context
 
         started = recording.started
@@ -240,7 +240,7 @@ class _Played:
         console: Console,
         arguments: Arguments,
     ) -> None:
-        from btpy.cli.together import AtEnd
+        from btpy.cli.merged_maps import AtEnd
 
         alone = len(recordings) == 1
         where.tell(recordings[0].outline, console)
@@ -290,7 +290,7 @@ class _Played:
 
 def _require_one_run(paths: Sequence[Path], recordings: Sequence[Recording], where: Destination) -> None:
     """Raises UsageError for recordings that cannot be shown together."""
-    from btpy.cli.several import FORMATS
+    from btpy.cli.multi_target import FORMATS
     from btpy.errors import UsageError
 
     pids: dict[int, Path] = {}

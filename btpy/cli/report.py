@@ -8,14 +8,16 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from btpy.events.items import Cost
+from btpy.frozen import dataclass
 from btpy.output.quantities import counted, duration, grouped
-from btpy.values import dataclass
 from btpy.wire.messages import ProbeState
 
 if TYPE_CHECKING:
-    from btpy.lang.outline import ProbeOutline
-    from btpy.lang.program import Attachment, Probe, Program, Sampling
-    from btpy.live.session import Deployment, Receipt, Target
+    from btpy.api.session import Deployment, Receipt, Target
+    from btpy.lang.program import Probe, Program
+    from btpy.model.attachments import Attachment
+    from btpy.model.outline import ProbeOutline
+    from btpy.model.sampling import Sampling
     from btpy.output.writer import Restraint
 
 
@@ -120,7 +122,7 @@ def banner(
     cost some microseconds each (benchmarks/RESULTS.md, "Cost of the first firings"). ``refused``: classes and methods
     that match and cannot be woven. ``end``: what ends it.
     """
-    from btpy.lang.program import MethodAttachment
+    from btpy.model.attachments import MethodAttachment
 
     probes = counted(len(deployment.program.probes), "probe")
     whose = f"{target.main} ({target.pid})"
@@ -213,8 +215,9 @@ def _firings(summary: Summary) -> list[str]:
 
 def fillers(program: Program) -> dict[str, str]:
     """Of a program that prints no events: the maps that each probe fills, as ``@a and @b``; of others, nothing."""
-    from btpy.lang import syntax
-    from btpy.lang.program import TemplateKind, map_title
+    from btpy.lang.syntax import nodes
+    from btpy.model.maps import map_title
+    from btpy.model.templates import TemplateKind
 
     if any(each.kind in (TemplateKind.PRINT, TemplateKind.EMIT, TemplateKind.WARN) for each in program.templates):
         return {}
@@ -223,8 +226,8 @@ def fillers(program: Program) -> dict[str, str]:
     for probe in program.active:
         titles: dict[str, None] = {}
         for tree in (probe.tree.body, *(function.body for function in probe.calls)):
-            for node in syntax.walk(tree):
-                if isinstance(node, syntax.Assign | syntax.Step) and isinstance(node.target, syntax.MapReference):
+            for node in nodes.walk(tree):
+                if isinstance(node, nodes.Assign | nodes.Step) and isinstance(node.target, nodes.MapReference):
                     named = node.target.library
                     library = probe.name.rpartition(".")[0] if named is None else named.text
                     own = f"{library}.{node.target.name}"
@@ -377,8 +380,8 @@ def script_reasons(program: Program, level: int) -> dict[str, str]:
 def refusal_reasons(deployment: Deployment, refused: Mapping[str, str]) -> dict[str, str]:
     """Why probes are nowhere although what they match is loaded: by name. ``refused``: the codes, or "", of classes by
     their names."""
-    from btpy.lang.program import MethodAttachment
-    from btpy.plan.patterns import class_patterns
+    from btpy.model.attachments import MethodAttachment
+    from btpy.model.patterns import class_patterns
     from btpy.plan.plan import RefusalReason
 
     found = {}
@@ -404,22 +407,29 @@ def _why_disabled(probe: Probe, level: int) -> str:
 
 
 def _what_did_not_happen(attachment: Attachment) -> str:
-    from btpy.lang import program
+    from btpy.model.attachments import (
+        ClassLoadAttachment,
+        EventAttachment,
+        LowMemoryAttachment,
+        MethodAttachment,
+        SampleAttachment,
+        TimerAttachment,
+    )
 
     match attachment:
-        case program.MethodAttachment(classes=classes) if all(pattern.text == "none" for pattern in classes):
+        case MethodAttachment(classes=classes) if all(pattern.text == "none" for pattern in classes):
             return "it is switched off: it is about the classes `none`"
-        case program.TimerAttachment(period=period):
+        case TimerAttachment(period=period):
             return f"its {duration(period)} had not passed"
-        case program.SampleAttachment():
+        case SampleAttachment():
             return "no thread of the application used a processor"
-        case program.EventAttachment(name=""):
+        case EventAttachment(name=""):
             return "its event was not sent (kill -USR1 to btpy sends it)"
-        case program.EventAttachment(name=name):
+        case EventAttachment(name=name):
             return f"its event {name!r} was not sent (btpy send sends it)"
-        case program.ClassLoadAttachment():
+        case ClassLoadAttachment():
             return "no matching class was loaded"
-        case program.LowMemoryAttachment(per_mille=per_mille):
+        case LowMemoryAttachment(per_mille=per_mille):
             return f"no matching memory pool was more than {per_mille / 10:g} % full"
         case _:
             return ""

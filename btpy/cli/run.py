@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from btpy.cli import trace
+from btpy.cli import run_script
 from btpy.cli.options import Arguments, Command, Option
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ COMMAND = Command(
         "What the probes will match: btpy check FILE.bt --cp app.jar --plan."
     ),
     options=(
-        *(option for option in trace.COMMAND.options if option.key not in _OF_RUNNING_JVMS),
+        *(option for option in run_script.COMMAND.options if option.key not in _OF_RUNNING_JVMS),
         Option(("--propagate",), "exit with the status of the program"),
     ),
     positionals=(0, 1),
@@ -46,17 +46,17 @@ def run(arguments: Arguments, console: Console) -> int:
     if not arguments.command:
         raise arguments.missing("no program to start", ["btpy run FILE.bt -- java -jar app.jar"])
     # The terminal is the program's too.
-    settings = trace.settings_of(arguments, files, missing="ignore")._replace(keys=False, in_place=False)
-    trace.present(settings, arguments, console)
+    settings = run_script.settings_of(arguments, files, missing="ignore")._replace(keys=False, in_place=False)
+    run_script.present(settings, arguments, console)
     source = read_script(arguments, files)
-    watching = trace.watching_of(source, arguments, settings, console)
-    program = trace.bounded(trace.checked(lambda: compile_source(source, arguments), console), settings)
+    watching = run_script.watching_of(source, arguments, settings, console)
+    program = run_script.bounded(run_script.checked(lambda: compile_source(source, arguments), console), settings)
     settings.destination.check(program, console)
     from btpy.jvm.launching import Launching
 
     left_behind = 0
     with Launching(arguments.command) as launching:
-        from btpy.cli.tracing import Tracing  # while the JVM starts
+        from btpy.cli.run_loop import Tracing  # while the JVM starts
 
         tracing = Tracing(program, [launching], settings, console, watching=watching)
         try:

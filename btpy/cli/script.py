@@ -12,10 +12,10 @@ from btpy.errors import UsageError
 
 if TYPE_CHECKING:
     from btpy.cli.options import Arguments
-    from btpy.lang.classes import Classes
-    from btpy.lang.libraries import Libraries
+    from btpy.lang.check.classes import Classes
+    from btpy.lang.link.libraries import Libraries
     from btpy.lang.program import Program
-    from btpy.lang.source import Source
+    from btpy.model.source import Source
 
 COMMAND_LINE = "<command line>"
 STANDARD_INPUT = "<standard input>"
@@ -28,7 +28,7 @@ def read_source(path: str | None, texts: Sequence[str], search: Libraries | None
     Raises UsageError.
     """
     from btpy import files
-    from btpy.lang.source import Source, read_text
+    from btpy.model.source import Source, read_text
 
     if path is None:
         return Source(COMMAND_LINE, "\n".join(texts))
@@ -74,7 +74,7 @@ def _instead_of_directory(path: str) -> list[str]:
 
 def _text(library: Path, search: Libraries) -> str:
     """Raises UsageError."""
-    from btpy.lang.libraries import LibraryError
+    from btpy.lang.link.libraries import LibraryError
 
     try:
         return search.read(library)
@@ -90,7 +90,7 @@ def is_path(text: str) -> bool:
 
 def _library(name: str, search: Libraries) -> Path:
     """The file of the library of that name. Raises UsageError."""
-    from btpy.lang.libraries import LibraryError, NoLibrary
+    from btpy.lang.link.libraries import LibraryError, NoLibrary
 
     try:
         return search.named(name)
@@ -120,8 +120,8 @@ def compile_source(
     if not source.text.strip():
         raise UsageError(f"{source.name} is empty", help=[f"an example: {EXAMPLE}"])
     from btpy.cli.permissions import permissions
-    from btpy.lang.checker import check_source
-    from btpy.lang.classes import NOTHING_KNOWN
+    from btpy.lang.check.checker import check_source
+    from btpy.lang.check.classes import NOTHING_KNOWN
 
     if arguments is None:
         program = check_source(source)
@@ -135,7 +135,7 @@ def compile_source(
 
 def libraries(arguments: Arguments) -> Libraries:
     """The search path of the command. Raises UsageError."""
-    from btpy.lang.libraries import Libraries
+    from btpy.lang.link.libraries import Libraries
 
     directories = [Path(text) for text in arguments.texts("I")]
     for directory in directories:
@@ -154,8 +154,8 @@ def parameter_texts(source: Source, arguments: Arguments) -> dict[str, str]:
         given[name] = rest if assigned else None
     if not given:
         return {}
-    from btpy.lang.linker import parameters
-    from btpy.lang.parameters import described, settled
+    from btpy.lang.link.linker import parameters
+    from btpy.lang.link.parameters import described, settled
 
     declared = {parameter.name: parameter for parameter in parameters(source)}
     texts: dict[str, str] = {}

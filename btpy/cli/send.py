@@ -24,7 +24,7 @@ COMMAND = Command(
 
 
 def run(arguments: Arguments, console: Console) -> int:
-    from btpy.live import left
+    from btpy.api import unattended
 
-    left.send(*arguments.positionals)
+    unattended.send(*arguments.positionals)
     return 0

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from btpy.cli.options import Arguments, Command, Option
 
 if TYPE_CHECKING:
+    from btpy.api.unattended import Listed
     from btpy.cli.console import Console
-    from btpy.live.left import Listed
 
 COMMAND = Command(
     name="sessions",
@@ -36,7 +36,7 @@ def run(arguments: Arguments, console: Console) -> int:
     process = find(arguments.positionals[0])
     found: Sequence[Listed] = ()
     if process.sessions:  # else there is nothing to be asked, and this is quicker
-        from btpy.live.left import listed
+        from btpy.api.unattended import listed
 
         found = listed(process)
     stream = Stream.stdout(ascii_only=not console.unicode)

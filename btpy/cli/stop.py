@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from btpy.cli import trace
+from btpy.cli import run_script
 from btpy.cli.destination import OUTPUT_OPTIONS, RECORD_OPTIONS
 from btpy.cli.options import Arguments, Command, Option
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
-    from btpy.cli.trace import Settings
+    from btpy.cli.run_script import Settings
     from btpy.jvm.processes import JvmProcess
 
 COMMAND = Command(
@@ -25,8 +25,8 @@ COMMAND = Command(
         Option(("--all",), "all of them; those that end with their client are left alone"),
         *OUTPUT_OPTIONS,
         *RECORD_OPTIONS,
-        trace.RATE,
-        *trace.CONSOLE_OPTIONS,
+        run_script.RATE,
+        *run_script.CONSOLE_OPTIONS,
     ),
     positionals=(1, 2),
     examples=(
@@ -45,8 +45,8 @@ def run(arguments: Arguments, console: Console) -> int:
         raise UsageError(
             "no session given", help=["btpy stop PID SESSION, or btpy stop PID --all", "btpy sessions PID"]
         )
-    settings = trace.shown_settings(arguments)._replace(ends=True)
-    trace.present(settings, arguments, console)
+    settings = run_script.shown_settings(arguments)._replace(ends=True)
+    run_script.present(settings, arguments, console)
     process = find(arguments.positionals[0])
     wanted_ones = _all(process) if everything else [arguments.positionals[1]]
     if not wanted_ones:
@@ -62,22 +62,22 @@ def run(arguments: Arguments, console: Console) -> int:
 
 
 def _all(process: JvmProcess) -> list[str]:
-    from btpy.live import left
+    from btpy.api import unattended
 
-    return [each.id for each in left.listed(process) if each.ttl is not None]
+    return [each.id for each in unattended.listed(process) if each.ttl is not None]
 
 
 def _stop(process: JvmProcess, wanted: str, settings: Settings, console: Console) -> int:
-    from btpy.cli.tracing import Tracing
-    from btpy.live import left
+    from btpy.api import unattended
+    from btpy.cli.run_loop import Tracing
 
     try:
-        session = left.join(process, wanted, take_over=True)
-    except left.Unreadable as unreadable:
+        session = unattended.join(process, wanted, take_over=True)
+    except unattended.Unreadable as unreadable:
         console.warning(f"{unreadable}: its results are lost")
     else:
         return Tracing.joined(session, settings, console).run()
-    receipt = left.discard(process, wanted)
+    receipt = unattended.discard(process, wanted)
     console.say(f"classes restored {receipt.restored}/{receipt.woven - receipt.unloaded}")
     receipt.require_clean(process.pid)
     return 0

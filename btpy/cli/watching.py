@@ -13,11 +13,11 @@ from btpy.errors import BtpyError, ProtocolError, TargetGone, UsageError
 from btpy.output.quantities import counted
 
 if TYPE_CHECKING:
+    from btpy.api.probes import Probe
     from btpy.cli.console import Console
     from btpy.cli.destination import Destination
-    from btpy.cli.traced import Traced
+    from btpy.cli.target_run import Traced
     from btpy.lang.program import Program
-    from btpy.live.probes import Probe
 
 FORMATS = ("text", "ndjson", "json")
 """Those that take what a program does not say when it begins."""

@@ -14,9 +14,9 @@ from btpy.cli.options import SCRIPT_OPTIONS, TEXT, Arguments, Command, Option
 from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT, permissions
 
 if TYPE_CHECKING:
+    from btpy.api.offline import Classes, OfflineClass
     from btpy.cli.console import Console
-    from btpy.lang.diagnostics import Diagnostic
-    from btpy.live.offline import Classes, OfflineClass
+    from btpy.model.diagnostics import Diagnostic
     from btpy.plan.plan import Refusal
 
 COMMAND = Command(
@@ -73,9 +73,9 @@ class _Told(NamedTuple):
 
 
 def run(arguments: Arguments, console: Console) -> int:
+    from btpy.api.offline import MethodFilter, OfflineWeaver, differences, once
     from btpy.cli.script import compile_source, read_script
-    from btpy.lang.program import MethodAttachment
-    from btpy.live.offline import MethodFilter, OfflineWeaver, differences, once
+    from btpy.model.attachments import MethodAttachment
     from btpy.output.stream import Stream
 
     classes = _classes(arguments)
@@ -137,8 +137,8 @@ def run(arguments: Arguments, console: Console) -> int:
 
 
 def _classes(arguments: Arguments) -> Classes:
+    from btpy.api.offline import class_path, jdk
     from btpy.errors import UsageError
-    from btpy.live.offline import class_path, jdk
 
     paths, home = arguments.text("cp"), arguments.text("jdk")
     if (paths is None) == (home is None):
@@ -208,8 +208,8 @@ def _write_companions(
     sources: dict[str, set[str]], output: Path, written: set[str], write: Write, console: Console
 ) -> None:
     """What a JVM needs beside the woven classes. ``sources``: the entries that were woven, by where they are from."""
-    from btpy.live.offline import readable
-    from btpy.live.woven_jar import MANIFEST, SourceJar, manifest
+    from btpy.api.offline import readable
+    from btpy.api.woven_jar import MANIFEST, SourceJar, manifest
 
     jars = []
     is_jar = output.suffix == ".jar"

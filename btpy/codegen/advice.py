@@ -18,7 +18,9 @@ from btpy.codegen.handler import (
     sampling_handlers,
     self_time_handlers,
 )
-from btpy.lang.program import BoundProbe, Input, InputKind, Program
+from btpy.frozen import dataclass
+from btpy.lang.program import Program
+from btpy.lang.typed_tree import BoundProbe, Input, InputKind
 from btpy.plan.plan import (
     Advice,
     ClassPlan,
@@ -32,7 +34,6 @@ from btpy.plan.plan import (
     RefusalReason,
 )
 from btpy.plan.planner import PlannedAdvice, PlannedClass, PlannedMethod
-from btpy.values import dataclass
 
 _OPERANDS = {
     InputKind.SELF: OperandKind.SELF,

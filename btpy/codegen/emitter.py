@@ -10,9 +10,10 @@ from btpy.classfile.descriptors import OBJECT, slots
 from btpy.codegen import runtime_api as api
 from btpy.codegen.runtime_api import RuntimeMethod
 from btpy.errors import CompileError
-from btpy.lang.program import Input, InputKind, Probe, Statement
-from btpy.lang.source import Span
-from btpy.lang.types import ANY, DOUBLE, INT, LONG, Kind, Type
+from btpy.lang.program import Probe
+from btpy.lang.typed_tree import Input, InputKind, Statement
+from btpy.model.source import Span
+from btpy.model.types import ANY, DOUBLE, INT, LONG, Kind, Type
 
 _TYPE_OF_SLOT = {"I": INT, "J": LONG, "D": DOUBLE, OBJECT: ANY}
 

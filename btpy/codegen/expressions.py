@@ -14,9 +14,11 @@ from btpy.codegen.emitter import Emitter
 from btpy.codegen.runtime_api import RuntimeMethod
 from btpy.codegen.work import round_work
 from btpy.errors import CompileError
+from btpy.frozen import dataclass
 from btpy.lang import builtins
 from btpy.lang.builtins import AUTOMATON, DEFAULT_ELEMENTS, FRAME_WITHOUT, GLOB, INSTANCE_OF, MEMBER, STACK_WITHOUT
-from btpy.lang.program import (
+from btpy.lang.check.threads import is_number
+from btpy.lang.typed_tree import (
     Ambient,
     AmbientValue,
     Binary,
@@ -41,26 +43,13 @@ from btpy.lang.program import (
     MapValue,
     Quantified,
     SafeCall,
-    SiteFact,
     SiteValue,
     Text,
     ThreadValue,
     Unary,
 )
-from btpy.lang.threads import is_number
-from btpy.lang.types import (
-    ANY,
-    BOOLEAN,
-    DOUBLE,
-    DURATION,
-    INT,
-    LONG,
-    STRING,
-    Kind,
-    Type,
-    from_descriptor,
-)
-from btpy.values import dataclass
+from btpy.model.templates import SiteFact
+from btpy.model.types import ANY, BOOLEAN, DOUBLE, DURATION, INT, LONG, STRING, Kind, Type, from_descriptor
 
 _STRING_DESCRIPTOR = "Ljava/lang/String;"
 

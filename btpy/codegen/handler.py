@@ -33,11 +33,13 @@ from btpy.codegen.runtime_api import RuntimeMethod
 from btpy.codegen.statements import emit_addition, emit_failure, emit_firing, emit_statements, single_addition
 from btpy.codegen.work import work_of_value
 from btpy.errors import ClassFileError, CompileError
+from btpy.frozen import dataclass
 from btpy.lang.builtins import MAX_STATEMENTS, SAMPLED_STACK, SAMPLED_WEIGHT, sample_fact
-from btpy.lang.program import Aggregate, BoundProbe, Entry, Input, InputKind, Probe, Program, SampleAttachment
-from btpy.lang.source import Span
-from btpy.lang.types import ANY, INT
-from btpy.values import dataclass
+from btpy.lang.program import Probe, Program
+from btpy.lang.typed_tree import Aggregate, BoundProbe, Entry, Input, InputKind
+from btpy.model.attachments import SampleAttachment
+from btpy.model.source import Span
+from btpy.model.types import ANY, INT
 
 _PLACEHOLDER = api.HANDLER_PREFIX + "0" * 40
 

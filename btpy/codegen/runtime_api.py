@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from btpy.values import dataclass
+from btpy.frozen import dataclass
 
 SESSION = "btpy/runtime/Session"
 INTERRUPTIONS = "btpy/runtime/Interruptions"

@@ -14,7 +14,9 @@ from btpy.codegen.runtime_api import RuntimeMethod
 from btpy.codegen.work import changed, round_work, work, work_of_value, work_outside_loops
 from btpy.errors import CompileError
 from btpy.lang.builtins import MAX_STATEMENTS
-from btpy.lang.program import (
+from btpy.lang.check.threads import is_number
+from btpy.lang.program import Probe
+from btpy.lang.typed_tree import (
     Aggregate,
     Collect,
     Constant,
@@ -36,7 +38,6 @@ from btpy.lang.program import (
     MapStore,
     PrintFacts,
     PrintMaps,
-    Probe,
     Send,
     Statement,
     Stop,
@@ -44,10 +45,9 @@ from btpy.lang.program import (
     ThreadAdd,
     ThreadClear,
     ThreadStore,
-    event_number,
 )
-from btpy.lang.threads import is_number
-from btpy.lang.types import ANY, BOOLEAN, DOUBLE, INT, LONG, Kind, Type
+from btpy.model.attachments import event_number
+from btpy.model.types import ANY, BOOLEAN, DOUBLE, INT, LONG, Kind, Type
 
 # How a value of a record is written: the method and the most bytes it takes (docs/runtime.md, Records).
 _PUTS = {

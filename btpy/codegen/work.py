@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 
 from btpy.lang.builtins import DEFAULT_ELEMENTS, MAX_ELEMENTS, MAX_STATEMENTS
-from btpy.lang.program import (
+from btpy.lang.typed_tree import (
     Constant,
     Expr,
     ForEach,

@@ -10,6 +10,7 @@ from btpy.completion.metadata import Metadata, Word
 from btpy.completion.reading import Scene
 from btpy.completion.suggestions import Suggestion, Suggestions, Wanted
 from btpy.errors import UsageError
+from btpy.frozen import dataclass
 from btpy.lang.builtins import (
     AGGREGATIONS,
     ANNOTATIONS,
@@ -21,13 +22,12 @@ from btpy.lang.builtins import (
     VARIABLES,
     Place,
 )
-from btpy.lang.syntax import location_of_point
-from btpy.lang.types import Kind, Type
-from btpy.lang.vocabulary import POINTS
+from btpy.lang.edit.vocabulary import POINTS
+from btpy.lang.syntax.nodes import location_of_point
+from btpy.model.patterns import MethodPattern, class_patterns, simple_name
+from btpy.model.types import Kind, Type
 from btpy.output.listing import signature
 from btpy.plan.listing import ListedMethod
-from btpy.plan.patterns import MethodPattern, class_patterns, simple_name
-from btpy.values import dataclass
 
 MOST = 200
 """Candidates that are offered at once."""

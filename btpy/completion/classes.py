@@ -10,8 +10,8 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 
 from btpy.errors import UsageError
+from btpy.frozen import dataclass
 from btpy.plan.listing import kind_of
-from btpy.values import dataclass
 from btpy.wire.messages import LoadedClass
 
 _OF_THE_JDK = ("java.", "javax.", "jdk.", "sun.", "com.sun.")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from btpy.classfile.reader import ClassFile, Member
-from btpy.lang.types import Type, from_descriptor
+from btpy.frozen import dataclass
+from btpy.model.types import Type, from_descriptor
 from btpy.plan.listing import ListedMethod, Skipped, described
 from btpy.plan.planner import ACC_ABSTRACT, ACC_BRIDGE, ACC_SYNTHETIC
-from btpy.values import dataclass
 
 _ACC_NATIVE = 0x0100
 

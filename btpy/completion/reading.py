@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from btpy.lang import syntax
+from btpy.frozen import dataclass
 from btpy.lang.builtins import LOCATIONS, ON_TARGET, Place
-from btpy.values import dataclass
+from btpy.lang.syntax import nodes
 
 _NAME = r"[\w.$*?<>^-]+"
 _REGEX = r"/(?:[^/\\\n]|\\.)+/"
@@ -138,7 +138,7 @@ class Reading:
         if first.kind == "point":
             class_pattern, _, method_pattern = first.text.partition("::")
             at = self._location
-            place = None if at is None else _place(syntax.location_of_point(tokens[at].text[1:]), self._after(at))
+            place = None if at is None else _place(nodes.location_of_point(tokens[at].text[1:]), self._after(at))
             places = frozenset({Place.ENTRY}) if place is None else place
             return Scene(class_pattern, method_pattern, places, (), tuple(names))
         return self._annotated(tuple(names))

@@ -1,7 +1,7 @@
 """What could come at the cursor: text before it → suggestions. No terminal, no JVM, no state.
 
-The grammar says which kinds of word may follow (:func:`btpy.lang.parser.accepted`); what the words are about (of which
-class a method, of which annotation an argument) is read off the open brackets. :mod:`btpy.completion.candidates` turns
+The grammar says which kinds of word may follow (:func:`btpy.lang.syntax.parser.accepted`). The open brackets say what
+the words are about: the class of a method, the annotation of an argument. :mod:`btpy.completion.candidates` turns
 suggestions into words.
 """
 
@@ -11,9 +11,9 @@ import re
 from enum import Enum
 
 from btpy.completion.reading import Reading, Scene, Token
+from btpy.frozen import dataclass
 from btpy.lang.builtins import KEYWORDS
-from btpy.lang.parser import accepted
-from btpy.values import dataclass
+from btpy.lang.syntax.parser import accepted
 
 
 class Wanted(Enum):

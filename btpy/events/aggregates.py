@@ -20,8 +20,8 @@ from btpy.events import estimates
 from btpy.events.estimates import Interval, Skips, Weights, joined_skips, joined_weights
 from btpy.events.records import Value, read_value
 from btpy.events.sketches import REGISTER_BITS, Distinct, Examples, First, Frequent, Last, Top, by_frequency
-from btpy.lang.program import Linear, Map, MapKind, Most, Series, SeriesOperator
-from btpy.values import dataclass
+from btpy.frozen import dataclass
+from btpy.model.maps import Linear, Map, MapKind, Most, Series, SeriesOperator
 
 Number = int | float
 

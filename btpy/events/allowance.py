@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 
-from btpy.lang.program import Template, TemplateKind
+from btpy.model.templates import Template, TemplateKind
 
 _DECISIONS = (TemplateKind.COMMIT, TemplateKind.DISCARD, TemplateKind.EXIT)
 

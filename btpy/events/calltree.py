@@ -22,7 +22,7 @@ from dataclasses import dataclass as mutable
 from dataclasses import field, replace
 from typing import NamedTuple
 
-from btpy.values import dataclass
+from btpy.frozen import dataclass
 
 MAX_PENDING = 20_000
 """Calls of a thread that wait for the one that made them; of more the first are forgotten."""

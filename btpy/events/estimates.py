@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 
-from btpy.values import dataclass
+from btpy.frozen import dataclass
 
 CONFIDENCE = 0.99
 _Z = 2.5758  # the quantile of the normal distribution that leaves half of a hundredth

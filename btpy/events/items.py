@@ -9,8 +9,8 @@ from btpy.errors import ProtocolError
 from btpy.events.aggregates import MapContent, decode_contents
 from btpy.events.allowance import Allowance
 from btpy.events.records import Record, RecordDecoder
-from btpy.lang.outline import Outline
-from btpy.values import dataclass
+from btpy.frozen import dataclass
+from btpy.model.outline import Outline
 from btpy.wire import messages
 from btpy.wire.messages import (
     UNKNOWN_PROBE,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
 
-from btpy.values import dataclass
+from btpy.frozen import dataclass
 
 
 class Work(Enum):

@@ -16,12 +16,12 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple, Union
 
 from btpy.errors import ProtocolError
-from btpy.lang.program import Slot, TemplateKind
-from btpy.values import dataclass
+from btpy.frozen import dataclass
+from btpy.model.templates import Slot, TemplateKind
 
 if TYPE_CHECKING:
     from btpy.events.allowance import Allowance
-    from btpy.lang.program import Template
+    from btpy.model.templates import Template
 
 
 @dataclass(frozen=True, slots=True)

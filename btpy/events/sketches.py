@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from btpy.events.estimates import Weights
 from btpy.events.records import Value
-from btpy.values import dataclass
+from btpy.frozen import dataclass
 
 REGISTER_BITS = 11
 """Of DISTINCT: 2**REGISTER_BITS registers (docs/runtime.md)."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from btpy.errors import ProtocolError
 from btpy.events.records import Record
-from btpy.lang.program import Template, TemplateKind
+from btpy.model.templates import Template, TemplateKind
 
 MAX_RECORDS = 1 << 16
 """Records held at once; the oldest id makes room."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import socket
 
-from btpy.values import dataclass
+from btpy.frozen import dataclass
 
 LARGEST_ARGUMENT = 1024
 """Bytes of one argument; a JVM cuts the connection when there are more."""

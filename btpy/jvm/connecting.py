@@ -1,6 +1,6 @@
 """Getting the agent into a target and its call back: the part of an attach that is mostly waiting.
 
-It runs on threads of its own, so that the client can go on meanwhile; :mod:`btpy.session.session`, which it ends in, is
+It runs on threads of its own, so that the client can go on meanwhile; :mod:`btpy.engine.session`, which it ends in, is
 worth a tenth of a second of imports.
 """
 

@@ -15,8 +15,8 @@ import re
 import time
 from collections.abc import Callable
 
+from btpy.frozen import dataclass
 from btpy.jvm.perfdata import Counters
-from btpy.values import dataclass
 
 LITTLE_HEAP = "little-heap"
 """What ``--allow`` takes for a JVM that may run out of heap."""

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import re
 
+from btpy.frozen import dataclass
 from btpy.jvm.jcmd import Ask
-from btpy.values import dataclass
 
 LITTLE_METASPACE = "little-metaspace"
 """What ``--allow`` takes for a JVM that may run out of it."""

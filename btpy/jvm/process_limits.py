@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from btpy.values import dataclass
+from btpy.frozen import dataclass
 
 LITTLE_MEMORY = "little-memory"
 """What ``--allow`` takes for a process that is near one of these limits."""

@@ -20,8 +20,8 @@ from pathlib import Path
 
 from btpy import files
 from btpy.errors import AttachError
+from btpy.frozen import dataclass
 from btpy.jvm import perfdata, problems, process_limits, procfs
-from btpy.values import dataclass
 
 PROC = Path("/proc")
 ARCHIVES = (".jar", ".war", ".ear", ".zip")

@@ -7,8 +7,12 @@ from __future__ import annotations
 
 from enum import Enum
 
-from btpy.lang.program import Ambient, Input, InputKind, MapKind, Point, SiteFact
-from btpy.lang.types import (
+from btpy.frozen import dataclass
+from btpy.lang.typed_tree import Ambient, Input, InputKind
+from btpy.model.maps import MapKind
+from btpy.model.points import Point
+from btpy.model.templates import SiteFact
+from btpy.model.types import (
     ANY,
     BOOLEAN,
     BYTES,
@@ -23,7 +27,6 @@ from btpy.lang.types import (
     Type,
     array_of,
 )
-from btpy.values import dataclass
 
 LANGUAGE_VERSION = 1
 
@@ -881,7 +884,7 @@ INSTANCE_OF, GLOB, AUTOMATON, STACK_WITHOUT = "instanceof", "=~ glob", "=~ regex
 FRAME_WITHOUT = "frame without"
 MEMBER, ENTRY_OF = "in", "entry of"
 """Names of each ``BuiltinCall`` that no script can write: of ``x instanceof T``, of ``text =~ pattern`` with a glob and
-with a table of :mod:`btpy.lang.automaton`, of ``stack`` and ``frame`` with ``skip=``, of ``x in container`` (the
+with a table of :mod:`btpy.lang.check.automaton`, of ``stack`` and ``frame`` with ``skip=``, of ``x in container`` (the
 container first), of ``x[key]`` with a key that is not an integer for certain."""
 
 MAX_STATEMENTS = 1000

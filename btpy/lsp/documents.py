@@ -11,15 +11,16 @@ from btpy.completion.members import Members
 from btpy.completion.metadata import Word
 from btpy.completion.suggestions import Wanted
 from btpy.errors import NothingMatched, ProtocolError, ScriptError, TargetGone, UsageError
-from btpy.lang.checker import check_source
-from btpy.lang.diagnostics import Diagnostic, Label, Severity
-from btpy.lang.libraries import Libraries
-from btpy.lang.linker import parameters
-from btpy.lang.parameters import placeholders
-from btpy.lang.program import Permissions, Program
-from btpy.lang.source import Source, Span
+from btpy.frozen import dataclass
+from btpy.lang.check.checker import check_source
+from btpy.lang.link.libraries import Libraries
+from btpy.lang.link.linker import parameters
+from btpy.lang.link.parameters import placeholders
+from btpy.lang.program import Program
 from btpy.lsp.target import LiveTarget
-from btpy.values import dataclass
+from btpy.model.diagnostics import Diagnostic, Label, Severity
+from btpy.model.permissions import Permissions
+from btpy.model.source import Source, Span
 
 _MAP = re.compile(r"@[a-z_]\w*")
 _DECLARED = re.compile(r"\b(param|fn)\s+(\w+)\s*([^;={]*)")

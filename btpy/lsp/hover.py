@@ -9,11 +9,11 @@ from btpy.completion.candidates import methods_of
 from btpy.completion.metadata import Metadata
 from btpy.completion.reading import Reading, tokens
 from btpy.explanations import explanations
-from btpy.lang.diagnostics import Diagnostic
-from btpy.lang.reference import entries, examples
-from btpy.lang.syntax import location_of_point
+from btpy.frozen import dataclass
+from btpy.lang.edit.reference import entries, examples
+from btpy.lang.syntax.nodes import location_of_point
+from btpy.model.diagnostics import Diagnostic
 from btpy.output.listing import signature
-from btpy.values import dataclass
 
 _METHODS = 10
 _WORD = re.compile(r"[@$]?\w+")

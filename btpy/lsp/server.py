@@ -21,15 +21,16 @@ from btpy.completion.candidates import candidates
 from btpy.completion.suggestions import Wanted, suggest
 from btpy.distribution import version
 from btpy.errors import ScriptError
-from btpy.lang.diagnostics import Diagnostic, Fix, Label, Severity, meant, to_json
-from btpy.lang.formatter import format_source
-from btpy.lang.libraries import Libraries
-from btpy.lang.program import Permissions, Program
-from btpy.lang.source import Source
+from btpy.lang.edit.formatter import format_source
+from btpy.lang.link.libraries import Libraries
+from btpy.lang.program import Program
 from btpy.lsp.documents import Checked, Words, checked
 from btpy.lsp.hover import hover
 from btpy.lsp.positions import Positions
 from btpy.lsp.target import LiveTarget
+from btpy.model.diagnostics import Diagnostic, Fix, Label, Severity, meant, to_json
+from btpy.model.permissions import Permissions
+from btpy.model.source import Source
 
 _PAUSE = 0.2  # seconds without a change before a document is checked
 _TRIGGERS = [".", ":", "@", "$", '"', "("]

@@ -7,12 +7,12 @@ import threading
 import time
 from collections.abc import Callable
 
+from btpy.api.session import Session, attach
 from btpy.completion.classes import ClassIndex
 from btpy.completion.inventory import Inventory
 from btpy.completion.members import Members
 from btpy.errors import BtpyError
-from btpy.lang.program import Permissions
-from btpy.live.session import Session, attach
+from btpy.model.permissions import Permissions
 
 _BETWEEN = 5.0  # seconds between two tries to reach it
 

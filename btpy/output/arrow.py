@@ -14,8 +14,9 @@ from btpy.distribution import install_command
 from btpy.errors import OutputError, UsageError
 from btpy.events.aggregates import MapContent
 from btpy.events.records import CutString, EnumValue, Record, StackRef, Value, Withheld
-from btpy.lang.program import Map, Slot, Template
-from btpy.lang.types import Kind
+from btpy.model.maps import Map
+from btpy.model.templates import Slot, Template
+from btpy.model.types import Kind
 from btpy.output.ndjson import json_value
 from btpy.output.shapes import Row, chosen, columns_of_map, event_row, file_name, is_timed, map_rows, shape_of, wall
 from btpy.output.silent import SilentWriter

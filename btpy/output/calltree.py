@@ -15,10 +15,10 @@ from collections import Counter
 from typing import Any
 
 from btpy.events.calltree import Call, MergedCalls
+from btpy.model.patterns import simple_name
 from btpy.output.quantities import counted, duration
 from btpy.output.style import Style
 from btpy.output.values import visible
-from btpy.plan.patterns import simple_name
 
 _MOST = 12
 """Rows of one call; those that took least are summed up."""

@@ -20,8 +20,8 @@ from typing import Any
 
 from btpy.events.aggregates import Aggregate, MapContent, intervals, measure
 from btpy.events.records import Record, Value
-from btpy.lang.program import SiteFact, Slot, Template, TemplateKind
-from btpy.lang.types import Kind
+from btpy.model.templates import SiteFact, Slot, Template, TemplateKind
+from btpy.model.types import Kind
 from btpy.output.ndjson import json_value
 from btpy.output.ranges import skip_notes
 from btpy.output.silent import SilentWriter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from btpy.lang.diagnostics import Diagnostic, Label, Severity
+from btpy.model.diagnostics import Diagnostic, Label, Severity
 from btpy.output.writer import ProbeError
 from btpy.wire.messages import ErrorKind
 

@@ -16,9 +16,9 @@ from btpy.errors import UsageError
 from btpy.events.aggregates import Aggregate, Average, Histogram, Key, LinearHistogram, MapContent, Number, Stats
 from btpy.events.records import Record, StackRef, Value
 from btpy.events.stacks import StackTable
-from btpy.lang.outline import Outline
-from btpy.lang.program import Slot, Template, TemplateKind
-from btpy.lang.types import Kind
+from btpy.model.outline import Outline
+from btpy.model.templates import Slot, Template, TemplateKind
+from btpy.model.types import Kind
 from btpy.output.ranges import skip_notes
 from btpy.output.silent import SilentWriter
 from btpy.output.stream import Stream

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from btpy.lang.outline import Outline
+    from btpy.model.outline import Outline
     from btpy.output.stream import Stream
     from btpy.output.style import Style
     from btpy.output.writer import Context, Writer

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from btpy.events.aggregates import Bucket, Histogram, LinearHistogram, Number, intervals, percentile_interval
-from btpy.lang.types import Kind
+from btpy.model.types import Kind
 from btpy.output.quantities import mean, quantity
 from btpy.output.ranges import estimate
 from btpy.output.style import Style

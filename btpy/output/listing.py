@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from btpy.frozen import dataclass
+from btpy.model.patterns import simple_name
 from btpy.output.quantities import counted
 from btpy.output.style import Style
 from btpy.output.values import visible
 from btpy.plan.listing import ListedClass, ListedMethod, ListedProbe, Skipped
-from btpy.plan.patterns import simple_name
 from btpy.plan.plan import RefusalReason
-from btpy.values import dataclass
 
 _COLUMN = 52  # where the lines of a method are told, unless its signature is longer
 

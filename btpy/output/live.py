@@ -19,7 +19,8 @@ from itertools import pairwise
 from btpy.events.aggregates import Aggregate, Key, MapContent, Number, ranked
 from btpy.events.records import StackRef, Value
 from btpy.events.sketches import First, Last
-from btpy.lang.program import Map, MapKind
+from btpy.frozen import dataclass
+from btpy.model.maps import Map, MapKind
 from btpy.output.columns import clipped, columns_of, padded, shortened
 from btpy.output.maps import MapText
 from btpy.output.quantities import per_second
@@ -27,7 +28,6 @@ from btpy.output.series import sparkline
 from btpy.output.style import Style
 from btpy.output.tables import KeyTexts, TableOptions, all_numbers
 from btpy.output.values import ValueText
-from btpy.values import dataclass
 
 SPAN = 60.0
 """Seconds that a history goes back."""

@@ -26,8 +26,9 @@ from btpy.events.aggregates import (
 from btpy.events.estimates import Interval
 from btpy.events.records import StackRef, Value
 from btpy.events.sketches import Distinct, Examples, First, Last, Top
-from btpy.lang.program import Map, MapKind, Percents, SeriesOperator
-from btpy.lang.types import Kind
+from btpy.frozen import dataclass
+from btpy.model.maps import Map, MapKind, Percents, SeriesOperator
+from btpy.model.types import Kind
 from btpy.output.columns import columns_of, padded, shortened
 from btpy.output.histogram import PERCENTILES, bars, figures, headline, longest_bar, padded_bar
 from btpy.output.quantities import duration, mean, quantity
@@ -36,7 +37,6 @@ from btpy.output.series import chart, sparkline
 from btpy.output.style import Style
 from btpy.output.tables import Joined, TableOptions, joined, table
 from btpy.output.values import ValueText
-from btpy.values import dataclass
 
 _LABEL_COLUMNS = 60  # labels wider than this do not push the values of the others to the right
 _SPARKS = 60  # intervals of a series in a line

@@ -49,7 +49,8 @@ from btpy.events.records import (
 )
 from btpy.events.sketches import Distinct, Examples, First, Last, Top
 from btpy.events.stacks import StackTable
-from btpy.lang.program import Map, MapKind, Percents, SiteFact, Slot, Template, TemplateKind
+from btpy.model.maps import Map, MapKind, Percents
+from btpy.model.templates import SiteFact, Slot, Template, TemplateKind
 from btpy.output.histogram import PERCENTILES
 from btpy.output.ranges import estimated_text
 from btpy.output.stream import Document, Stream

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from btpy.lang.types import Kind
+from btpy.model.types import Kind
 
 _NANOS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
 _BYTES = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from btpy.events.aggregates import MapContent, Number
 from btpy.events.estimates import CONFIDENCE, Interval, Skips
-from btpy.lang.program import MapKind
+from btpy.model.maps import MapKind
 from btpy.output.quantities import duration, grouped
 from btpy.output.style import Style
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from btpy.errors import UsageError
 from btpy.events.aggregates import MapContent
 from btpy.events.records import Record
-from btpy.lang.outline import Outline
-from btpy.lang.program import Template, TemplateKind
+from btpy.model.outline import Outline
+from btpy.model.templates import Template, TemplateKind
 from btpy.output.writer import Attached, Context, End, Loss, ProbeError, Restraint, Writer, template_of
 
 

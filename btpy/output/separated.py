@@ -22,7 +22,7 @@ from enum import Enum
 
 from btpy.events.aggregates import MapContent, can_be_merged
 from btpy.events.records import CutString, EnumValue, Record, StackRef, Value, Withheld
-from btpy.lang.program import Template
+from btpy.model.templates import Template
 from btpy.output.ndjson import json_value
 from btpy.output.quantities import plain
 from btpy.output.shapes import (

@@ -27,15 +27,16 @@ from btpy.events.aggregates import (
 )
 from btpy.events.records import Record, Value
 from btpy.events.sketches import Distinct, Examples, First, Last, Top
-from btpy.lang.outline import Outline
-from btpy.lang.program import Map, MapKind, Percents, SiteFact, Slot, Template, TemplateKind
+from btpy.frozen import dataclass
+from btpy.model.maps import Map, MapKind, Percents
+from btpy.model.outline import Outline
+from btpy.model.templates import SiteFact, Slot, Template, TemplateKind
 from btpy.output.histogram import PERCENTILES
 from btpy.output.style import Style
 from btpy.output.tables import TableOptions, table
 from btpy.output.templates import printed
 from btpy.output.values import ValueText
 from btpy.output.writer import Arity, Clock, Context, pairs, site_fact, slot_value
-from btpy.values import dataclass
 
 Row = tuple[Value, ...]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from btpy.events.aggregates import MapContent
 from btpy.events.records import Record
-from btpy.lang.program import Template
+from btpy.model.templates import Template
 from btpy.output.writer import Attached, End, Loss, ProbeError, Restraint
 
 

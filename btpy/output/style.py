@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from btpy.values import dataclass
+from btpy.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,9 @@ from btpy.events.aggregates import (
 )
 from btpy.events.estimates import Weights
 from btpy.events.records import CutString, Value
-from btpy.lang.program import Map, MapKind, Template
-from btpy.values import dataclass
+from btpy.frozen import dataclass
+from btpy.model.maps import Map, MapKind
+from btpy.model.templates import Template
 
 
 @dataclass(frozen=True, slots=True)

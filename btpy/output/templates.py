@@ -10,8 +10,8 @@ from dataclasses import replace
 from functools import lru_cache
 
 from btpy.events.records import Record, StackRef, Value
-from btpy.lang.formats import MAX_WIDTH
-from btpy.lang.program import SiteFact, Slot, Template
+from btpy.model.formats import MAX_WIDTH
+from btpy.model.templates import SiteFact, Slot, Template
 from btpy.output.style import Style
 from btpy.output.values import Format, ValueText, visible
 from btpy.output.writer import Arity, Context, pairs, site_fact, slot_value

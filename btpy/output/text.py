@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from btpy.events.aggregates import MapContent
 from btpy.events.records import Record, StackRef, Value
-from btpy.lang.program import SiteFact, Slot, Template, TemplateKind
+from btpy.model.templates import SiteFact, Slot, Template, TemplateKind
 from btpy.output.maps import MapText
 from btpy.output.silent import SilentWriter
 from btpy.output.stream import Stream

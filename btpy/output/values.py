@@ -26,8 +26,8 @@ from btpy.events.records import (
     Withheld,
 )
 from btpy.events.stacks import StackTable
-from btpy.lang.program import Slot
-from btpy.lang.types import Kind, Type
+from btpy.model.templates import Slot
+from btpy.model.types import Kind, Type
 from btpy.output import wellknown
 from btpy.output.quantities import duration, is_unit, plain, quantity, size
 from btpy.output.style import Style

@@ -10,13 +10,13 @@ from btpy.errors import ProtocolError
 from btpy.events.aggregates import MapContent
 from btpy.events.items import Cost
 from btpy.events.records import ObjectValue, Record, Value, Withheld
-from btpy.events.sites import Site
 from btpy.events.stacks import StackTable
-from btpy.lang.outline import Outline
-from btpy.lang.program import SiteFact, Slot, Template
-from btpy.lang.secrets import names_secret
-from btpy.lang.source import Span
-from btpy.values import dataclass
+from btpy.frozen import dataclass
+from btpy.model.outline import Outline
+from btpy.model.secrets import names_secret
+from btpy.model.sites import Site
+from btpy.model.source import Span
+from btpy.model.templates import SiteFact, Slot, Template
 from btpy.wire.messages import ErrorKind
 
 

@@ -12,12 +12,14 @@ from dataclasses import replace
 from difflib import get_close_matches
 
 from btpy.errors import Permission, UsageError
-from btpy.lang.diagnostics import Diagnostic, Label, Severity, nearest
-from btpy.lang.program import LowMemoryAttachment, MethodAttachment, Pattern, Point, Probe
-from btpy.lang.source import Span
-from btpy.plan.patterns import MethodPattern, class_patterns, is_regex, simple_name
+from btpy.frozen import dataclass
+from btpy.lang.program import Probe
+from btpy.model.attachments import LowMemoryAttachment, MethodAttachment
+from btpy.model.diagnostics import Diagnostic, Label, Severity, nearest
+from btpy.model.patterns import MethodPattern, Pattern, class_patterns, is_regex, simple_name
+from btpy.model.points import Point
+from btpy.model.source import Span
 from btpy.plan.plan import ALLOWED_BY, BEFORE_SUPER, MATCHED, NEEDS_CORE, Refusal, RefusalReason
-from btpy.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from btpy.classfile.bytecode import scan
 from btpy.classfile.operations import OperationKind, operations
 from btpy.classfile.reader import ClassFile
 from btpy.errors import ClassFileError
-from btpy.lang.classes import ClassFields, MethodFacts
-from btpy.lang.types import Type, from_descriptor
-from btpy.plan.patterns import java_type, simple_name
+from btpy.lang.check.classes import ClassFields, MethodFacts
+from btpy.model.patterns import java_type, simple_name
+from btpy.model.types import Type, from_descriptor
 
 ACC_FINAL, ACC_INTERFACE, ACC_ABSTRACT = 0x0010, 0x0200, 0x0400
 _MAX_SUPERTYPES = 500
@@ -32,7 +32,7 @@ class ClassFiles(Protocol):
 
 
 class Knowledge:
-    """``btpy.lang.classes.Classes`` over class files. What was found stays; nothing new is looked for outside of
+    """``btpy.lang.check.classes.Classes`` over class files. What was found stays; nothing new is looked for outside of
     :meth:`asking`, or on other threads than the one that asks."""
 
     def __init__(self) -> None:

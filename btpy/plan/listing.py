@@ -8,12 +8,13 @@ from collections.abc import Iterable
 from btpy.classfile import descriptors, operations
 from btpy.classfile.reader import ClassFile, Member
 from btpy.errors import ClassFileError
-from btpy.lang.program import MethodAttachment, Probe
+from btpy.frozen import dataclass
+from btpy.lang.program import Probe
+from btpy.model.attachments import MethodAttachment
+from btpy.model.patterns import MethodPattern, java_type
 from btpy.plan.locations import INSIDE
-from btpy.plan.patterns import MethodPattern, java_type
 from btpy.plan.plan import Refusal
 from btpy.plan.planner import ACC_ABSTRACT, ACC_BRIDGE, ACC_SYNTHETIC, PlannedClass
-from btpy.values import dataclass
 
 ACC_INTERFACE, ACC_ANNOTATION, ACC_ENUM = 0x0200, 0x2000, 0x4000
 

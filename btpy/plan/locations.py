@@ -17,11 +17,12 @@ from dataclasses import replace
 from btpy.classfile import descriptors, operations
 from btpy.classfile.operations import MethodOperations, Operation, OperationKind
 from btpy.classfile.reader import ACC_SYNCHRONIZED, CLASS_CONSTANTS_SINCE, ClassFile, Member
-from btpy.lang.program import InputKind, OperationPattern, OperationShape, Point, Variable
-from btpy.lang.types import OBJECT, Kind, Type, array_of, from_descriptor
-from btpy.plan.patterns import MethodPattern, SignaturePattern, TypePattern, java_type
+from btpy.frozen import dataclass
+from btpy.lang.typed_tree import InputKind, OperationShape, Variable
+from btpy.model.patterns import MethodPattern, OperationPattern, SignaturePattern, TypePattern, java_type
+from btpy.model.points import Point
+from btpy.model.types import OBJECT, Kind, Type, array_of, from_descriptor
 from btpy.plan.plan import BEFORE_SUPER, OPERATIONS
-from btpy.values import dataclass
 
 Supertypes = Callable[[str], frozenset[str]]
 """All known supertypes of a class, by binary name."""

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from btpy.classfile import descriptors
 from btpy.classfile.operations import OperationKind
-from btpy.lang.program import Point as Point
-from btpy.plan.patterns import java_type, simple_name
-from btpy.values import dataclass
+from btpy.frozen import dataclass
+from btpy.model.patterns import java_type, simple_name
+from btpy.model.points import Point as Point
 
 OBJECT = "Ljava/lang/Object;"
 

@@ -22,16 +22,15 @@ from btpy.classfile.bytecode import scan
 from btpy.classfile.operations import MethodOperations
 from btpy.classfile.reader import ClassFile, Member
 from btpy.errors import ClassFileError, ScriptError
-from btpy.lang import checker, syntax
+from btpy.frozen import dataclass
 from btpy.lang.builtins import FRAME_POINTS
-from btpy.lang.diagnostics import Diagnostic
-from btpy.lang.program import BoundProbe, InputKind, MethodAttachment, Point, Probe, Program, Shape
-from btpy.lang.secrets import gives_secret, names_secret
-from btpy.lang.types import OBJECT, VOID, Kind, Type, from_descriptor
-from btpy.plan import locations
-from btpy.plan.knowledge import Knowledge
-from btpy.plan.locations import INSIDE, Place, Selector, Supertypes, erased_type
-from btpy.plan.patterns import (
+from btpy.lang.check import checker
+from btpy.lang.program import Probe, Program
+from btpy.lang.syntax import nodes
+from btpy.lang.typed_tree import BoundProbe, InputKind, Shape
+from btpy.model.attachments import MethodAttachment
+from btpy.model.diagnostics import Diagnostic
+from btpy.model.patterns import (
     ClassPattern,
     ClassPatternKind,
     MethodPattern,
@@ -41,8 +40,13 @@ from btpy.plan.patterns import (
     parameters_match,
     simple_name,
 )
+from btpy.model.points import Point
+from btpy.model.secrets import gives_secret, names_secret
+from btpy.model.types import OBJECT, VOID, Kind, Type, from_descriptor
+from btpy.plan import locations
+from btpy.plan.knowledge import Knowledge
+from btpy.plan.locations import INSIDE, Place, Selector, Supertypes, erased_type
 from btpy.plan.plan import MATCHED, NEEDS_CORE, Refusal, RefusalReason
-from btpy.values import dataclass
 
 ACC_STATIC, ACC_BRIDGE, ACC_NATIVE, ACC_ABSTRACT = 0x0008, 0x0040, 0x0100, 0x0400
 ACC_SYNTHETIC = 0x1000
@@ -429,7 +433,7 @@ def _rule(probe: Probe, attachment: object, supertypes: Supertypes) -> _Rule:
         tuple(MethodPattern(pattern.text) for pattern in attachment.methods),
         SignaturePattern.parse(attachment.signature.text) if attachment.signature else None,
         probe.formals is not None or _INPUT_NAMES.search(probe.text) is not None,
-        any(isinstance(node, syntax.Field | syntax.MethodCall | syntax.Index) for node in syntax.walk(probe.tree)),
+        any(isinstance(node, nodes.Field | nodes.MethodCall | nodes.Index) for node in nodes.walk(probe.tree)),
         Selector(operation, supertypes),
         _constants(attachment),
         any(pattern.text.startswith("@") for pattern in attachment.methods),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 
 from btpy.events.items import ProbeTally
-from btpy.values import dataclass
+from btpy.frozen import dataclass
 from btpy.wire.messages import U4, U8, Message, ProbeState, Rest
 
 

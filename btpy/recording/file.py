@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import IO
 
 from btpy.errors import OutputError, ProtocolError, UsageError
-from btpy.values import dataclass
+from btpy.frozen import dataclass
 from btpy.wire.messages import MAX_FRAME
 
 MAGIC = b"\x89BTZ\r\n\x1a\n"

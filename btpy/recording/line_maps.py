@@ -22,8 +22,8 @@ from btpy.events.estimates import Skips, Weights
 from btpy.events.records import Value
 from btpy.events.sketches import Examples, Frequent, Top
 from btpy.lang.builtins import MAX_BUCKETS, MAX_WINDOWS
-from btpy.lang.program import Linear, Map, MapKind, Most, Series, SeriesOperator
-from btpy.lang.types import ANY
+from btpy.model.maps import Linear, Map, MapKind, Most, Series, SeriesOperator
+from btpy.model.types import ANY
 
 _KINDS = {
     "map": MapKind.VALUE,

@@ -28,10 +28,10 @@ from btpy.events.records import (
     Withheld,
 )
 from btpy.events.stacks import StackTable
-from btpy.lang.outline import Moment, Outline, ProbeOutline
-from btpy.lang.program import Slot, Template, TemplateKind
-from btpy.lang.source import Source
-from btpy.lang.types import ANY, STACK, STRING
+from btpy.model.outline import Moment, Outline, ProbeOutline
+from btpy.model.source import Source
+from btpy.model.templates import Slot, Template, TemplateKind
+from btpy.model.types import ANY, STACK, STRING
 from btpy.recording.line_maps import MAPS, content
 from btpy.wire import messages
 

@@ -10,14 +10,15 @@ import math
 import re
 
 from btpy.errors import ProtocolError
+from btpy.frozen import dataclass
 from btpy.lang.builtins import MAX_BUCKETS, MAX_KEYS, MAX_PRECISION, MAX_TABLE_MAPS, MAX_VALUES, MAX_WINDOWS
-from btpy.lang.outline import Outline, ProbeOutline
-from btpy.lang.printing import is_time_format
-from btpy.lang.program import Linear, Map, MapKind, Most, Percents, Series, SiteFact, Slot, Template, TemplateKind
-from btpy.lang.source import Source
+from btpy.lang.check.printing import is_time_format
+from btpy.model.maps import Linear, Map, MapKind, Most, Percents, Series
+from btpy.model.outline import Outline, ProbeOutline
+from btpy.model.source import Source
+from btpy.model.templates import SiteFact, Slot, Template, TemplateKind
 from btpy.recording import plain
 from btpy.recording.entries import Program, SourceText
-from btpy.values import dataclass
 
 MAX_TEXT = 4 << 20
 """Characters of JSON in one entry."""

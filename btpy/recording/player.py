@@ -14,8 +14,9 @@ from btpy.events.aggregates import MapContent, decode_contents
 from btpy.events.items import Cost, Item, ItemDecoder, ProbeTally
 from btpy.events.records import tally
 from btpy.events.stacks import StackTable
-from btpy.lang.outline import Outline
-from btpy.lang.program import Map
+from btpy.frozen import dataclass
+from btpy.model.maps import Map
+from btpy.model.outline import Outline
 from btpy.recording.entries import (
     CAUSES,
     ENTRIES,
@@ -32,7 +33,6 @@ from btpy.recording.entries import (
 )
 from btpy.recording.file import OLDEST, ChunkReader
 from btpy.recording.outlines import grow
-from btpy.values import dataclass
 from btpy.wire import codec, messages
 from btpy.wire.messages import (
     FROM_AGENT,

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from btpy.events.items import ProbeTally, cost_of
-from btpy.events.sites import Site
 from btpy.events.stacks import StackTable
-from btpy.lang.outline import Outline
+from btpy.model.outline import Outline
+from btpy.model.sites import Site
 from btpy.recording.entries import (
     CAUSES,
     Counted,

@@ -9,20 +9,20 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
+from btpy.api.doctor import Outcome, examine
+from btpy.api.probes import Probe
 from btpy.completion.classes import expanded
 from btpy.completion.members import Members
 from btpy.errors import LeftBehind, UsageError
 from btpy.explanations import explanations
-from btpy.lang.diagnostics import did_you_mean
-from btpy.live.doctor import Outcome, examine
-from btpy.live.probes import Probe
+from btpy.model.diagnostics import did_you_mean
+from btpy.model.patterns import simple_name
 from btpy.output.columns import clipped
 from btpy.output.failures import probe_error
 from btpy.output.listing import Detail, listing_lines, signature
 from btpy.output.quantities import counted, duration, grouped
 from btpy.output.values import visible
 from btpy.plan.listing import ListedProbe
-from btpy.plan.patterns import simple_name
 from btpy.repl import scripts
 from btpy.repl.commands import SETTINGS, Line
 from btpy.repl.feed import columns

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from btpy.completion.reading import Token, tokens
-from btpy.lang.vocabulary import VOCABULARY
+from btpy.lang.edit.vocabulary import VOCABULARY
 
 STYLE = {
     "keyword": "#c678dd",

@@ -10,8 +10,8 @@ from btpy.completion.metadata import Metadata, Word
 from btpy.completion.suggestions import Wanted
 from btpy.errors import UsageError
 from btpy.explanations import explanations
-from btpy.lang.diagnostics import did_you_mean
-from btpy.values import dataclass
+from btpy.frozen import dataclass
+from btpy.model.diagnostics import did_you_mean
 
 
 class Takes(Enum):
@@ -257,6 +257,6 @@ def argument_words(name: str, known: SessionMetadata) -> Sequence[Word] | Wanted
 
 
 def _language_words() -> list[Word]:
-    from btpy.lang.reference import entries
+    from btpy.lang.edit.reference import entries
 
     return [Word(entry.name, entry.doc) for rows in entries().values() for entry in rows]

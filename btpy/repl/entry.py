@@ -6,8 +6,8 @@ import re
 from enum import Enum
 
 from btpy.completion.reading import Reading
-from btpy.lang.parser import is_complete as brackets_are_closed
-from btpy.lang.parser import unclosed
+from btpy.lang.syntax.parser import is_complete as brackets_are_closed
+from btpy.lang.syntax.parser import unclosed
 from btpy.repl.commands import BARE
 
 

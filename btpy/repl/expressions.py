@@ -12,13 +12,13 @@ from dataclasses import replace
 
 from btpy.errors import ScriptError
 from btpy.events.aggregates import Aggregate, Key, MapContent, measure
-from btpy.lang import syntax
-from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean
-from btpy.lang.parser import parse_expression
-from btpy.lang.program import Map, MapKind
-from btpy.lang.source import Source
-from btpy.lang.types import ANY, BYTES, DURATION, Kind, Type
-from btpy.values import dataclass
+from btpy.frozen import dataclass
+from btpy.lang.syntax import nodes
+from btpy.lang.syntax.parser import parse_expression
+from btpy.model.diagnostics import Diagnostic, Label, did_you_mean
+from btpy.model.maps import Map, MapKind
+from btpy.model.source import Source
+from btpy.model.types import ANY, BYTES, DURATION, Kind, Type
 
 Number = int | float
 
@@ -35,9 +35,9 @@ class Result:
         return set(self.values) == {()}
 
 
-def maps_in(expression: syntax.Expression) -> list[str]:
+def maps_in(expression: nodes.Expression) -> list[str]:
     """Names of the maps that it reads, each once."""
-    names = (node.name for node in syntax.walk(expression) if isinstance(node, syntax.MapReference))
+    names = (node.name for node in nodes.walk(expression) if isinstance(node, nodes.MapReference))
     return list(dict.fromkeys(names))
 
 
@@ -48,7 +48,7 @@ def bare_map(text: str) -> str | None:
     return name if name is not None and re.fullmatch(r"([A-Za-z_]\w*\.)*[a-z_]\w*|", name) else None
 
 
-def parse(source: Source) -> syntax.Expression:
+def parse(source: Source) -> nodes.Expression:
     """Raises ScriptError, also for what :func:`evaluate` cannot compute."""
     expression = parse_expression(source)
     problems = list(_problems(expression))
@@ -57,30 +57,30 @@ def parse(source: Source) -> syntax.Expression:
     return expression
 
 
-def evaluate(expression: syntax.Expression, contents: Mapping[str, MapContent]) -> Result:
+def evaluate(expression: nodes.Expression, contents: Mapping[str, MapContent]) -> Result:
     """``expression``: of :func:`parse`; ``contents``: the maps by name. Raises ScriptError for a map that is not
     there."""
     match expression:
-        case syntax.Literal(kind=kind, value=value) if isinstance(value, int | float) and not isinstance(value, bool):
+        case nodes.Literal(kind=kind, value=value) if isinstance(value, int | float) and not isinstance(value, bool):
             return Result({(): value}, _UNITS.get(kind, ANY))
-        case syntax.MapReference():
+        case nodes.MapReference():
             return _map(expression, contents)
-        case syntax.Binary(operator=sign, left=left, right=right):
+        case nodes.Binary(operator=sign, left=left, right=right):
             return _joined(sign.text, evaluate(left, contents), evaluate(right, contents))
-        case syntax.Prefix(operand=operand):
+        case nodes.Prefix(operand=operand):
             found = evaluate(operand, contents)
             negated = {key: None if value is None else -value for key, value in found.values.items()}
             return replace(found, values=negated)
-        case syntax.Call(arguments=(syntax.Argument(value=syntax.MapReference() as map_),)):
+        case nodes.Call(arguments=(nodes.Argument(value=nodes.MapReference() as map_),)):
             return Result({(): len(_content(map_, contents).entries)})
         case _:
             raise ScriptError([_unfit(expression)])
 
 
-_UNITS = {syntax.LiteralKind.DURATION: DURATION, syntax.LiteralKind.SIZE: BYTES}
+_UNITS = {nodes.LiteralKind.DURATION: DURATION, nodes.LiteralKind.SIZE: BYTES}
 
 
-def _content(reference: syntax.MapReference, contents: Mapping[str, MapContent]) -> MapContent:
+def _content(reference: nodes.MapReference, contents: Mapping[str, MapContent]) -> MapContent:
     content = contents.get(reference.name)
     if content is None:
         known = [f"@{name}" for name in contents]
@@ -91,10 +91,10 @@ def _content(reference: syntax.MapReference, contents: Mapping[str, MapContent])
     return content
 
 
-def _map(reference: syntax.MapReference, contents: Mapping[str, MapContent]) -> Result:
+def _map(reference: nodes.MapReference, contents: Mapping[str, MapContent]) -> Result:
     content = _content(reference, contents)
     values: dict[Key, Number | None] = {}
-    wanted = tuple(key.value for key in reference.keys if isinstance(key, syntax.Literal))
+    wanted = tuple(key.value for key in reference.keys if isinstance(key, nodes.Literal))
     for key, value in content.entries:
         if not wanted or tuple(map(_plain, key)) == wanted:
             values[() if wanted else key] = _number(value)
@@ -153,26 +153,26 @@ _OPERATORS: dict[str, Callable[[Number, Number], Number]] = {
 }
 
 
-def _problems(expression: syntax.Expression) -> Iterator[Diagnostic]:
+def _problems(expression: nodes.Expression) -> Iterator[Diagnostic]:
     match expression:
-        case syntax.Binary(operator=sign, left=left, right=right) if sign.text in _OPERATORS:
+        case nodes.Binary(operator=sign, left=left, right=right) if sign.text in _OPERATORS:
             yield from _problems(left)
             yield from _problems(right)
-        case syntax.Prefix(operator=syntax.Identifier(text="-"), operand=operand):
+        case nodes.Prefix(operator=nodes.Identifier(text="-"), operand=operand):
             yield from _problems(operand)
-        case syntax.MapReference(keys=keys):
-            yield from (_unfit(key) for key in keys if not isinstance(key, syntax.Literal))
-        case syntax.Literal(value=value) if isinstance(value, int | float) and not isinstance(value, bool):
+        case nodes.MapReference(keys=keys):
+            yield from (_unfit(key) for key in keys if not isinstance(key, nodes.Literal))
+        case nodes.Literal(value=value) if isinstance(value, int | float) and not isinstance(value, bool):
             pass
-        case syntax.Call(
-            function=syntax.Identifier(text="size"), arguments=(syntax.Argument(value=syntax.MapReference()),)
+        case nodes.Call(
+            function=nodes.Identifier(text="size"), arguments=(nodes.Argument(value=nodes.MapReference()),)
         ):
             pass
         case _:
             yield _unfit(expression)
 
 
-def _unfit(expression: syntax.Expression) -> Diagnostic:
+def _unfit(expression: nodes.Expression) -> Diagnostic:
     return Diagnostic(
         "BT108",
         "the prompt can compute only with maps and numbers",

@@ -8,13 +8,14 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from btpy.api.probes import Probe
+from btpy.api.session import Session
 from btpy.errors import BtpyError, ProtocolError
 from btpy.events.items import Item, PrintedMaps, Unread
 from btpy.events.records import Record
-from btpy.lang.program import SiteFact, TemplateKind
-from btpy.lang.source import Span
-from btpy.live.probes import Probe
-from btpy.live.session import Session
+from btpy.frozen import dataclass
+from btpy.model.source import Span
+from btpy.model.templates import SiteFact, TemplateKind
 from btpy.output.failures import probe_error
 from btpy.output.maps import MapText
 from btpy.output.quantities import grouped
@@ -25,7 +26,6 @@ from btpy.output.values import ValueText
 from btpy.output.writer import ProbeError, site_fact
 from btpy.repl.recent import Recent
 from btpy.repl.screen import Screen
-from btpy.values import dataclass
 from btpy.wire.messages import Counters, ErrorKind, Errors, Exiting, Late, LateOutcome, ProbeFailure
 
 SHOWN_A_SECOND = 100

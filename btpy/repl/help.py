@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from btpy.lang.diagnostics import did_you_mean
-from btpy.lang.reference import entries
-from btpy.lang.reference import page as page_of_word
+from btpy.lang.edit.reference import entries
+from btpy.lang.edit.reference import page as page_of_word
+from btpy.model.diagnostics import did_you_mean
 from btpy.repl.commands import COMMANDS, Command, find
 
 _FIRST = """\

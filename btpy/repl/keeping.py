@@ -11,10 +11,10 @@ import threading
 import time
 from collections.abc import Iterable
 
+from btpy.api.session import Session
 from btpy.errors import BtpyError, TargetGone
 from btpy.events.aggregates import MapContent
-from btpy.live.session import Session
-from btpy.values import dataclass
+from btpy.frozen import dataclass
 
 _SECONDS = 2.0
 _SHARE = 20

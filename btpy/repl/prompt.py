@@ -38,7 +38,7 @@ from prompt_toolkit.utils import is_dumb_terminal
 from btpy import children
 from btpy.completion.candidates import candidates
 from btpy.completion.suggestions import suggest
-from btpy.lang.diagnostics import Diagnostic
+from btpy.model.diagnostics import Diagnostic
 from btpy.repl import colours
 from btpy.repl.entry import INDENT, Kind, indentation, is_complete, kind_of, waiting_for
 from btpy.repl.repl import Frame, Repl, View

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import deque
 
-from btpy.values import dataclass
+from btpy.frozen import dataclass
 
 KEPT = 5000
 """Events that can be looked at again."""

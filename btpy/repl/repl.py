@@ -14,6 +14,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from btpy.api.probes import Probe
+from btpy.api.scripts import source_of
+from btpy.api.session import Session
 from btpy.completion.classes import ClassIndex
 from btpy.completion.inventory import Inventory
 from btpy.completion.members import Members
@@ -21,13 +24,12 @@ from btpy.completion.metadata import Word
 from btpy.completion.suggestions import Wanted
 from btpy.errors import BtpyError, ScriptError, TargetGone, UsageError
 from btpy.events.aggregates import MapContent
-from btpy.lang.diagnostics import Diagnostic, Label, Severity, did_you_mean
-from btpy.lang.linker import parameters
-from btpy.lang.program import EventAttachment, MapKind, map_title
-from btpy.lang.source import Source, Span
-from btpy.live.probes import Probe
-from btpy.live.scripts import source_of
-from btpy.live.session import Session
+from btpy.frozen import dataclass
+from btpy.lang.link.linker import parameters
+from btpy.model.attachments import EventAttachment
+from btpy.model.diagnostics import Diagnostic, Label, Severity, did_you_mean
+from btpy.model.maps import MapKind, map_title
+from btpy.model.source import Source, Span
 from btpy.output.quantities import counted, grouped, quantity
 from btpy.plan.plan import RefusalReason
 from btpy.repl import expressions, scripts
@@ -36,7 +38,6 @@ from btpy.repl.entry import Kind, as_script, kind_of, pattern_at, word_at
 from btpy.repl.feed import Feed
 from btpy.repl.keeping import KeptMaps
 from btpy.repl.screen import Screen
-from btpy.values import dataclass
 
 _NO_BODY = re.compile(r"[+@]?[\w.$*?<>]+(::[\w.$*?<>]*)?")
 _CHARTS = (MapKind.HIST, MapKind.LHIST)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from btpy.errors import BtpyError, NothingMatched, ScriptError
-from btpy.lang.diagnostics import Diagnostic, render_all
+from btpy.model.diagnostics import Diagnostic, render_all
 from btpy.output.style import Style
 from btpy.output.values import visible
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from btpy.api.probes import Probe
+from btpy.api.session import Session
 from btpy.errors import UsageError
-from btpy.lang.diagnostics import Severity, did_you_mean
-from btpy.lang.excerpt import excerpt, joined, settled
-from btpy.lang.program import BeginAttachment, MethodAttachment
-from btpy.lang.source import Source
-from btpy.live.probes import Probe
-from btpy.live.session import Session
+from btpy.lang.link.excerpt import excerpt, joined, settled
+from btpy.model.attachments import BeginAttachment, MethodAttachment
+from btpy.model.diagnostics import Severity, did_you_mean
+from btpy.model.source import Source
 
 
 def shown(session: Session) -> list[Probe]:

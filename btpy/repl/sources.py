@@ -10,14 +10,14 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from btpy import files
+from btpy.api.session import Session
+from btpy.api.woven_jar import is_inside
 from btpy.classfile.archive import read_entry
 from btpy.classfile.disassembler import disassemble
 from btpy.classfile.reader import ClassFile
 from btpy.completion.members import Members
-from btpy.live.session import Session
-from btpy.live.woven_jar import is_inside
+from btpy.frozen import dataclass
 from btpy.plan.listing import ListedMethod
-from btpy.values import dataclass
 
 _SOURCE_DIRECTORIES = ("src/main/java", "src/main/kotlin", "src/main/scala", "src/main/groovy", "src/test/java", "src")
 _LEVELS = 5  # directories above the code in which sources are looked for

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
+from btpy.api.session import CPU_BUDGET, Limits, Session, attach
 from btpy.errors import BtpyError, LeftBehind, OutputError, UsageError
 from btpy.files import open_trusted
 from btpy.jvm.attach import agent_build
 from btpy.jvm.connecting import Connecting
-from btpy.lang.libraries import Libraries
-from btpy.lang.program import Permissions
-from btpy.lang.source import read_text
-from btpy.live.session import CPU_BUDGET, Limits, Session, attach
+from btpy.lang.link.libraries import Libraries
+from btpy.model.permissions import Permissions
+from btpy.model.source import read_text
 from btpy.output.quantities import grouped
 from btpy.output.stream import Stream
 from btpy.output.style import Style

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from btpy.errors import UsageError
 from btpy.lang.builtins import ORDERS, PRINT_MAP_OPTIONS, UNITS
-from btpy.lang.diagnostics import did_you_mean
-from btpy.lang.program import Map
+from btpy.model.diagnostics import did_you_mean
+from btpy.model.maps import Map
 from btpy.output.tables import TableOptions
 
 

@@ -28,7 +28,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from btpy import turns
+from btpy import interpreter
 from btpy.errors import BtpyError, ProtocolError, TargetGone
 from btpy.temporary import Temporary
 from btpy.wire import codec
@@ -514,7 +514,7 @@ class Channel:
     def _read(self) -> None:
         failure: BtpyError | None
         try:
-            with turns.short(), self._connection.makefile("rb", buffering=256 * 1024) as stream:
+            with interpreter.switch_interval(), self._connection.makefile("rb", buffering=256 * 1024) as stream:
                 while True:
                     header = stream.read(5)
                     if len(header) < 5:

@@ -19,7 +19,7 @@ from operator import attrgetter
 from typing import Any, get_args, get_origin, get_type_hints
 
 from btpy.errors import ProtocolError
-from btpy.values import dataclass
+from btpy.frozen import dataclass
 from btpy.wire import messages
 from btpy.wire.messages import MAX_FRAME, Fixed, Message, Remainder, Width
 

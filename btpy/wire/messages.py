@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Annotated, ClassVar
 
-from btpy.values import dataclass
+from btpy.frozen import dataclass
 
 MAGIC = 0x42545059
 VERSION = 12
@@ -118,7 +118,7 @@ class RestraintStep(IntEnum):
 
 
 class SitePoint(IntEnum):
-    """In the order of ``btpy.lang.program.Point``."""
+    """In the order of ``btpy.model.points.Point``."""
 
     ENTRY = 0
     RETURN = 1

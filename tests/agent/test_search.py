@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from btpy.plan.patterns import ClassPattern, ClassPatternKind
+from btpy.model.patterns import ClassPattern, ClassPatternKind
 from btpy.wire.messages import ClassFiles, LoadedRefusal, PatternKind, Read
 from tests.jdks import all_jdks
 

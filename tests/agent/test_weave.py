@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from btpy.classfile.reader import ClassFile
+from btpy.engine.prewoven import woven_ahead
 from btpy.plan.plan import ClassPlan, FrameLocal, Handler, MethodPlan
-from btpy.session.ahead import woven_ahead
 from btpy.weave.weaver import weave, weave_methods
 from btpy.wire.fingerprint import fingerprint
 from btpy.wire.messages import (

@@ -22,13 +22,13 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from unittest import mock
 
+from btpy.engine.receipt import Receipt
+from btpy.engine.session import Limits, Session
 from btpy.errors import BtpyError
 from btpy.events.items import PrintedMaps
-from btpy.lang.checker import check_source
+from btpy.lang.check.checker import check_source
 from btpy.lang.program import Program
-from btpy.lang.source import Source
-from btpy.session.receipt import Receipt
-from btpy.session.session import Limits, Session
+from btpy.model.source import Source
 from btpy.wire.messages import ClassBytes, PatternKind
 from tests.agent.client import connect
 from tests.agent.conftest import EXHAUSTED

@@ -41,7 +41,7 @@ def test_help_needs_nothing_heavy() -> None:
     code = "import sys; from btpy.cli.main import main; main(['--help']); print(*sorted(sys.modules), file=sys.stderr)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(run.stderr.split())
-    assert "btpy.cli.trace" in loaded
+    assert "btpy.cli.run_script" in loaded
     assert loaded.isdisjoint({"lark", "jpype", "rich", "prompt_toolkit", "argparse", "btpy.session", "btpy.lang"})
 
 

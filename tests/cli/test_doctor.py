@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
+from btpy.api.doctor import Outcome, Step, examine
 from btpy.jvm import launch, problems, processes
-from btpy.live.doctor import Outcome, Step, examine
 from tests.cli.test_command import UNUSED_PID, btpy
 from tests.conftest import Golden
 from tests.jdks import all_jdks_and_8
@@ -139,7 +139,7 @@ def test_an_agent_that_does_not_call_back(monkeypatch: pytest.MonkeyPatch) -> No
         raise problems.did_not_connect(4711, "the agent did not connect")
 
     with counted(17) as target:
-        monkeypatch.setattr("btpy.live.doctor.Session.connected", silent)
+        monkeypatch.setattr("btpy.api.doctor.Session.connected", silent)
         step = failing(target.pid)
         assert (step.name, step.code) == ("connection", "BT514")
 
@@ -149,7 +149,7 @@ def test_a_jvm_that_cannot_retransform(monkeypatch: pytest.MonkeyPatch) -> None:
         raise problems.no_retransformation(4711)
 
     with counted(17) as target:
-        monkeypatch.setattr("btpy.live.doctor.Session.connected", refused)
+        monkeypatch.setattr("btpy.api.doctor.Session.connected", refused)
         step = failing(target.pid)
         assert (step.name, step.code) == ("retransform", "BT518")
 

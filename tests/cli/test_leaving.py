@@ -18,7 +18,7 @@ UNCLEAN = """
 import sys
 from dataclasses import replace
 from btpy.cli.main import main
-from btpy.session.receipt import Receipt
+from btpy.engine.receipt import Receipt
 
 of = Receipt.of
 Receipt.of = staticmethod(lambda *facts: replace(of(*facts), left_behind=("a thread",)))

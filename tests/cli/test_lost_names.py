@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from btpy.engine.session import Session
 from btpy.errors import NothingMatched, Permission
 from btpy.events.aggregates import Count
-from btpy.session.session import Session
 from tests.jdks import compiled, java
 from tests.live.scripts import program
 from tests.targets import PATIENCE, Target, target

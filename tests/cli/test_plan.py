@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from btpy.api.preview import expected_range
 from btpy.lang.program import Program
-from btpy.live.preview import expected_range
 from tests.cli.test_command import btpy
 from tests.live.scripts import counted, program
 from tests.targets import Target

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from btpy.api.session import Deployment, Matching, Target
 from btpy.cli.report import (
     Left,
     Summary,
@@ -20,12 +21,11 @@ from btpy.cli.report import (
 )
 from btpy.events.items import Cost
 from btpy.jvm.processes import JvmProcess
-from btpy.lang.checker import check_source
-from btpy.lang.diagnostics import Diagnostic, Label, render
-from btpy.lang.libraries import Libraries
-from btpy.lang.program import Point
-from btpy.lang.source import Source, Span
-from btpy.live.session import Deployment, Matching, Target
+from btpy.lang.check.checker import check_source
+from btpy.lang.link.libraries import Libraries
+from btpy.model.diagnostics import Diagnostic, Label, render
+from btpy.model.points import Point
+from btpy.model.source import Source, Span
 from btpy.output.failures import probe_error
 from btpy.output.writer import ProbeError, Restraint
 from btpy.plan.plan import Site

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from btpy.cli.until import Until
+from btpy.cli.stop_condition import Until
 from btpy.errors import ScriptError, UsageError
 from btpy.events.aggregates import Count, MapContent
 from tests.cli.test_command import btpy

@@ -18,13 +18,13 @@ from typing import Any
 
 import pytest
 
+from btpy.api.woven_jar import SourceJar, manifest, parsed
 from btpy.classfile import opcodes as op
 from btpy.classfile.assembler import Access, ClassBuilder, Tracking
 from btpy.classfile.reader import ClassFile
 from btpy.cli import weave
 from btpy.cli.main import main
 from btpy.jvm.attach import agent_jar
-from btpy.live.woven_jar import SourceJar, manifest, parsed
 from tests import maven
 from tests.jdks import compiled, java, java_home
 

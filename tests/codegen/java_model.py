@@ -6,19 +6,9 @@ import math
 import struct
 from collections.abc import Sequence
 
-from btpy.lang import types as t
-from btpy.lang.program import (
-    Binary,
-    Coalesce,
-    Conditional,
-    Constant,
-    Convert,
-    Expr,
-    InputValue,
-    Logical,
-    Unary,
-)
-from btpy.lang.types import Kind
+from btpy.lang.typed_tree import Binary, Coalesce, Conditional, Constant, Convert, Expr, InputValue, Logical, Unary
+from btpy.model import types as t
+from btpy.model.types import Kind
 
 NULL_OPERAND, BAD_CAST, DIV_ZERO = 1, 2, 4
 

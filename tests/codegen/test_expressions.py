@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from btpy.codegen.handler import compile_entry
-from btpy.lang.program import Expr
-from btpy.lang.types import Type
+from btpy.lang.typed_tree import Expr
+from btpy.model.types import Type
 from tests.codegen import trees
 from tests.codegen.java_model import FailsError, Value, bits, evaluate
 from tests.codegen.target import Box, Result, Target

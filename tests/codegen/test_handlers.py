@@ -12,10 +12,9 @@ from btpy.codegen.handler import HandlerClass, compile_entry, compile_fire, dept
 from btpy.errors import CompileError, ScriptError
 from btpy.events import aggregates
 from btpy.events.records import CutString, EnumValue, ObjectValue, SequenceValue, StackRef
-from btpy.lang import types as t
 from btpy.lang.builtins import FUNCTIONS
-from btpy.lang.checker import bind, check_source
-from btpy.lang.program import (
+from btpy.lang.check.checker import bind, check_source
+from btpy.lang.typed_tree import (
     Aggregate,
     Ambient,
     AmbientValue,
@@ -32,22 +31,22 @@ from btpy.lang.program import (
     InputValue,
     Let,
     LocalValue,
-    Map,
     MapAdd,
     MapClear,
     MapDelete,
-    MapKind,
     MapStore,
     MapValue,
     MapView,
-    Point,
     PrintMaps,
-    SiteFact,
     SiteValue,
     Statement,
     Stop,
 )
-from btpy.lang.source import Source
+from btpy.model import types as t
+from btpy.model.maps import Map, MapKind
+from btpy.model.points import Point
+from btpy.model.source import Source
+from btpy.model.templates import SiteFact
 from btpy.wire import messages
 from tests.codegen import trees
 from tests.codegen.target import Box, Result, Target, target

@@ -10,13 +10,15 @@ from collections import Counter
 import pytest
 
 from btpy.codegen.handler import HandlerClass, compile_entry, compile_fire
+from btpy.engine.declarations import map_declarations
 from btpy.errors import CompileError, ScriptError
-from btpy.lang.checker import bind, check_source
-from btpy.lang.diagnostics import render_all
-from btpy.lang.formatter import format_source
-from btpy.lang.program import BoundProbe, Input, MethodAttachment, Program, Shape
-from btpy.lang.source import Source
-from btpy.session.declarations import map_declarations
+from btpy.lang.check.checker import bind, check_source
+from btpy.lang.edit.formatter import format_source
+from btpy.lang.program import Program
+from btpy.lang.typed_tree import BoundProbe, Input, Shape
+from btpy.model.attachments import MethodAttachment
+from btpy.model.diagnostics import render_all
+from btpy.model.source import Source
 from tests.codegen.target import Box, Result, Target
 from tests.lang.programs import Grower, mutated, varied
 from tests.lang.test_checker import SCRIPTS

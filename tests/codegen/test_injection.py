@@ -13,12 +13,13 @@ from pathlib import Path
 import pytest
 
 from btpy.codegen.handler import HandlerClass, compile_fire
+from btpy.engine.declarations import map_declarations
 from btpy.events import aggregates
 from btpy.events.records import Record, StackRef
-from btpy.lang import checker
-from btpy.lang.program import Input, InputKind, Point, Shape
-from btpy.lang.source import Source
-from btpy.session.declarations import map_declarations
+from btpy.lang.check import checker
+from btpy.lang.typed_tree import Input, InputKind, Shape
+from btpy.model.points import Point
+from btpy.model.source import Source
 from tests.codegen.injection import HANDLER, Points, handler_variant, runtime_variant, uncovered
 from tests.codegen.target import Box, Result, Target, target
 from tests.jdks import MAJORS

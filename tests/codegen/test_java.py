@@ -12,10 +12,11 @@ import pytest
 
 from btpy.codegen.handler import compile_fire
 from btpy.events.records import Value
-from btpy.lang import checker
-from btpy.lang import types as t
-from btpy.lang.program import Point, Shape
-from btpy.lang.source import Source
+from btpy.lang.check import checker
+from btpy.lang.typed_tree import Shape
+from btpy.model import types as t
+from btpy.model.points import Point
+from btpy.model.source import Source
 from tests.codegen.target import Target, target
 from tests.jdks import compiled, java
 

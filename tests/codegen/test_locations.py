@@ -10,9 +10,11 @@ from btpy.codegen.advice import HandlerFactory
 from btpy.codegen.handler import compile_fire
 from btpy.events import aggregates
 from btpy.events.records import Withheld
-from btpy.lang import checker
-from btpy.lang.program import InputKind, Map, Point, Shape
-from btpy.lang.source import Source
+from btpy.lang.check import checker
+from btpy.lang.typed_tree import InputKind, Shape
+from btpy.model.maps import Map
+from btpy.model.points import Point
+from btpy.model.source import Source
 from btpy.plan.plan import OBJECT, Operand, OperandKind
 from btpy.plan.planner import PlannedAdvice, PlannedClass, PlannedMethod
 from tests.codegen.target import Box, Result, Target

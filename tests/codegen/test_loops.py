@@ -8,10 +8,12 @@ import pytest
 
 from btpy.codegen.handler import HandlerClass, compile_fire
 from btpy.events.records import EnumValue, SequenceValue
-from btpy.lang import checker
-from btpy.lang import types as t
-from btpy.lang.program import Point, Program, Shape
-from btpy.lang.source import Source
+from btpy.lang.check import checker
+from btpy.lang.program import Program
+from btpy.lang.typed_tree import Shape
+from btpy.model import types as t
+from btpy.model.points import Point
+from btpy.model.source import Source
 from tests.codegen.target import Box, Target, target
 
 _BASKET = Shape(

@@ -7,13 +7,16 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from btpy.codegen.handler import compile_entry, compile_fire
+from btpy.engine.declarations import map_declarations
 from btpy.events import aggregates
 from btpy.events.records import Withheld
-from btpy.lang import checker
-from btpy.lang import types as t
-from btpy.lang.program import Input, InputKind, Map, Point, Program, Shape
-from btpy.lang.source import Source
-from btpy.session.declarations import map_declarations
+from btpy.lang.check import checker
+from btpy.lang.program import Program
+from btpy.lang.typed_tree import Input, InputKind, Shape
+from btpy.model import types as t
+from btpy.model.maps import Map
+from btpy.model.points import Point
+from btpy.model.source import Source
 from tests.codegen.target import Box, Result, Target
 
 _OBJECT = t.ANY.slot

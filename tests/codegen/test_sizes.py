@@ -6,15 +6,15 @@ import pytest
 
 from btpy.codegen.advice import HandlerFactory
 from btpy.codegen.handler import compile_fire
+from btpy.engine.declarations import map_declarations
 from btpy.errors import CompileError, ScriptError
 from btpy.events.aggregates import Total, decode_content
 from btpy.events.records import CutString
-from btpy.lang.checker import bind, check_source
-from btpy.lang.diagnostics import render_all
-from btpy.lang.formatter import format_source
+from btpy.lang.check.checker import bind, check_source
+from btpy.lang.edit.formatter import format_source
 from btpy.lang.program import Program
-from btpy.lang.source import Source
-from btpy.session.declarations import map_declarations
+from btpy.model.diagnostics import render_all
+from btpy.model.source import Source
 from tests.codegen.target import Target
 from tests.lang.trees import shape
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from btpy.lang import checker
-from btpy.lang import types as t
-from btpy.lang.source import Source
+from btpy.lang.check import checker
+from btpy.model import types as t
+from btpy.model.source import Source
 from tests.codegen.target import Target
 from tests.codegen.test_loops import NULL_OPERAND, handler, printed, run
 

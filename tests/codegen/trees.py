@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from btpy.lang import types as t
-from btpy.lang.program import (
+from btpy.lang.program import Probe, Program
+from btpy.lang.typed_tree import (
     Binary,
     BoundProbe,
     BuiltinCall,
@@ -22,20 +22,17 @@ from btpy.lang.program import (
     InputKind,
     InputValue,
     Logical,
-    Map,
-    MapKind,
-    MethodAttachment,
-    Point,
-    Probe,
-    Program,
     Shape,
     Statement,
     Text,
-    TimerAttachment,
     Unary,
 )
-from btpy.lang.source import Source, Span
-from btpy.lang.types import Type
+from btpy.model import types as t
+from btpy.model.attachments import MethodAttachment, TimerAttachment
+from btpy.model.maps import Map, MapKind
+from btpy.model.points import Point
+from btpy.model.source import Source, Span
+from btpy.model.types import Type
 
 SOURCE = Source("tree.bt", "x")
 _offsets = itertools.cycle(range(1, 3000))

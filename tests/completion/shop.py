@@ -12,7 +12,7 @@ from btpy.completion.classes import ClassIndex, LoadedType
 from btpy.completion.members import Members
 from btpy.completion.metadata import Word
 from btpy.completion.suggestions import Wanted
-from btpy.lang.libraries import Libraries
+from btpy.lang.link.libraries import Libraries
 from btpy.repl.commands import argument_words, command_words
 
 JDK = ("java.lang.String", "java.lang.System", "java.net.URL", "java.util.HashMap", "java.sql.Statement")

@@ -12,7 +12,7 @@ from btpy.completion.classes import expanded
 from btpy.completion.suggestions import suggest
 from btpy.errors import UsageError
 from btpy.lang.builtins import AGGREGATIONS, ANNOTATIONS, FUNCTIONS, LOCATIONS
-from btpy.lang.vocabulary import POINTS
+from btpy.lang.edit.vocabulary import POINTS
 from tests.completion.shop import Large, Shop
 
 QUOTE = "com.acme.shop.PricingEngine::quote "

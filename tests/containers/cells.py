@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from btpy.engine.session import Session
 from btpy.events.aggregates import Count
 from btpy.jvm.processes import JvmProcess, find
-from btpy.session.session import Session
 from tests.jdks import cache
 from tests.live.scripts import counted, program, waited
 from tests.targets import Target

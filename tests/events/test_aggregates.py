@@ -31,8 +31,8 @@ from btpy.events.aggregates import (
     ranked,
 )
 from btpy.events.estimates import Skips, Weights
-from btpy.lang.program import Map, MapKind
-from btpy.lang.types import LONG
+from btpy.model.maps import Map, MapKind
+from btpy.model.types import LONG
 from tests.events.encoding import encode_cells, encode_content, encode_value, segment
 
 LONGS = st.integers(0, 2**63 - 1)

@@ -12,9 +12,9 @@ from btpy.errors import ProtocolError
 from btpy.events.allowance import Allowance
 from btpy.events.items import ItemDecoder, Records
 from btpy.events.records import CutString, Record, RecordDecoder, SequenceValue, Value, read_value
-from btpy.lang.checker import check_source
-from btpy.lang.program import SPECULATIVE
-from btpy.lang.source import Source
+from btpy.lang.check.checker import check_source
+from btpy.model.source import Source
+from btpy.model.templates import SPECULATIVE
 from btpy.wire.messages import UNKNOWN_PROBE, ErrorKind, Events
 from tests.events.encoding import Char, encode_record, encode_thread_name, encode_value
 from tests.events.strategies import VALUES

@@ -12,7 +12,7 @@ from btpy.errors import ProtocolError
 from btpy.events import speculation
 from btpy.events.records import Record, Value
 from btpy.events.speculation import MAX_NANOS, Speculations
-from btpy.lang.program import SPECULATIVE, Template, TemplateKind
+from btpy.model.templates import SPECULATIVE, Template, TemplateKind
 
 PLAIN, HELD, COMMIT, DISCARD = range(4)
 TEMPLATES = (

@@ -20,12 +20,12 @@ from pathlib import Path
 import pytest
 
 from btpy.cli.main import main
+from btpy.engine.session import Session
 from btpy.errors import AttachError, TargetGone
 from btpy.jvm import attach, connecting, launch
 from btpy.jvm.connecting import Connecting
 from btpy.jvm.launching import Launching
 from btpy.jvm.processes import JvmProcess, describe, find, is_alive
-from btpy.session.session import Session
 from btpy.wire.messages import Welcome
 from tests.jdks import all_jdks, all_jdks_and_8, java_home
 from tests.live.scripts import counted, counted_classes
@@ -57,7 +57,7 @@ def test_every_jdk_can_be_the_clients_own(jdk: int) -> None:
             before = caught()
             from btpy.jvm import attach
             attach.prepare()
-            from btpy.session.session import Session
+            from btpy.engine.session import Session
             with Session.attach({target.pid}) as session:
                 receipt = session.detach()
             print(json.dumps([before == caught(), receipt.clean, session.target.java_version]))
@@ -226,7 +226,7 @@ def test_a_program_that_is_killed_when_its_agent_has_called_is_said_to_have_ende
 
 def test_a_target_that_is_stopped_when_its_agent_has_called_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Connecting, "take", taken_and(signal.SIGSTOP))
-    monkeypatch.setattr("btpy.session.session.ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr("btpy.engine.session.ANSWER_SECONDS", 0.5)
     with counted(17) as target:
         with pytest.raises(AttachError) as caught:
             Session.attach(target.pid)
@@ -272,7 +272,7 @@ def test_a_target_that_is_stopped_while_it_is_attached_to_is_said_to_be(monkeypa
 KILLED = """
 import time
 from btpy.jvm import attach
-from btpy.session.session import Session
+from btpy.engine.session import Session
 attach.wake = lambda process, delegate: (print("attaching", flush=True), time.sleep(600))
 Session.attach({target})
 """
@@ -306,7 +306,7 @@ def test_a_missing_jar_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="changes user and namespaces")
 
 DETACHED = """
-from btpy.session.session import Session
+from btpy.engine.session import Session
 with Session.attach({target!r}) as session:
     print(session.detach().clean)
 """

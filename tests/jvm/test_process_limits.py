@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from btpy.api.doctor import Outcome, examine
+from btpy.engine.session import Session
 from btpy.errors import AttachError, TargetGone
 from btpy.jvm import endings, process_limits, processes
 from btpy.jvm.process_limits import MIB, code_cache, limits
-from btpy.live.doctor import Outcome, examine
-from btpy.session.session import Session
 from tests.jdks import compiled
 from tests.live.scripts import JAVA
 from tests.targets import target

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from btpy.lang.builtins import AGGREGATIONS, ANNOTATIONS, FUNCTIONS, LOCATIONS, VARIABLES, Function
-from btpy.lang.lalr import TooDeep, UnexpectedText
-from btpy.lang.parser import tokens
-from btpy.lang.source import Source
-from btpy.lang.types import Kind, Type
+from btpy.lang.syntax.lalr import TooDeep, UnexpectedText
+from btpy.lang.syntax.parser import tokens
+from btpy.model.source import Source
+from btpy.model.types import Kind, Type
 
 _ROOT = Path(__file__).parents[2]
 ALL_SCRIPTS = {

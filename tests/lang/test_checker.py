@@ -5,12 +5,16 @@ from __future__ import annotations
 import pytest
 
 from btpy.errors import ScriptError
-from btpy.lang import program
-from btpy.lang.checker import bind, check_source
-from btpy.lang.diagnostics import Severity
-from btpy.lang.program import MapKind, MethodAttachment, Point, Program, SiteFact, Slot, TimerAttachment
-from btpy.lang.source import Source
-from btpy.lang.types import ANY, BOOLEAN, DOUBLE, DURATION, LONG, STRING, Type
+from btpy.lang import typed_tree
+from btpy.lang.check.checker import bind, check_source
+from btpy.lang.program import Program
+from btpy.model.attachments import MethodAttachment, TimerAttachment
+from btpy.model.diagnostics import Severity
+from btpy.model.maps import MapKind
+from btpy.model.points import Point
+from btpy.model.source import Source
+from btpy.model.templates import SiteFact, Slot
+from btpy.model.types import ANY, BOOLEAN, DOUBLE, DURATION, LONG, STRING, Type
 from tests.conftest import Golden
 from tests.lang.trees import shape, show, show_bound, show_program
 
@@ -27,24 +31,24 @@ def checked(text: str) -> Program:
     return check_source(Source("test.bt", text))
 
 
-def errors_of(text: str, against: program.Shape | None = None) -> list[str]:
+def errors_of(text: str, against: typed_tree.Shape | None = None) -> list[str]:
     """Codes of the errors of the check, or else of binding the first probe."""
     with pytest.raises(ScriptError) as caught:
         bind_first(text, against)
     return [each.code for each in caught.value.diagnostics if each.severity is Severity.ERROR]
 
 
-def bind_first(text: str, against: program.Shape | None) -> program.BoundProbe:
+def bind_first(text: str, against: typed_tree.Shape | None) -> typed_tree.BoundProbe:
     found = checked(text)
     return bind(found, found.probes[0], against)
 
 
-def typed(expression: str, against: program.Shape = EVERYTHING, where: str = "@exit") -> str:
+def typed(expression: str, against: typed_tree.Shape = EVERYTHING, where: str = "@exit") -> str:
     """The tree of ``expression`` in an EXIT probe."""
     found = checked(f"A::b {where} {{ let x = {expression}; @m[1] = x }}")
     bound = bind(found, found.probes[0], against)
     let = bound.body[0]
-    assert isinstance(let, program.Let)
+    assert isinstance(let, typed_tree.Let)
     return show(let.value)
 
 
@@ -89,10 +93,10 @@ def test_templates_do_not_depend_on_the_shape() -> None:
     for against in (shape(Point.RETURN, "I"), shape(Point.RETURN, "J I Ljava/lang/String;")):
         bound = bind(found, found.probes[0], against)
         first, test, last = bound.body
-        assert isinstance(first, program.Emit)
-        assert isinstance(test, program.If)
-        assert isinstance(test.then[0], program.Emit)
-        assert isinstance(last, program.Emit)
+        assert isinstance(first, typed_tree.Emit)
+        assert isinstance(test, typed_tree.If)
+        assert isinstance(test.then[0], typed_tree.Emit)
+        assert isinstance(last, typed_tree.Emit)
         assert [first.template, test.then[0].template, last.template] == [0, 1, 2]
         assert len(first.values) == 2 + len(against.parameters)
 
@@ -104,7 +108,7 @@ def test_args_go_last_and_their_slot_stands_for_the_rest() -> None:
     assert text == " "
     assert tid == Slot(0, LONG)
     bound = bind(found, found.probes[0], shape(Point.ENTRY, "I Z"))
-    assert isinstance(bound.body[0], program.Emit)
+    assert isinstance(bound.body[0], typed_tree.Emit)
     assert [show(value) for value in bound.body[0].values] == [
         "(AmbientValue:long tid)",
         "<arg0:I>:int",
@@ -117,7 +121,7 @@ def test_site_facts_are_not_shipped() -> None:
     slots = [part for template in found.templates for part in template.parts if isinstance(part, Slot)]
     assert [slot.value for slot in slots] == [SiteFact.CLS, SiteFact.LINE, SiteFact.PROBE, SiteFact.METHOD]
     bound = bind(found, found.probes[0], shape(Point.ENTRY))
-    assert [statement.values for statement in bound.body if isinstance(statement, program.Emit)] == [(), ()]
+    assert [statement.values for statement in bound.body if isinstance(statement, typed_tree.Emit)] == [(), ()]
 
 
 def test_a_let_hides_no_site_fact_but_a_parameter_does() -> None:
@@ -358,7 +362,7 @@ def test_what_depends_on_the_method_is_accepted_before_it_is_known() -> None:
 def test_a_nullable_value_in_a_condition_is_checked_when_it_fires() -> None:
     found = checked('A::b when contains($text, "a") { }')
     bound = bind(found, found.probes[0], shape(Point.ENTRY, "Ljava/lang/String;", names="text"))
-    assert isinstance(bound.predicate, program.Convert)
+    assert isinstance(bound.predicate, typed_tree.Convert)
     assert bound.predicate.type == BOOLEAN
 
 
@@ -366,7 +370,7 @@ def test_retval_where_there_is_none() -> None:
     assert errors_of("A::b @return { print(retval) }", shape(Point.RETURN)) == ["BT205"]
     found = checked("A::b @exit { print(retval) }")
     bound = bind(found, found.probes[0], shape(Point.THROW, returns="I"))
-    assert isinstance(bound.body[0], program.Emit)
+    assert isinstance(bound.body[0], typed_tree.Emit)
     assert show(bound.body[0].values[0]) == "None:any"
     assert bound.inputs == ()
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from btpy.errors import ScriptError
-from btpy.lang.checker import check_source
-from btpy.lang.parameters import constant
-from btpy.lang.parser import parse_expression
-from btpy.lang.program import Linear, Series, SeriesOperator, TimerAttachment
-from btpy.lang.source import Source
+from btpy.lang.check.checker import check_source
+from btpy.lang.link.parameters import constant
+from btpy.lang.syntax.parser import parse_expression
+from btpy.model.attachments import TimerAttachment
+from btpy.model.maps import Linear, Series, SeriesOperator
+from btpy.model.source import Source
 
 
 @pytest.mark.parametrize(

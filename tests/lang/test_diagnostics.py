@@ -7,18 +7,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from btpy.lang.diagnostics import (
-    Diagnostic,
-    Fix,
-    Label,
-    Severity,
-    edit_distance,
-    nearest,
-    render,
-    render_all,
-    to_json,
-)
-from btpy.lang.source import Source, Span
+from btpy.model.diagnostics import Diagnostic, Fix, Label, Severity, edit_distance, nearest, render, render_all, to_json
+from btpy.model.source import Source, Span
 
 
 def place(text: str, part: str, name: str = "a.bt") -> Span:

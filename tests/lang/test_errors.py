@@ -8,9 +8,9 @@ import pytest
 
 from btpy.errors import ScriptError
 from btpy.explanations import explanations
-from btpy.lang.checker import check_source
-from btpy.lang.diagnostics import render_all
-from btpy.lang.source import Source
+from btpy.lang.check.checker import check_source
+from btpy.model.diagnostics import render_all
+from btpy.model.source import Source
 from tests.conftest import Golden
 
 QUOTE = '@OnMethod(class="com.acme.shop.PricingEngine", method="quote", location=RETURN)\n'

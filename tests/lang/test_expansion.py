@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from btpy.lang import parser, syntax
-from btpy.lang.expansion import expand_source
-from btpy.lang.formatter import same_tree
-from btpy.lang.source import Source
+from btpy.lang.edit.formatter import same_tree
+from btpy.lang.link.expansion import expand_source
+from btpy.lang.syntax import nodes, parser
+from btpy.model.source import Source
 from tests.lang.programs import ALL_SCRIPTS
 
 
@@ -50,9 +50,9 @@ def test_short_and_long(short: str, long: str) -> None:
 @pytest.mark.parametrize("name", ALL_SCRIPTS)
 def test_expansion_is_what_the_compiler_sees(name: str) -> None:
     items = parser.parse(Source("a", ALL_SCRIPTS[name])).items
-    seen = [syntax.expand(each) if isinstance(each, syntax.PointProbe) else each for each in items]
+    seen = [nodes.expand(each) if isinstance(each, nodes.PointProbe) else each for each in items]
     written = parser.parse(Source("b", expanded(ALL_SCRIPTS[name]))).items
-    assert not any(isinstance(each, syntax.PointProbe) for each in written)
+    assert not any(isinstance(each, nodes.PointProbe) for each in written)
     if "@Outermost" not in ALL_SCRIPTS[name]:
         assert same_tree(tuple(seen), written)
 

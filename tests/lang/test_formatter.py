@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from btpy.errors import ScriptError
-from btpy.lang import parser
-from btpy.lang.formatter import WIDTH, format_source, same_tree
-from btpy.lang.source import Source
+from btpy.lang.edit.formatter import WIDTH, format_source, same_tree
+from btpy.lang.syntax import parser
+from btpy.model.source import Source
 from tests.lang.programs import ALL_SCRIPTS
 from tests.lang.test_errors import CASES
 

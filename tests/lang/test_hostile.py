@@ -9,10 +9,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from btpy.errors import ScriptError
-from btpy.lang.checker import bind, check_source
-from btpy.lang.diagnostics import render_all, to_json
-from btpy.lang.program import MethodAttachment, Point, Shape
-from btpy.lang.source import Source
+from btpy.lang.check.checker import bind, check_source
+from btpy.lang.typed_tree import Shape
+from btpy.model.attachments import MethodAttachment
+from btpy.model.diagnostics import render_all, to_json
+from btpy.model.points import Point
+from btpy.model.source import Source
 from tests.lang.test_checker import EVERYTHING, SCRIPTS
 from tests.lang.test_errors import CASES
 from tests.lang.trees import operation, shape

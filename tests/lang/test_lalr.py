@@ -10,8 +10,8 @@ import pytest
 from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
-from btpy.lang import lalr
-from btpy.lang.parser import STARTS
+from btpy.lang.syntax import lalr
+from btpy.lang.syntax.parser import STARTS
 from tests.lang.programs import Grower, mutated
 from tests.lang.test_errors import CASES
 from tests.lang.test_hostile import EXAMPLES, PIECES, SEEDS

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from btpy.errors import ScriptError, UsageError
-from btpy.lang.checker import check_source
-from btpy.lang.diagnostics import Diagnostic, render
-from btpy.lang.libraries import Libraries, LibraryError
-from btpy.lang.parser import parse
-from btpy.lang.program import MethodAttachment, ProbeAttachment, Program
-from btpy.lang.source import Source, Span
+from btpy.lang.check.checker import check_source
+from btpy.lang.link.libraries import Libraries, LibraryError
+from btpy.lang.program import Program
+from btpy.lang.syntax.parser import parse
+from btpy.model.attachments import MethodAttachment, ProbeAttachment
+from btpy.model.diagnostics import Diagnostic, render
+from btpy.model.source import Source, Span
 
 SHOP = """\
 // The shop.

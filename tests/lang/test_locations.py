@@ -8,12 +8,15 @@ from pathlib import Path
 import pytest
 
 from btpy.errors import ScriptError
-from btpy.lang import program
+from btpy.lang import typed_tree
 from btpy.lang.builtins import LOCATIONS, PLACE_OF_POINT
-from btpy.lang.checker import bind, check_source
-from btpy.lang.program import MethodAttachment, OperationShape, Point, Program, Shape
-from btpy.lang.secrets import LAST_WORDS, PARTS, REDACTED, WORDS
-from btpy.lang.source import Source
+from btpy.lang.check.checker import bind, check_source
+from btpy.lang.program import Program
+from btpy.lang.typed_tree import OperationShape, Shape
+from btpy.model.attachments import MethodAttachment
+from btpy.model.points import Point
+from btpy.model.secrets import LAST_WORDS, PARTS, REDACTED, WORDS
+from btpy.model.source import Source
 from tests.lang.trees import operation, shape, show, show_input, show_program, show_template
 
 SECRETS = Path("agent-java/src/main/java/btpy/runtime/Secrets.java")
@@ -230,13 +233,13 @@ def test_facts_of_operations_are_not_shipped() -> None:
 def evaluate(node: object, lengths: list[int]) -> int:
     """The value of a tree of constants, lengths and integer operators."""
     match node:
-        case program.Constant(value=int(value)):
+        case typed_tree.Constant(value=int(value)):
             return value
-        case program.InputValue(input=given):
+        case typed_tree.InputValue(input=given):
             return lengths[given.index]
-        case program.Convert(operand=operand):
+        case typed_tree.Convert(operand=operand):
             return evaluate(operand, lengths)
-        case program.Binary(operator=operator, left=left, right=right):
+        case typed_tree.Binary(operator=operator, left=left, right=right):
             a, b = evaluate(left, lengths), evaluate(right, lengths)
             return {"+": a + b, "*": a * b, "&": a & b}[operator]
     raise AssertionError(node)

@@ -9,14 +9,14 @@ import pytest
 from lark import Lark
 
 from btpy.errors import ScriptError
-from btpy.lang import syntax
-from btpy.lang.parser import MAX_DEPTH, MAX_LENGTH, is_complete, parse
-from btpy.lang.source import Source
+from btpy.lang.syntax import nodes
+from btpy.lang.syntax.parser import MAX_DEPTH, MAX_LENGTH, is_complete, parse
+from btpy.model.source import Source
 
 EXAMPLES = sorted((Path(__file__).parent / "examples").glob("*.bt"))
 
 
-def script(text: str) -> syntax.Script:
+def script(text: str) -> nodes.Script:
     return parse(Source("test.bt", text))
 
 
@@ -27,22 +27,22 @@ def refused(text: str) -> list[str]:
     return [diagnostic.code for diagnostic in caught.value.diagnostics]
 
 
-def value_of(text: str) -> syntax.Expression:
+def value_of(text: str) -> nodes.Expression:
     (probe,) = script(f"@OnEnd {{ let x = {text} }}").items
-    assert isinstance(probe, syntax.Probe)
+    assert isinstance(probe, nodes.Probe)
     (let,) = probe.body.statements
-    assert isinstance(let, syntax.Let)
+    assert isinstance(let, nodes.Let)
     return let.value
 
 
-def shown(node: syntax.Expression) -> str:
+def shown(node: nodes.Expression) -> str:
     """Operators and operands with all brackets."""
     match node:
-        case syntax.Binary():
+        case nodes.Binary():
             return f"({shown(node.left)} {node.operator.text} {shown(node.right)})"
-        case syntax.Prefix():
+        case nodes.Prefix():
             return f"({node.operator.text}{shown(node.operand)})"
-        case syntax.Conditional():
+        case nodes.Conditional():
             return f"({shown(node.test)} ? {shown(node.then)} : {shown(node.otherwise)})"
         case _:
             return node.span.text
@@ -59,7 +59,7 @@ def test_every_example_parses(path: Path) -> None:
     tree = script(text)
     assert tree.items
     for item in tree.items:
-        for node in syntax.walk(item):
+        for node in nodes.walk(item):
             assert item.span.start <= node.span.start <= node.span.end <= item.span.end
 
 
@@ -88,35 +88,35 @@ def test_precedence(text: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("text", "kind", "value"),
     [
-        ("1_000", syntax.LiteralKind.INTEGER, 1000),
-        ("0x1F", syntax.LiteralKind.INTEGER, 31),
-        ("0xFFFFFFFFFFFFFFFF", syntax.LiteralKind.INTEGER, -1),
-        ("9223372036854775807", syntax.LiteralKind.INTEGER, 2**63 - 1),
-        ("1.5", syntax.LiteralKind.FLOAT, 1.5),
-        ("1e3", syntax.LiteralKind.FLOAT, 1000.0),
-        ("100ms", syntax.LiteralKind.DURATION, 100_000_000),
-        ("1.5us", syntax.LiteralKind.DURATION, 1500),
-        ("2m", syntax.LiteralKind.DURATION, 120_000_000_000),
-        ("64KB", syntax.LiteralKind.SIZE, 65536),
-        ("1.5MB", syntax.LiteralKind.SIZE, 1572864),
-        (r'"a\tb\"\u0041\\"', syntax.LiteralKind.STRING, 'a\tb"A\\'),
-        (r'"/a\.b/"', syntax.LiteralKind.STRING, r"/a\.b/"),
-        ("true", syntax.LiteralKind.BOOLEAN, True),
-        ("null", syntax.LiteralKind.NULL, None),
+        ("1_000", nodes.LiteralKind.INTEGER, 1000),
+        ("0x1F", nodes.LiteralKind.INTEGER, 31),
+        ("0xFFFFFFFFFFFFFFFF", nodes.LiteralKind.INTEGER, -1),
+        ("9223372036854775807", nodes.LiteralKind.INTEGER, 2**63 - 1),
+        ("1.5", nodes.LiteralKind.FLOAT, 1.5),
+        ("1e3", nodes.LiteralKind.FLOAT, 1000.0),
+        ("100ms", nodes.LiteralKind.DURATION, 100_000_000),
+        ("1.5us", nodes.LiteralKind.DURATION, 1500),
+        ("2m", nodes.LiteralKind.DURATION, 120_000_000_000),
+        ("64KB", nodes.LiteralKind.SIZE, 65536),
+        ("1.5MB", nodes.LiteralKind.SIZE, 1572864),
+        (r'"a\tb\"\u0041\\"', nodes.LiteralKind.STRING, 'a\tb"A\\'),
+        (r'"/a\.b/"', nodes.LiteralKind.STRING, r"/a\.b/"),
+        ("true", nodes.LiteralKind.BOOLEAN, True),
+        ("null", nodes.LiteralKind.NULL, None),
     ],
 )
-def test_literals(text: str, kind: syntax.LiteralKind, value: object) -> None:
+def test_literals(text: str, kind: nodes.LiteralKind, value: object) -> None:
     literal = value_of(text)
-    assert isinstance(literal, syntax.Literal)
+    assert isinstance(literal, nodes.Literal)
     assert (literal.kind, literal.value) == (kind, value)
     assert literal.span.text == text
 
 
 def test_interpolations_know_their_places() -> None:
     node = value_of(r'f"a{{b}} {x.y:>8} {@m["k:}"] ?? 0} {c ? 1 : 2:ms} \n"')
-    assert isinstance(node, syntax.FormattedString)
+    assert isinstance(node, nodes.FormattedString)
     texts = [part for part in node.parts if isinstance(part, str)]
-    values = [part for part in node.parts if isinstance(part, syntax.Interpolation)]
+    values = [part for part in node.parts if isinstance(part, nodes.Interpolation)]
     assert texts == ["a{b} ", " ", " ", " \n"]
     assert [part.value.span.text for part in values] == ["x.y", '@m["k:}"] ?? 0', "c ? 1 : 2"]
     assert [part.format for part in values] == [">8", "", "ms"]
@@ -124,19 +124,19 @@ def test_interpolations_know_their_places() -> None:
 
 def test_point_probes_stand_for_annotated_probes() -> None:
     (item,) = script("com.acme.Foo::bar* @throw(java.io.IOException) as broken when arg0 > 1 { print(1) }").items
-    assert isinstance(item, syntax.PointProbe)
-    probe = syntax.expand(item)
+    assert isinstance(item, nodes.PointProbe)
+    probe = nodes.expand(item)
     (annotation,) = probe.annotations
     arguments = {argument.name.text: argument.value for argument in annotation.arguments if argument.name}
     assert probe.name is not None
     assert probe.name.text == "broken"
-    assert arguments["class"] == syntax.Literal(item.class_pattern.span, syntax.LiteralKind.STRING, "com.acme.Foo")
-    assert arguments["method"] == syntax.Literal(item.method_pattern.span, syntax.LiteralKind.STRING, "bar*")
+    assert arguments["class"] == nodes.Literal(item.class_pattern.span, nodes.LiteralKind.STRING, "com.acme.Foo")
+    assert arguments["method"] == nodes.Literal(item.method_pattern.span, nodes.LiteralKind.STRING, "bar*")
     location = arguments["location"]
-    assert isinstance(location, syntax.Call)
+    assert isinstance(location, nodes.Call)
     assert location.function.text == "THROW"
     (thrown,) = location.arguments
-    assert isinstance(thrown.value, syntax.Literal)
+    assert isinstance(thrown.value, nodes.Literal)
     assert (thrown.name and thrown.name.text, thrown.value.value) == ("type", "java.io.IOException")
     assert thrown.value.span.text == "java.io.IOException"
 
@@ -153,7 +153,7 @@ def test_point_probes_stand_for_annotated_probes() -> None:
 )
 def test_points(point: str) -> None:
     (item,) = script(f"{point} @return {{ }}").items
-    assert isinstance(item, syntax.PointProbe)
+    assert isinstance(item, nodes.PointProbe)
     assert f"{item.class_pattern.text}::{item.method_pattern.text}" == point
 
 
@@ -161,7 +161,7 @@ def test_a_probe_head_without_a_list_differs_from_an_empty_list() -> None:
     tree = script(
         '@OnMethod(class="A") probe a {} @OnMethod(class="A") probe b() {} @OnMethod(class="A") probe c(int x, ..) {}'
     )
-    heads = [(item.formals, item.open_formals) for item in tree.items if isinstance(item, syntax.Probe)]
+    heads = [(item.formals, item.open_formals) for item in tree.items if isinstance(item, nodes.Probe)]
     assert heads[:2] == [(None, False), ((), False)]
     formals, is_open = heads[2]
     assert formals is not None

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from btpy.errors import ScriptError
-from btpy.lang.checker import check_source
-from btpy.lang.diagnostics import Diagnostic
-from btpy.lang.source import Source
+from btpy.lang.check.checker import check_source
+from btpy.model.diagnostics import Diagnostic
+from btpy.model.source import Source
 
 
 def diagnosed(arguments: str) -> list[Diagnostic]:

@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from btpy.lang import program
-from btpy.lang.checker import bind, check_source
-from btpy.lang.program import Collect, Emit, MapAdd, MapStore, Permissions, Point, Probe, Program
-from btpy.lang.secrets import REDACTED
-from btpy.lang.source import Source
+from btpy.lang import typed_tree
+from btpy.lang.check.checker import bind, check_source
+from btpy.lang.program import Probe, Program
+from btpy.lang.typed_tree import Collect, Emit, MapAdd, MapStore
+from btpy.model.permissions import Permissions
+from btpy.model.points import Point
+from btpy.model.secrets import REDACTED
+from btpy.model.source import Source
 from tests.lang.trees import shape
 
 ALLOWED = frozenset(("sensitive", "call:com.acme.Login.getToken"))
@@ -22,10 +25,10 @@ def redacted(text: str, *, redact: bool = True) -> bool:
     """Whether the first value that the last probe prints or stores is hidden."""
     found = check_source(Source("probe.bt", text), permissions=Permissions(ALLOWED, redact))
     (value, *_) = _shown(found, found.probes[-1])
-    return isinstance(value, program.Constant) and value.value == REDACTED
+    return isinstance(value, typed_tree.Constant) and value.value == REDACTED
 
 
-def _shown(found: Program, host: Probe) -> Iterator[program.Expr]:
+def _shown(found: Program, host: Probe) -> Iterator[typed_tree.Expr]:
     bound = bind(found, host, shape(Point.ENTRY, "Ljava/lang/String; Ljava/lang/Object;", "V", "password x"))
     pending: list[object] = [bound.body]
     while pending:
@@ -34,9 +37,9 @@ def _shown(found: Program, host: Probe) -> Iterator[program.Expr]:
                 yield from values
             case MapStore(value=value) | MapAdd(value=value) | Collect(value=value):
                 yield value
-            case program.Subscriber(body=body):
+            case typed_tree.Subscriber(body=body):
                 pending += body
-            case program.ForEach(body=body) | program.Evaluate(value=program.Inlined(statements=body)):
+            case typed_tree.ForEach(body=body) | typed_tree.Evaluate(value=typed_tree.Inlined(statements=body)):
                 pending += body
             case tuple() as several:
                 pending += several
@@ -145,5 +148,5 @@ def test_what_a_subscriber_is_told(tmp_path: Path) -> None:
     main.write_text('import "logins.bt" as logins;\n@OnProbe(logins.login) { print(event.given) }', encoding="utf-8")
     found = check_source(Source("main.bt", main.read_text(encoding="utf-8"), path=main))
     (value, *_) = _shown(found, found.probes[0])
-    assert isinstance(value, program.Constant)
+    assert isinstance(value, typed_tree.Constant)
     assert value.value == REDACTED

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from pygments.token import Error, Token
 
-from btpy.lang import syntax
 from btpy.lang.builtins import (
     AGGREGATIONS,
     ANNOTATIONS,
@@ -20,13 +19,14 @@ from btpy.lang.builtins import (
     SETTINGS,
     VARIABLES,
 )
-from btpy.lang.checker import check_source
-from btpy.lang.highlighting import BtpyLexer
-from btpy.lang.parser import parse
-from btpy.lang.program import Permissions
-from btpy.lang.reference import examples
-from btpy.lang.source import Source
-from btpy.lang.vocabulary import VOCABULARY
+from btpy.lang.check.checker import check_source
+from btpy.lang.edit.highlighting import BtpyLexer
+from btpy.lang.edit.reference import examples
+from btpy.lang.edit.vocabulary import VOCABULARY
+from btpy.lang.syntax import nodes
+from btpy.lang.syntax.parser import parse
+from btpy.model.permissions import Permissions
+from btpy.model.source import Source
 from docs.build_reference import outputs
 
 TABLES = {
@@ -72,9 +72,9 @@ def test_short_locations_are_all_known() -> None:
 
 
 def attach_location(point: str) -> str:
-    probe = syntax.expand(parse(Source("a", f"a.B::c @{point} {{ }}")).items[0])  # type: ignore[arg-type]
+    probe = nodes.expand(parse(Source("a", f"a.B::c @{point} {{ }}")).items[0])  # type: ignore[arg-type]
     value = probe.annotations[0].arguments[-1].value
-    assert isinstance(value, syntax.Name)
+    assert isinstance(value, nodes.Name)
     return value.text
 
 

@@ -11,11 +11,11 @@ import re
 import pytest
 
 from btpy.errors import ScriptError
-from btpy.lang import syntax
 from btpy.lang.builtins import FUNCTIONS, ON_TARGET, Group
-from btpy.lang.checker import check_source
-from btpy.lang.program import Statement
-from btpy.lang.source import Source
+from btpy.lang.check.checker import check_source
+from btpy.lang.syntax import nodes
+from btpy.lang.typed_tree import Statement
+from btpy.model.source import Source
 
 REFUSED = {
     # writes
@@ -114,7 +114,7 @@ def _names(union: object) -> set[str]:
 
 
 def test_the_syntax_has_no_way_to_make_or_throw_objects() -> None:
-    names = _names(syntax.Statement) | _names(syntax.Expression)
+    names = _names(nodes.Statement) | _names(nodes.Expression)
     assert not any(word in name for name in names for word in ("New", "Throw", "While", "Synchronized"))
 
 

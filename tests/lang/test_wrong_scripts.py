@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
+from btpy.api.class_path import ClassPath
+from btpy.api.offline import class_path
 from btpy.errors import ScriptError
-from btpy.lang.checker import check_source
-from btpy.lang.diagnostics import Diagnostic
-from btpy.lang.source import Source
-from btpy.live.class_path import ClassPath
-from btpy.live.offline import class_path
+from btpy.lang.check.checker import check_source
+from btpy.model.diagnostics import Diagnostic
+from btpy.model.source import Source
 from btpy.plan.diagnose import together
 from tests.examples.shop import shop_jar
 

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from btpy.lang import program
-from btpy.lang.program import BoundProbe, Input, OperationShape, Point, Program, Shape, Slot, Variable
-from btpy.lang.types import Kind, Type, from_descriptor
+from btpy.lang import program, typed_tree
+from btpy.lang.program import Program
+from btpy.lang.typed_tree import BoundProbe, Input, OperationShape, Shape, Variable
+from btpy.model.attachments import MethodAttachment
+from btpy.model.patterns import OperationPattern
+from btpy.model.points import Point
+from btpy.model.templates import Slot, Template
+from btpy.model.types import Kind, Type, from_descriptor
 
 OBJECT = "Ljava/lang/Object;"
 
@@ -80,11 +85,11 @@ def show_input(given: Input) -> str:
 
 def show(node: object) -> str:
     """``(Node:type parts…)`` without places."""
-    if isinstance(node, program.Constant):
+    if isinstance(node, typed_tree.Constant):
         return f"{node.value!r}:{show_type(node.type)}"
-    if isinstance(node, program.InputValue):
+    if isinstance(node, typed_tree.InputValue):
         return f"<{show_input(node.input)}>:{show_type(node.type)}"
-    if isinstance(node, program.Node):
+    if isinstance(node, typed_tree.Node):
         parts = [
             show(getattr(node, field.name))
             for field in fields(node)
@@ -99,7 +104,7 @@ def show(node: object) -> str:
     return str(getattr(node, "value", node))
 
 
-def show_template(template: program.Template) -> str:
+def show_template(template: Template) -> str:
     parts = []
     for part in template.parts:
         if isinstance(part, Slot):
@@ -130,7 +135,7 @@ def show_program(checked: Program) -> str:
 
 def _attachment(probe: program.Probe) -> str:
     attachment = probe.attachment
-    if not isinstance(attachment, program.MethodAttachment):
+    if not isinstance(attachment, MethodAttachment):
         return show(attachment)
     texts = {
         "classes": " ".join(each.text for each in attachment.classes),
@@ -147,7 +152,7 @@ def _attachment(probe: program.Probe) -> str:
     return ", ".join(f"{key} {value}" for key, value in texts.items() if value != "")
 
 
-def _operation_text(pattern: program.OperationPattern | None) -> str:
+def _operation_text(pattern: OperationPattern | None) -> str:
     if pattern is None:
         return ""
     parts = {"owner": pattern.owner, "member": pattern.member, "signature": pattern.signature}

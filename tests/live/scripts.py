@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from btpy.lang.checker import check_source
+from btpy.engine.instrumentation import Instrumentation
+from btpy.engine.session import Records, Session
+from btpy.lang.check.checker import check_source
 from btpy.lang.program import Program
-from btpy.lang.source import Source
-from btpy.session.instrumentation import Instrumentation
-from btpy.session.session import Records, Session
+from btpy.model.source import Source
 from btpy.wire.messages import ClassBytes, Woven
 from tests.jdks import compiled
 from tests.targets import PATIENCE, Target, target

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+from btpy.engine.session import PrintedMaps, Session
 from btpy.events.aggregates import Aggregate, Count, Histogram, LinearHistogram, TimeSeries, Total, merge
 from btpy.events.estimates import Skips
 from btpy.events.records import Value
 from btpy.events.sketches import Distinct, Examples, First, Last, Top
-from btpy.session.session import PrintedMaps, Session
 from btpy.wire.messages import ProbeState
 from tests.jdks import all_jdks_and_8
 from tests.live.scripts import counted, program

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from btpy.engine.agent import Agent
+from btpy.engine.session import Deployment, Session
 from btpy.errors import BtpyError, NothingMatched, ScriptError
 from btpy.events.aggregates import Count
-from btpy.lang.checker import check_source
-from btpy.lang.libraries import Libraries
+from btpy.lang.check.checker import check_source
+from btpy.lang.link.libraries import Libraries
 from btpy.lang.program import Program
-from btpy.lang.source import Source
-from btpy.session.agent import Agent
-from btpy.session.session import Deployment, Session
+from btpy.model.source import Source
 from tests.jdks import all_jdks, compiled
 from tests.live.scripts import JAVA, counted, drained, values_until
 from tests.live.test_loaders import guests

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from btpy.engine.session import Session
 from btpy.events.aggregates import Count
-from btpy.session.session import Session
 from btpy.wire.messages import Late, LateOutcome
 from tests import agents
 from tests.cli.test_trace import started

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from btpy.session.session import Limits, Session
+from btpy.engine.session import Limits, Session
 from tests.jdks import all_jdks, compiled
 from tests.live.scripts import JAVA, program
 from tests.targets import Target, target

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from btpy.engine.session import Records, Session
 from btpy.errors import ScriptError
-from btpy.session.session import Records, Session
 from btpy.wire.messages import ErrorKind, Errors
 from tests.jdks import all_jdks, compiled
 from tests.live.scripts import drained, program, values_until

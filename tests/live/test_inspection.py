@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from btpy.engine.session import Limits, Records, Session
 from btpy.errors import ScriptError
 from btpy.events.records import ClosedObject, EnumValue, ObjectValue, Withheld
-from btpy.lang.checker import check_source
-from btpy.lang.program import Permissions, Program
-from btpy.lang.source import Source
-from btpy.session.session import Limits, Records, Session
+from btpy.lang.check.checker import check_source
+from btpy.lang.program import Program
+from btpy.model.permissions import Permissions
+from btpy.model.source import Source
 from btpy.wire.messages import ErrorKind, Errors
 from tests.jdks import all_jdks, compiled
 from tests.targets import Target, target

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from btpy.engine.session import Item, Session
 from btpy.events.aggregates import Count
-from btpy.lang.checker import check_source
+from btpy.lang.check.checker import check_source
 from btpy.lang.program import Program
-from btpy.lang.source import Source, Span
-from btpy.session.session import Item, Session
+from btpy.model.source import Source, Span
 from btpy.wire.messages import ErrorKind, Errors
 from tests.jdks import all_jdks
 from tests.live.scripts import counted, drained, values_until

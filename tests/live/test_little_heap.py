@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import pytest
 
 import btpy
+from btpy.api.doctor import Outcome, examine
+from btpy.engine.session import Session
 from btpy.errors import AttachError
 from btpy.jvm import heap, processes
 from btpy.jvm.heap import Heap
-from btpy.live.doctor import Outcome, examine
-from btpy.session.session import Session
 from tests.cli.test_command import btpy as command
 from tests.jdks import compiled
 from tests.live.scripts import JAVA

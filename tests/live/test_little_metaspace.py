@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 import btpy
+from btpy.api.doctor import Outcome, examine
+from btpy.engine.session import Session
 from btpy.errors import AttachError
 from btpy.jvm import jcmd, metaspace, processes
 from btpy.jvm.attach import agent_jar
-from btpy.live.doctor import Outcome, examine
-from btpy.session.session import Session
 from tests.cli.test_command import btpy as command
 from tests.jdks import compiled
 from tests.jvm.test_attach import namespaces, needs_root

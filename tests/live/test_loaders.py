@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from btpy.engine.session import Session
 from btpy.errors import NothingMatched
 from btpy.events.aggregates import Count
 from btpy.plan.plan import RefusalReason
-from btpy.session.session import Session
 from tests import agents
 from tests.cli.test_trace import started
 from tests.jdks import all_jdks, compiled

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from btpy.engine.session import Limits, Session
 from btpy.events.aggregates import Count
-from btpy.session.session import Limits, Session
 from tests.jdks import all_jdks, compiled
 from tests.live.scripts import JAVA, program
 from tests.targets import target

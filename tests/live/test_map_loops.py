@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from btpy.session.session import Session
+from btpy.engine.session import Session
 from btpy.wire.messages import ErrorKind, Errors
 from tests.live.scripts import counted, program
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from btpy.classfile.archive import Archive
+from btpy.engine.agent import READ_AT_ONCE, Agent
+from btpy.engine.session import Session
 from btpy.events.aggregates import Count
-from btpy.session.agent import READ_AT_ONCE, Agent
-from btpy.session.session import Session
 from btpy.wire.messages import LoadedClass
 from tests.jdks import all_jdks, compiled
 from tests.live.scripts import program

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from btpy.engine.session import Limits, Session
 from btpy.events.aggregates import Count
 from btpy.jvm.connecting import Connecting
-from btpy.lang.checker import check_source
-from btpy.lang.source import Source
-from btpy.session.session import Limits, Session
+from btpy.lang.check.checker import check_source
+from btpy.model.source import Source
 from btpy.wire.messages import SessionInfo
 from tests import agents
 from tests.jdks import all_jdks, compiled
@@ -111,7 +111,7 @@ def test_names_survive_the_death_of_the_client(tmp_path: Path) -> None:
         before = both(running)
         code = (
             "import sys, time\n"
-            "from btpy.session.session import Session\n"
+            "from btpy.engine.session import Session\n"
             "from tests.live.scripts import program\n"
             f"session = Session.attach({running.pid})\n"
             f"session.load(program({SCRIPT!r}))\n"

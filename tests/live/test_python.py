@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 import btpy
+from btpy.api import unattended
+from btpy.api.probes import STATES
 from btpy.events.items import Records
 from btpy.events.records import Record
-from btpy.live import left
-from btpy.live.probes import STATES
 from btpy.wire.messages import ProbeState
 from tests.jdks import compiled, java
 from tests.live.scripts import waited
@@ -319,7 +319,7 @@ def test_errors_of_probes_are_told() -> None:
 
 
 def test_the_latest_errors_are_kept_and_all_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("btpy.live.session.MOST_ERRORS", 2)
+    monkeypatch.setattr("btpy.api.session.MOST_ERRORS", 2)
     with traffic() as running, btpy.attach(running.pid) as session:
         (probe,) = session.add("Traffic::serve @entry { print(1 / arg0) }")
         for expected in range(1, 6):
@@ -415,15 +415,15 @@ def test_a_session_that_is_left_goes_on(tmp_path: Path, monkeypatch: pytest.Monk
                 session.detach()
         assert session.maps["@n"].value == CALLS
         called(running, 11)
-        (listed,) = left.listed(running.pid)
+        (listed,) = unattended.listed(running.pid)
         assert (listed.id, listed.probes, listed.clients) == (id_, 1, 0)
-        with left.join(running.pid, id_, kept=0) as joined:
+        with unattended.join(running.pid, id_, kept=0) as joined:
             assert [probe.name for probe in joined.probes.values()] == ["serve"]
             joined.add("Traffic::serve @entry { @m = count() }")
             called(running, 7)
             assert [joined.maps[name].value for name in ("@n", "@m")] == [CALLS + 18, 7]
             assert joined.detach().clean
-        assert left.listed(running.pid) == []
+        assert unattended.listed(running.pid) == []
 
 
 def test_a_session_that_nobody_attends_can_be_told_something_and_ended(
@@ -439,15 +439,15 @@ def test_a_session_that_nobody_attends_can_be_told_something_and_ended(
         with btpy.attach(running.pid, limits=btpy.Limits(unattended=True)) as session:
             session.add(script)
             id_ = session.leave(3600, "nightly")
-        left.set_level(running.pid, id_[:4], 1)
-        left.send(running.pid, "nightly", "more")
+        unattended.set_level(running.pid, id_[:4], 1)
+        unattended.send(running.pid, "nightly", "more")
         called(running, 5)
-        with left.join(running.pid, "nightly", kept=0) as joined:
+        with unattended.join(running.pid, "nightly", kept=0) as joined:
             assert {name: view.value for name, view in joined.snapshot().items()} == {"@n": 5, "@more": 5, "@sent": 1}
             joined.leave(3600, "nightly")
         with pytest.raises(btpy.UsageError, match="no session 'daily'"):
-            left.discard(running.pid, "daily")
-        assert left.discard(running.pid, "nightly").clean
+            unattended.discard(running.pid, "daily")
+        assert unattended.discard(running.pid, "nightly").clean
 
 
 def test_a_jvm_that_is_launched_waits_for_its_probes(capfd: pytest.CaptureFixture[str]) -> None:

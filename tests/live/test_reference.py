@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from btpy.lang import parser
-from btpy.lang.reference import examples
-from btpy.lang.source import Source
+from btpy.lang.edit.reference import examples
+from btpy.lang.syntax import parser
+from btpy.model.source import Source
 from examples.shop.build_shop import MAIN
 from tests.examples.shop import shop_jar
 from tests.targets import target

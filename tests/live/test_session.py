@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from btpy.engine.instrumentation import AgentProbe
+from btpy.engine.session import Limits, Session
 from btpy.errors import NothingMatched, ScriptError, TargetGone, UsageError
 from btpy.events.aggregates import Count
 from btpy.plan.plan import RefusalReason
-from btpy.session.instrumentation import AgentProbe
-from btpy.session.session import Limits, Session
 from btpy.wire.messages import Late, LateOutcome
 from tests.jdks import all_jdks_and_8
 from tests.live.scripts import counted, drained, program, values_until, waited
@@ -137,7 +137,7 @@ def test_late_classes_count_towards_the_limit_of_methods() -> None:
 
 
 def test_handlers_go_in_as_many_messages_as_they_need(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("btpy.session.agent.INSTALL_BYTES", 1)
+    monkeypatch.setattr("btpy.engine.agent.INSTALL_BYTES", 1)
     with counted(17) as target, Session.attach(target.pid) as session:
         session.load(program(SCRIPT))
         target.send(f"call {CALLS}")
@@ -398,7 +398,7 @@ def test_a_killed_client_leaves_the_target_as_it_was(tmp_path: Path, own_tmp: Pa
         textwrap.dedent(
             """
             import sys
-            from btpy.session.session import Session
+            from btpy.engine.session import Session
             from tests.live.scripts import program, drained
             session = Session.attach(int(sys.argv[1]))
             session.load(program('@OnMethod(class="Counted", method="step") { print(arg1); }'))

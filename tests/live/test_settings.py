@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from btpy.engine.session import Limits, Session
 from btpy.events.aggregates import Count
 from btpy.events.records import CutString
-from btpy.session.session import Limits, Session
 from btpy.wire.messages import Errors, ProbeState
 from tests.live.scripts import counted, program, values_until
 from tests.targets import Target

@@ -10,10 +10,10 @@ import pytest
 
 from btpy.classfile import opcodes as op
 from btpy.classfile.assembler import Access, ClassBuilder, Tracking
+from btpy.engine.session import Session
 from btpy.errors import NothingMatched, ScriptError
 from btpy.events.aggregates import Count
-from btpy.lang.diagnostics import Diagnostic, Severity
-from btpy.session.session import Session
+from btpy.model.diagnostics import Diagnostic, Severity
 from tests.jdks import compiled
 from tests.live.scripts import JAVA, program
 from tests.live.test_companions import asked, counted, stage

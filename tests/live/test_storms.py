@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from btpy.engine.session import Limits, Session
 from btpy.events.aggregates import Aggregate, Count
-from btpy.session.session import Limits, Session
 from tests.jdks import all_jdks, compiled
 from tests.live.scripts import program, waited
 from tests.live.test_companions import JAVA, asked, stage

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from btpy.engine.session import Session
 from btpy.events.aggregates import Count
-from btpy.session.session import Session
 from btpy.wire.messages import ErrorKind, Errors
 from tests.jdks import all_jdks, compiled
 from tests.live.scripts import program, values_until

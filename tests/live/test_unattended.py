@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from btpy.engine.session import Limits, Session
 from btpy.errors import TargetGone, UsageError
 from btpy.events.aggregates import Count
 from btpy.events.items import PrintedMaps, Records
 from btpy.events.records import StackRef
 from btpy.jvm.connecting import Connecting
-from btpy.lang.checker import check_source
-from btpy.lang.program import event_number
-from btpy.lang.source import Source
-from btpy.session.session import Limits, Session
+from btpy.lang.check.checker import check_source
+from btpy.model.attachments import event_number
+from btpy.model.source import Source
 from btpy.wire.messages import Late, LateOutcome, SessionInfo, TellKind
 from tests.jdks import all_jdks_and_8
 from tests.live.scripts import counted, drained, program, values_until, waited

@@ -11,10 +11,13 @@ from typing import Any, cast
 from btpy.events.aggregates import Aggregate, MapContent
 from btpy.events.records import Record, Value
 from btpy.events.stacks import StackTable
-from btpy.lang.outline import Outline
-from btpy.lang.program import BeginAttachment, Map, MapKind, Probe, Program, Slot, Template, TemplateKind
-from btpy.lang.source import Source, Span
-from btpy.lang.types import ANY, LONG, Type
+from btpy.lang.outline import outline_of
+from btpy.lang.program import Probe, Program
+from btpy.model.attachments import BeginAttachment
+from btpy.model.maps import Map, MapKind
+from btpy.model.source import Source, Span
+from btpy.model.templates import Slot, Template, TemplateKind
+from btpy.model.types import ANY, LONG, Type
 from btpy.output.stream import Stream
 from btpy.output.writer import Clock, Context
 from btpy.wire.messages import Stack, StackFrame
@@ -54,7 +57,7 @@ def context(*templates: Template, sites: dict[int, Any] | None = None) -> Contex
     stacks.add(Stack(5, (StackFrame("a.B", "c", 12), StackFrame("a.B", "main", 0))))
     program = Program(SOURCE, (probe(0, "slow_quote"),), (), templates)
     return Context(
-        Outline.of(program),
+        outline_of(program),
         {SITE: Place()} if sites is None else sites,
         stacks,
         Clock(1_000, 1_700_000_000_000_000_000),

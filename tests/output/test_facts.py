@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import btpy
-from btpy.lang.program import MapKind
+from btpy.model.maps import MapKind
 from btpy.output.ndjson import NdjsonWriter
 from tests.cli.test_trace import started
 from tests.cli.test_verbs import asked

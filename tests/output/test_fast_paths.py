@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from btpy.events.records import StackRef, Value
-from btpy.lang.program import TemplateKind
-from btpy.lang.types import ANY, BYTES, DURATION
+from btpy.model.templates import TemplateKind
+from btpy.model.types import ANY, BYTES, DURATION
 from btpy.output import ndjson, templates, text
 from btpy.output.ndjson import NdjsonWriter
 from btpy.output.quantities import duration

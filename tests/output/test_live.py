@@ -10,8 +10,8 @@ import pytest
 from btpy.events.aggregates import Aggregate, Count, MapContent, Stats, Total
 from btpy.events.records import StackRef, Value
 from btpy.events.sketches import Frequent, Top
-from btpy.lang.program import MapKind, Most, Percents
-from btpy.lang.types import ANY, DURATION
+from btpy.model.maps import MapKind, Most, Percents
+from btpy.model.types import ANY, DURATION
 from btpy.output.columns import columns_of
 from btpy.output.live import Arrangement, History, LiveText, Order
 from btpy.output.style import Style

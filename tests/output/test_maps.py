@@ -19,8 +19,9 @@ from btpy.events.aggregates import (
 )
 from btpy.events.records import StackRef
 from btpy.events.sketches import Distinct, Examples, First, Frequent, Last, Top
-from btpy.lang.program import Linear, Map, MapKind, Most, Percents, Series, SeriesOperator, TemplateKind
-from btpy.lang.types import BYTES, DURATION, LONG, Type
+from btpy.model.maps import Linear, Map, MapKind, Most, Percents, Series, SeriesOperator
+from btpy.model.templates import TemplateKind
+from btpy.model.types import BYTES, DURATION, LONG, Type
 from btpy.output.maps import MapText
 from btpy.output.style import Style
 from btpy.output.tables import TableOptions, joined, table

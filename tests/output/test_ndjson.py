@@ -21,9 +21,10 @@ from btpy.events.records import (
     Value,
     Withheld,
 )
-from btpy.lang.program import MapKind, SiteFact, Template, TemplateKind
-from btpy.lang.source import Span
-from btpy.lang.types import ANY, DURATION, STRING
+from btpy.model.maps import MapKind
+from btpy.model.source import Span
+from btpy.model.templates import SiteFact, Template, TemplateKind
+from btpy.model.types import ANY, DURATION, STRING
 from btpy.output.ndjson import NdjsonWriter
 from btpy.output.writer import Attached, End, Loss, ProbeError
 from btpy.wire.messages import ErrorKind

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from btpy.lang.types import Kind
+from btpy.model.types import Kind
 from btpy.output.quantities import duration, mean, plain, quantity, size
 
 

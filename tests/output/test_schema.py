@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 
 from btpy.events.records import Value
-from btpy.lang.program import TemplateKind
+from btpy.model.templates import TemplateKind
 from btpy.output.ndjson import NdjsonWriter
 from tests.events.strategies import VALUES
 from tests.output.program import captured, context, record, slot, template

@@ -18,11 +18,12 @@ from hypothesis import strategies as st
 from btpy.errors import OutputError, UsageError
 from btpy.events.aggregates import Count, Stats
 from btpy.events.records import CutString, ObjectValue, StackRef, Value, Withheld
-from btpy.lang.checker import check_source
-from btpy.lang.outline import Outline
-from btpy.lang.program import MapKind, TemplateKind
-from btpy.lang.source import Source
-from btpy.lang.types import LONG
+from btpy.lang.check.checker import check_source
+from btpy.lang.outline import outline_of
+from btpy.model.maps import MapKind
+from btpy.model.source import Source
+from btpy.model.templates import TemplateKind
+from btpy.model.types import LONG
 from btpy.output.separated import Dialect, SeparatedWriter
 from btpy.output.shapes import left_out
 from btpy.output.stream import Document, Rotation, Stream, turn
@@ -244,5 +245,5 @@ def test_a_pipe_that_nobody_reads(tmp_path: Path) -> None:
     ],
 )
 def test_what_one_file_leaves_out(script: str, only: tuple[str, ...], about: str, others: list[str]) -> None:
-    outline = Outline.of(check_source(Source("a", script)))
+    outline = outline_of(check_source(Source("a", script)))
     assert left_out(outline, frozenset(only), "csv") == (about, others)

@@ -7,8 +7,8 @@ import pytest
 
 from btpy.errors import ProtocolError
 from btpy.events.records import Record, StackRef
-from btpy.lang.program import SiteFact, Template, TemplateKind
-from btpy.lang.types import ANY, DURATION, INT, STRING
+from btpy.model.templates import SiteFact, Template, TemplateKind
+from btpy.model.types import ANY, DURATION, INT, STRING
 from btpy.output.style import Style
 from btpy.output.text import TextWriter
 from tests.output.program import captured, context, record, slot, template

@@ -18,7 +18,7 @@ from btpy.events.records import (
     Value,
     Withheld,
 )
-from btpy.lang.types import ANY, BYTES, DURATION, LONG, Kind
+from btpy.model.types import ANY, BYTES, DURATION, LONG, Kind
 from btpy.output.style import Style
 from btpy.output.values import ValueText, visible
 from tests.events.strategies import VALUES

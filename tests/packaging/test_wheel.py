@@ -54,7 +54,7 @@ def test_an_installed_wheel_traces_its_own_demonstration_without_a_jdk(wheel: Pa
     """Built, installed in an environment of its own, and run with a Java runtime from pip as the only Java there is."""
     with zipfile.ZipFile(wheel) as archive:
         packed = set(archive.namelist())
-        assert {"btpy/_agent/btpy-agent.jar", "btpy/_demo/shop.jar", "btpy/lang/grammar.lark"} <= packed
+        assert {"btpy/_agent/btpy-agent.jar", "btpy/_demo/shop.jar", "btpy/lang/syntax/grammar.lark"} <= packed
         assert {f"btpy/_probes/{path.name}" for path in (ROOT / "probes").glob("*.bt")} <= packed
     venv.create(tmp_path / "environment", with_pip=True)
     binaries = tmp_path / "environment" / "bin"

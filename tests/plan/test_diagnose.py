@@ -3,9 +3,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from btpy.errors import Permission
-from btpy.lang.diagnostics import Diagnostic, Label, Severity
-from btpy.lang.program import MethodAttachment, OperationPattern, Pattern, Point, Probe
-from btpy.lang.source import Source, Span
+from btpy.lang.program import Probe
+from btpy.model.attachments import MethodAttachment
+from btpy.model.diagnostics import Diagnostic, Label, Severity
+from btpy.model.patterns import OperationPattern, Pattern
+from btpy.model.points import Point
+from btpy.model.source import Source, Span
 from btpy.plan import diagnose
 from btpy.plan.diagnose import KnownClass, MappedLines, TargetFacts
 from btpy.plan.plan import BEFORE_SUPER, NEEDS_CORE, Refusal, RefusalReason

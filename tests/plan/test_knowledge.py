@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from btpy.lang.checker import check_source
-from btpy.lang.source import Source
-from btpy.live.class_path import ClassPath
-from btpy.live.offline import class_path
+from btpy.api.class_path import ClassPath
+from btpy.api.offline import class_path
+from btpy.lang.check.checker import check_source
+from btpy.model.source import Source
 from tests.jdks import compiled
 
 JAVA = Path(__file__).parents[1] / "java"

@@ -10,10 +10,10 @@ import pytest
 from btpy.classfile import opcodes as op
 from btpy.classfile.assembler import Access, ClassBuilder, Tracking
 from btpy.classfile.reader import ClassFile
-from btpy.lang.checker import check_source
-from btpy.lang.source import Source
+from btpy.lang.check.checker import check_source
+from btpy.model.patterns import TypePattern
+from btpy.model.source import Source
 from btpy.plan import diagnose, locations
-from btpy.plan.patterns import TypePattern
 from btpy.plan.plan import RefusalReason
 from btpy.plan.planner import PlannedClass, Planner
 from tests.jdks import compiled

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from btpy.errors import UsageError
-from btpy.plan.hierarchy import Hierarchy
-from btpy.plan.patterns import (
+from btpy.model.patterns import (
     ClassPattern,
     ClassPatternKind,
     MethodPattern,
@@ -13,6 +12,7 @@ from btpy.plan.patterns import (
     java_type,
     simple_name,
 )
+from btpy.plan.hierarchy import Hierarchy
 
 
 def matches(text: str, name: str, **facts: list[str]) -> bool:

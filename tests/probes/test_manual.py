@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from btpy.cli import run, trace
+from btpy.cli import run, run_script
 from btpy.cli.manual import manual
-from btpy.lang import syntax
-from btpy.lang.checker import check_source
-from btpy.lang.libraries import Libraries, Library
-from btpy.lang.linker import parameters
-from btpy.lang.parameters import declared
-from btpy.lang.parser import parse
-from btpy.lang.source import Source
+from btpy.lang.check.checker import check_source
+from btpy.lang.link.libraries import Libraries, Library
+from btpy.lang.link.linker import parameters
+from btpy.lang.link.parameters import declared
+from btpy.lang.syntax import nodes
+from btpy.lang.syntax.parser import parse
+from btpy.model.source import Source
 
 LIBRARIES = [library for library in Libraries().all() if library.name.startswith("btpy.")]
 libraries = pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library.name)
@@ -32,7 +32,7 @@ def indented(library: Library) -> list[list[str]]:
 @libraries
 def test_no_parameter_has_the_name_of_an_option(library: Library) -> None:
     """The option would win: the parameter could only be given with -P."""
-    options = {option.key for command in (trace.COMMAND, run.COMMAND) for option in command.options}
+    options = {option.key for command in (run_script.COMMAND, run.COMMAND) for option in command.options}
     assert options.isdisjoint(parameter.name for parameter in parameters(source(library)))
 
 
@@ -57,7 +57,7 @@ def test_what_a_header_shows_fits_a_terminal(library: Library) -> None:
 @libraries
 def test_others_can_build_on_it(library: Library) -> None:
     script = parse(source(library))
-    parameters = [declared(item, []) for item in script.items if isinstance(item, syntax.ScriptParameter)]
+    parameters = [declared(item, []) for item in script.items if isinstance(item, nodes.ScriptParameter)]
     assert all(each is not None and each.help for each in parameters)
-    if any(isinstance(item, syntax.Probe) for item in script.items):
+    if any(isinstance(item, nodes.Probe) for item in script.items):
         assert "provides event." in manual(source(library))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pygments.token import Comment, Keyword, Name, Number, String, _TokenType
 
-from btpy.lang.highlighting import BtpyLexer
+from btpy.lang.edit.highlighting import BtpyLexer
 from btpy.repl.colours import STYLE, coloured
 
 SCRIPTS = sorted(Path(__file__).parents[2].glob("examples/*.bt")) + sorted(

@@ -6,9 +6,9 @@ import pytest
 
 from btpy.errors import ScriptError
 from btpy.events.aggregates import Count, Key, MapContent, Total
-from btpy.lang.program import Map, MapKind
-from btpy.lang.source import Source
-from btpy.lang.types import ANY, DURATION, LONG, Type
+from btpy.model.maps import Map, MapKind
+from btpy.model.source import Source
+from btpy.model.types import ANY, DURATION, LONG, Type
 from btpy.repl.expressions import Result, bare_map, evaluate, maps_in, parse
 
 

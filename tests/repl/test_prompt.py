@@ -14,7 +14,7 @@ from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from btpy.lang.diagnostics import Diagnostic
+from btpy.model.diagnostics import Diagnostic
 from btpy.output.style import Style
 from btpy.repl.prompt import Completions, Prompt, common_part, history_file, open_history
 from btpy.repl.repl import Repl, Status
@@ -47,8 +47,8 @@ class Listener(Repl):
         if self.breaks:
             raise RuntimeError("of the checker")
         from btpy.errors import ScriptError
-        from btpy.lang.checker import check_source
-        from btpy.lang.source import Source
+        from btpy.lang.check.checker import check_source
+        from btpy.model.source import Source
 
         try:
             if "{" in text:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from btpy.live.session import Session, attach
+from btpy.api.session import Session, attach
 from btpy.output.style import Style
 from btpy.repl.repl import Repl, View
 from btpy.repl.screen import Screen

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from btpy.engine.session import Session
 from btpy.events.aggregates import Count
-from btpy.session.session import Session
 from tests.jdks import all_jdks, compiled
 from tests.live.scripts import program
 from tests.running.programs import SOURCES

@@ -13,8 +13,8 @@ from pathlib import Path
 from btpy.events.aggregates import MapContent, decode_content
 from btpy.events.records import Record, RecordDecoder
 from btpy.events.stacks import Frame
-from btpy.lang.program import Linear, Map, MapKind, Most, Series
-from btpy.lang.types import ANY
+from btpy.model.maps import Linear, Map, MapKind, Most, Series
+from btpy.model.types import ANY
 from btpy.wire import codec, messages
 from tests.jdks import java, javac
 

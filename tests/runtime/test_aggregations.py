@@ -8,7 +8,7 @@ import pytest
 
 from btpy.events.aggregates import Average, Count, Greatest, Histogram, Least, Stats, Total, bucket_index
 from btpy.events.records import Closed, ClosedObject, CutString
-from btpy.lang.program import MapKind
+from btpy.model.maps import MapKind
 from tests.runtime.harness import Outcome
 
 SAMPLES = range(8 * 50_000)  # each once, 8 writers

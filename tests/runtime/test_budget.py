@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from btpy.events.aggregates import Count, intervals
-from btpy.lang.program import MapKind
+from btpy.model.maps import MapKind
 from btpy.wire.messages import ProbeState, RestraintStep
 from tests.runtime.harness import Outcome
 

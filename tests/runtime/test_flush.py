@@ -7,7 +7,7 @@ from collections import Counter
 from btpy.events.aggregates import Aggregate, Count, Histogram, Stats, Total, merge
 from btpy.events.records import Value
 from btpy.events.sketches import Top
-from btpy.lang.program import MapKind, Most
+from btpy.model.maps import MapKind, Most
 from tests.runtime.harness import Outcome
 
 WRITERS, ROUNDS, KEYS = 8, 30_011, 13

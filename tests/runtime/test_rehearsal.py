@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from btpy.events.aggregates import Count
-from btpy.lang.program import MapKind
+from btpy.model.maps import MapKind
 from tests.jdks import MAJORS, java
 from tests.runtime.harness import EXPORT, Outcome
 

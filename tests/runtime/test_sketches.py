@@ -8,7 +8,7 @@ import pytest
 
 from btpy.events.aggregates import Average, Count, Greatest, Least, LinearHistogram, TimeSeries, Total
 from btpy.events.sketches import Distinct, Examples, First, Last, Top
-from btpy.lang.program import Linear, MapKind, Most, Series, SeriesOperator
+from btpy.model.maps import Linear, MapKind, Most, Series, SeriesOperator
 from btpy.wire.messages import ErrorKind
 from tests.runtime.harness import Outcome
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-import btpy.session.session
+import btpy.engine.session
 from btpy.codegen.handler import HandlerClass
+from btpy.engine.instrumentation import handler_classes
+from btpy.engine.session import Session
 from btpy.events.aggregates import Count
-from btpy.session.instrumentation import handler_classes
-from btpy.session.session import Session
 from btpy.wire import messages
 from tests.jdks import all_jdks, compiled, java, javac
 from tests.live.scripts import JAVA, program
@@ -66,7 +66,7 @@ def test_an_application_gains_nothing(jdk: int, monkeypatch: pytest.MonkeyPatch)
         handlers.extend(handler.class_name for handler in compiled)
         return handler_classes(compiled)
 
-    monkeypatch.setattr(btpy.session.session, "handler_classes", recorded)
+    monkeypatch.setattr(btpy.engine.session, "handler_classes", recorded)
     with intruder(jdk) as running:
         with Session.attach(running.pid) as session:
             session.load(program("Intruder::step { @n = count(); }"))

@@ -13,9 +13,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from btpy.engine.classpath import _in_archive_of, _inner_archives, _named_in_manifest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from btpy.api.offline import OfflineWeaver, class_path
 from btpy.classfile import jimage
 from btpy.classfile.archive import MAX_ENTRY_BYTES, Archive
 from btpy.classfile.reader import ClassFile
@@ -23,15 +25,13 @@ from btpy.cli.main import main
 from btpy.errors import BtpyError, ClassFileError, ProtocolError
 from btpy.events.aggregates import decode_content
 from btpy.jvm import perfdata
-from btpy.lang.checker import check_source
-from btpy.lang.program import Linear, Map, MapKind
-from btpy.lang.source import Source, read_text
-from btpy.lang.types import ANY
-from btpy.live.offline import OfflineWeaver, class_path
+from btpy.lang.check.checker import check_source
+from btpy.model.maps import Linear, Map, MapKind
+from btpy.model.source import Source, read_text
+from btpy.model.types import ANY
 from btpy.recording.lines import Lines
 from btpy.recording.player import Recording
 from btpy.repl import sources
-from btpy.session.classpath import _in_archive_of, _inner_archives, _named_in_manifest
 from btpy.wire import codec
 from btpy.wire.messages import FROM_AGENT, FROM_CLIENT, HANDSHAKE
 from tests.security.frames import Frames
@@ -111,7 +111,7 @@ def test_weaving_a_jar_that_inflates(entry: str, lies: bool, tmp_path: Path, cap
 
 
 def test_companions_of_any_length_are_copied_a_piece_at_a_time(tmp_path: Path) -> None:
-    from btpy.live.woven_jar import SourceJar
+    from btpy.api.woven_jar import SourceJar
 
     jar = bomb(tmp_path / "bomb.jar", ("data.bin", "META-INF/X.SF"))
     source = SourceJar.read(jar)

@@ -17,13 +17,13 @@ import pytest
 from btpy.cli import completion
 from btpy.cli.completion import Candidate
 from btpy.cli.main import main
+from btpy.engine.description import Description, Place, Unreadable
+from btpy.engine.session import Session
 from btpy.errors import ProtocolError
 from btpy.jvm import processes
 from btpy.jvm.processes import JvmProcess
-from btpy.lang.checker import check_source
-from btpy.lang.source import Source
-from btpy.session.description import Description, Place, Unreadable
-from btpy.session.session import Session
+from btpy.lang.check.checker import check_source
+from btpy.model.source import Source
 from btpy.wire import codec
 from btpy.wire.channel import handshake
 from btpy.wire.messages import (

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from btpy.engine.event_queue import Inbox
 from btpy.errors import ProtocolError
 from btpy.events.aggregates import decode_contents
 from btpy.events.items import ItemDecoder
 from btpy.events.stacks import StackTable
-from btpy.lang.checker import check_source
-from btpy.lang.outline import Outline
-from btpy.lang.source import Source
-from btpy.session.inbox import Inbox
+from btpy.lang.check.checker import check_source
+from btpy.lang.outline import outline_of
+from btpy.model.source import Source
 from btpy.wire import codec
 from btpy.wire.messages import FROM_AGENT, FROM_CLIENT, Events, Leave, Maps, Message, Restore, Stacks
 from tests.agent.attach import load_agent
@@ -34,7 +34,7 @@ def client_takes(seed: int, count: int) -> int:
     """Gives the client's decoders that many frames; how many were messages. Anything but ProtocolError fails."""
     program = check_source(Source("fuzz.bt", SCRIPT))
     maps = {map_.id: map_ for map_ in program.maps}
-    outline = Outline.of(program)
+    outline = outline_of(program)
     decoder, stacks, inbox = ItemDecoder(), StackTable(capacity=1000), Inbox(lambda size: None)
     taken = 0
     for number, (kind, payload) in enumerate(Frames(seed, FROM_AGENT).payloads()):

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from btpy.session.session import Session
+from btpy.engine.session import Session
 from btpy.wire.channel import Listener
 from tests.jdks import all_jdks
 from tests.live.scripts import counted, own_tmp, program

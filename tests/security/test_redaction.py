@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import btpy
-from btpy.lang.secrets import names_secret
+from btpy.model.secrets import names_secret
 from btpy.output.formats import NAMES
 from btpy.recording.file import ChunkReader
 from tests.jdks import compiled

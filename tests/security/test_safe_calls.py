@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from btpy.engine.session import Records, Session
 from btpy.errors import ScriptError
-from btpy.lang.checker import check_source
-from btpy.lang.program import Permissions, Program
-from btpy.lang.safe_calls import SafeMethod, refused_methods, safe_methods
-from btpy.lang.source import Source
-from btpy.session.session import Records, Session
+from btpy.lang.check.checker import check_source
+from btpy.lang.check.safe_calls import SafeMethod, refused_methods, safe_methods
+from btpy.lang.program import Program
+from btpy.model.permissions import Permissions
+from btpy.model.source import Source
 from btpy.wire.messages import ErrorKind, Errors
 from tests.jdks import MAJORS, all_jdks, all_jdks_and_8, compiled, java, java_home
 from tests.security import call_prover

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from btpy import files
+from btpy.api.check import check
 from btpy.files import Untrusted
 from btpy.jvm import launch
-from btpy.lang.libraries import Libraries, LibraryError
-from btpy.live.check import check
+from btpy.lang.link.libraries import Libraries, LibraryError
 from tests.containers.cells import NOBODY, needs_root
 from tests.jdks import java_home
 from tests.live.scripts import counted

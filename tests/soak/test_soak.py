@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from btpy.lang.checker import check_source
-from btpy.lang.source import Source
-from btpy.session.session import Session
+from btpy.engine.session import Session
+from btpy.lang.check.checker import check_source
+from btpy.model.source import Source
 from tests.jdks import compiled
 from tests.targets import Target, target
 

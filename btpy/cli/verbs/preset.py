@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from btpy.cli import trace
+from btpy.cli import run_script
 from btpy.cli.options import Arguments, Option, number
 from btpy.errors import UsageError
 from btpy.output import formats
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
-    from btpy.cli.traced import Companion
-    from btpy.lang.program import Permissions, Program
+    from btpy.cli.target_run import Companion
+    from btpy.lang.program import Program
+    from btpy.model.permissions import Permissions
 
 _OWN = {"for": ("-d", "--for"), "hits": ("-n", "--hits"), "debug": ("--debug",)}
 _WRITTEN = "this command writes the script and shows it: copy it to a file to change it"
@@ -30,7 +31,7 @@ TOP = Option(("--top",), "this many keys, the greatest first (default 10)", "N")
 JSON = Option(("--json",), "as -f ndjson: one JSON object a line")
 RUNNING = tuple(
     option._replace(names=_OWN.get(option.key, option.names))
-    for option in trace.COMMAND.options
+    for option in run_script.COMMAND.options
     if not REFUSED.keys() & option.names
 )
 """The options of every run that make sense for a verb."""
@@ -96,10 +97,10 @@ def top(arguments: Arguments) -> int:
 
 def settings_of(
     name: str, arguments: Arguments, *, prints_each: bool = False, missing: str | None = None
-) -> trace.Settings:
+) -> run_script.Settings:
     """``prints_each``: a line a call, so that there is a limit. ``missing``: as :meth:`btpy.Session.add` takes it.
     Raises UsageError."""
-    settings = trace.flags(arguments, name, one_liner=prints_each, missing=missing)
+    settings = run_script.flags(arguments, name, one_liner=prints_each, missing=missing)
     if arguments.switch("json"):
         if arguments.text("format") not in (None, "ndjson"):
             raise UsageError(f"--json and -f {arguments.text('format')} contradict each other")
@@ -125,21 +126,21 @@ def start(
     name: str,
     script: str,
     arguments: Arguments,
-    settings: trace.Settings,
+    settings: run_script.Settings,
     console: Console,
     companion: Companion | None = None,
 ) -> int:
     from btpy.cli.permissions import permissions
 
-    trace.present(settings, arguments, console)
+    run_script.present(settings, arguments, console)
     show(script, console)
     allowed = permissions(arguments)
-    return trace.start(lambda: compiled(name, script, allowed), arguments, settings, console, companion)
+    return run_script.start(lambda: compiled(name, script, allowed), arguments, settings, console, companion)
 
 
 def compiled(name: str, script: str, allowed: Permissions, earlier: Program | None = None) -> Program:
-    from btpy.lang.checker import check_source
-    from btpy.lang.source import Source
+    from btpy.lang.check.checker import check_source
+    from btpy.model.source import Source
 
     return check_source(Source(f"<{name}>", script), permissions=allowed, earlier=earlier)
 

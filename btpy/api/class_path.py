@@ -1,0 +1,97 @@
+"""What the probes of a program match on a class path, without a JVM: for ``btpy check --cp``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from btpy.api.offline import Classes
+from btpy.classfile.reader import ClassFile
+from btpy.engine.matching import Inventory, MatchedClass, Matching, doubtful, looked_at, other_lines, why_missing
+from btpy.errors import ClassFileError
+from btpy.lang.program import Program
+from btpy.model.attachments import MethodAttachment
+from btpy.plan.diagnose import TargetFacts
+from btpy.plan.hierarchy import Hierarchy
+from btpy.plan.planner import Planner
+from btpy.wire.messages import LoadedClass, LoadedRefusal
+
+LOADER = "class path"
+_NOT_ON_CLASS_PATH = ("java.", "javax.", "jdk.", "sun.", "com.sun.")  # the JDK has them, whichever it is
+
+
+class ClassPath:
+    """The classes of a class path (``plan.knowledge.ClassFiles``). Those that cannot be read are left out."""
+
+    def __init__(self, classes: Classes) -> None:
+        self.hierarchy = Hierarchy()
+        self.classes: list[tuple[LoadedClass, ClassFile]] = []
+        self._data: dict[str, bytes] = {}
+        for found in classes():
+            try:
+                file = ClassFile.parse(found.read())
+            except ClassFileError:
+                continue
+            name = file.name.replace("/", ".")
+            superclass = (file.super_name or "").replace("/", ".")
+            interfaces = tuple(each.replace("/", ".") for each in file.interfaces)
+            number = len(self.classes) + 1
+            loaded = LoadedClass(
+                number,
+                name,
+                LOADER,
+                superclass,
+                interfaces,
+                file.access_flags,
+                True,
+                found.origin,
+                LoadedRefusal.NONE,
+            )
+            self._data.setdefault(name, file.data)
+            self.hierarchy.add(name, superclass, interfaces)
+            self.classes.append((loaded, file))
+
+    def class_file(self, name: str) -> bytes | None:
+        return self._data.get(name)
+
+    def subtypes(self, name: str, most: int) -> Iterator[bytes]:
+        for loaded, _ in self.classes:
+            if name in self.hierarchy.ancestors(loaded.name):
+                yield self._data[loaded.name]
+
+    def match(self, program: Program, *, allow: Iterable[str] = ()) -> tuple[Matching, tuple[str, ...]]:
+        """What the probes match, and which fields are looked up at each firing. Raises UsageError for a malformed
+        pattern."""
+        planner = Planner(program, allow=allow, supertypes=self.hierarchy.ancestors)
+        matched = []
+        with planner.knowledge.asking(self):
+            for loaded, file in self.classes:
+                ancestors = self.hierarchy.ancestors(loaded.name)
+                planned = planner.plan_class(file, in_jdk=False, ancestors=ancestors)
+                matched.append(MatchedClass(loaded, file, planned))
+        problems = dict.fromkeys(each for known in matched if known.planned for each in known.planned.problems)
+        refusals = tuple(each for known in matched if known.planned for each in known.planned.refusals)
+        matching = Matching(len(matched), tuple(matched), refusals, tuple(problems), {})
+        inventory = Inventory(
+            facts=TargetFacts(len(matched), 1, 0, LOADER),
+            names=lambda: [loaded for loaded, _ in self.classes],
+            subtypes=lambda name: [
+                loaded.name for loaded, _ in self.classes if name in self.hierarchy.ancestors(loaded.name)
+            ],
+            ancestors=self.hierarchy.ancestors,
+            class_file=self.class_file,
+        )
+        missing = {
+            probe.id: why_missing(probe, planner, matched, refusals, inventory)
+            for probe in program.probes
+            if isinstance(probe.attachment, MethodAttachment)
+            and not problems
+            and not matching.methods(probe.id)
+            and not probe.attachment.uncaught
+        }
+        told = (
+            *other_lines(program.probes, planner, looked_at(matched)),
+            *doubtful(program.probes, matched, inventory, lambda loader, name: name.startswith(_NOT_ON_CLASS_PATH)),
+        )
+        matching = replace(matching, missing=missing, told=told)
+        return matching, tuple(planner.knowledge.late_bound)

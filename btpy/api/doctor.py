@@ -1,0 +1,414 @@
+"""Every step of an attach, tested in order, each with the remedy where it fails (``btpy doctor``).
+
+    for step in examine("OrderApp"):
+        print(step.name, step.outcome, step.detail)
+
+The first steps look from outside, as the attach itself does before it asks anything of the JVM. Then the agent is
+loaded, one probe that does nothing runs, and everything is left as it was. No class of the target is changed.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from enum import Enum
+from pathlib import Path
+
+from btpy.engine.instrumentation import loses_parameter_names
+from btpy.engine.session import Records, Session
+from btpy.errors import AttachError, BtpyError
+from btpy.frozen import dataclass
+from btpy.jvm import attach, endings, launch, problems, processes
+from btpy.jvm.connecting import Connecting
+from btpy.jvm.delegate import Delegate
+from btpy.jvm.metaspace import megabytes
+from btpy.jvm.processes import JvmProcess
+from btpy.lang.check.checker import check_source
+from btpy.model.permissions import DEFAULT_PERMISSIONS
+from btpy.model.source import Source
+from btpy.plan.diagnose import LOADER_HELP
+from btpy.temporary import Temporary
+from btpy.wire.messages import LoadedRefusal
+
+
+class Outcome(Enum):
+    PASSED = "ok"
+    WARNING = "warning"
+    FAILED = "failed"
+    UNTESTED = "not tested"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """``detail``: what was found; ``help``: what to do about it; ``code``: that of ``btpy explain``, or empty."""
+
+    name: str
+    outcome: Outcome
+    detail: str = ""
+    help: tuple[str, ...] = ()
+    code: str = ""
+
+
+_ROOM = 256 * 1024
+"""Bytes of /tmp that an attach may need: a copy of the agent's jar, which the target can read."""
+
+_WARNS_OF_AGENTS_SINCE = 21
+_THROWS_CODE_AWAY_UNTIL = 21
+_PROBE_SECONDS = 10.0
+_PROBE = '@OnBegin { print("here"); }'
+
+_NOT_A_JVM = "BT504"
+_STEP_OF_OBSTACLE = {"BT501": "user", "BT513": "running", "BT504": "JVM", "BT505": "attach", "BT506": "agents"}
+_NOT_CONNECTED, _NO_RETRANSFORMATION = "BT514", "BT518"
+_AFTER_LOADING = (_NOT_CONNECTED, _NO_RETRANSFORMATION)
+_AGENT_FLAGS = ("-javaagent:", "-agentpath:", "-agentlib:")
+_OTHER_AGENTS = {
+    "com.taobao.arthas.**": "Arthas",
+    "org.jboss.byteman.agent.**": "Byteman",
+    "io.opentelemetry.javaagent.**": "OpenTelemetry",
+    "datadog.trace.**": "Datadog",
+    "com.newrelic.agent.**": "New Relic",
+    "com.dynatrace.**": "Dynatrace",
+    "co.elastic.apm.agent.**": "Elastic APM",
+    "org.apache.skywalking.apm.agent.**": "SkyWalking",
+    "com.navercorp.pinpoint.bootstrap.**": "Pinpoint",
+    "com.appdynamics.**": "AppDynamics",
+    "org.jacoco.agent.rt.**": "JaCoCo",
+    "org.openjdk.btrace.**": "BTrace",
+    "net.bytebuddy.agent.**": "an agent made with Byte Buddy",
+}
+"""Packages of agents that change classes too. The agent's own part, not the library that it brings along."""
+
+
+def examine(target: str) -> Iterator[Step]:
+    """The steps as they are tested. After one that fails the others are UNTESTED."""
+    patient = _Patient(target)
+    failed = False
+    try:
+        for name, test in patient.steps():
+            if failed:
+                yield Step(name, Outcome.UNTESTED)
+                continue
+            try:
+                step = test(name)
+            except BtpyError as error:
+                step = Step(name, Outcome.FAILED, str(error), error.help, error.code or "")
+            failed = step.outcome is Outcome.FAILED
+            yield step
+    finally:
+        patient.leave()
+
+
+class _Patient:
+    """What is known of the target so far. Every test may count on those before it."""
+
+    def __init__(self, target: str) -> None:
+        self._target = target
+        self._found: JvmProcess | None = None
+        self._connecting: Connecting | None = None
+        self._attached: Session | None = None
+        self._listens = False
+        self._no_jvm: AttachError | None = None
+        self._refusal: AttachError | None = None  # by the agent that was loaded
+
+    def steps(self) -> tuple[tuple[str, Callable[[str], Step]], ...]:
+        return (
+            ("process", self._find),
+            ("JVM", self._jvm),
+            ("user", self._user),
+            ("running", self._running),
+            ("container", self._container),
+            ("attach", self._attach),
+            ("agents", self._agents),
+            ("attach socket", self._attach_socket),
+            ("room in /tmp", self._room),
+            ("own Java", self._own_java),
+            ("agent's jar", self._jar),
+            ("compiled code", self._compiled_code),
+            ("metaspace", self._metaspace),
+            ("heap", self._heap),
+            ("limits", self._limits),
+            ("agent loads", self._load),
+            ("connection", self._connect),
+            ("retransform", self._retransformation),
+            ("agent's build", self._build),
+            ("parameter names", self._parameter_names),
+            ("other agents", self._other_agents),
+            ("class loaders", self._loaders),
+            ("a probe runs", self._probe),
+            ("leaves clean", self._leaves),
+        )
+
+    def leave(self) -> None:
+        """Whatever was begun is given up."""
+        if self._attached is not None:
+            self._attached.close()
+        elif self._connecting is not None:
+            self._connecting.__exit__(None, None, None)
+
+    @property
+    def _process(self) -> JvmProcess:
+        assert self._found is not None
+        return self._found
+
+    @property
+    def _session(self) -> Session:
+        assert self._attached is not None
+        return self._attached
+
+    # ---------------------------------------------------------------- from outside
+
+    def _find(self, name: str) -> Step:
+        try:
+            self._found = processes.find(self._target)
+        except AttachError as error:
+            if error.code != _NOT_A_JVM:
+                raise
+            self._no_jvm = error
+            return Step(name, Outcome.PASSED, self._target)
+        return Step(name, Outcome.PASSED, f"{self._process.pid} {self._process.main}")
+
+    def _obstacle(self, name: str, otherwise: str) -> Step:
+        """Fails where what stands in the way belongs to this step."""
+        obstacle = self._process.obstacle
+        if obstacle is not None and _STEP_OF_OBSTACLE.get(obstacle.code or "", "attach") == name:
+            raise obstacle
+        return Step(name, Outcome.PASSED, otherwise)
+
+    def _user(self, name: str) -> Step:
+        is_root = os.geteuid() == 0
+        step = self._obstacle(name, f"{self._process.user}; btpy runs as {'root' if is_root else 'you'}")
+        process = self._process
+        if step.outcome is Outcome.PASSED and is_root and process.uid != 0 and not process.in_container:
+            return replace(step, help=(f"root may do more than this needs:  sudo -u {process.user} btpy …",))
+        return step
+
+    def _running(self, name: str) -> Step:
+        if not processes.is_alive(self._process):
+            raise problems.ended(self._process.pid, endings.likely_causes(self._process))
+        return self._obstacle(name, "it is not stopped")
+
+    def _jvm(self, name: str) -> Step:
+        if self._no_jvm is not None:
+            raise self._no_jvm
+        process = self._process
+        return self._obstacle(name, f"JDK {process.java_version or '?'}, {process.vm_name or 'HotSpot'}")
+
+    def _container(self, name: str) -> Step:
+        process = self._process
+        if not process.in_container and not process.is_hidden:
+            return Step(name, Outcome.PASSED, "none: it sees the same files as btpy")
+        if process.is_hidden:
+            return Step(name, Outcome.PASSED, "not known; its performance counters are in the same /tmp as btpy's")
+        detail = f"{process.container or 'a mount namespace of its own'}, its pid there is {process.namespace_pid}"
+        return Step(name, Outcome.PASSED, detail)
+
+    def _attach(self, name: str) -> Step:
+        return self._obstacle(name, "it takes requests (no -XX:+DisableAttachMechanism, it handles SIGQUIT)")
+
+    def _agents(self, name: str) -> Step:
+        step = self._obstacle(name, "agents may be loaded")
+        attach.require_agent_permissions(self._process)
+        version = self._process.feature_version or 0
+        if version < _WARNS_OF_AGENTS_SINCE or "-XX:+EnableDynamicAgentLoading" in self._process.options:
+            return step
+        detail = f"agents may be loaded; Java {version} warns of each on the standard error of the program"
+        return Step(name, Outcome.PASSED, detail, ("silent with -XX:+EnableDynamicAgentLoading",))
+
+    def _attach_socket(self, name: str) -> Step:
+        if self._process.needs_delegate:
+            attach.wake(self._process)
+            self._listens = True
+            return Step(name, Outcome.PASSED, f"/tmp/.java_pid{self._process.namespace_pid} there answers")
+        path = Path("/tmp") / f".java_pid{self._process.pid}"
+        try:
+            with socket.socket(socket.AF_UNIX) as asking:
+                asking.connect(str(path))
+        except FileNotFoundError:
+            return Step(name, Outcome.PASSED, f"none yet: the JVM opens {path} when asked to")
+        except ConnectionRefusedError:
+            attach.remove_stale_socket(self._process)
+            return Step(name, Outcome.PASSED, f"{path} was left by a JVM that was killed, and is removed")
+        except OSError as error:
+            raise problems.not_permitted(self._process.pid, f"{path}: {_reason(error)}") from None
+        self._listens = True
+        return Step(name, Outcome.PASSED, f"{path} answers")
+
+    def _room(self, name: str) -> Step:
+        """Where the JVM makes its attach socket, whatever TMPDIR says. A socket takes no room, but a name."""
+        if self._process.needs_delegate:
+            with Delegate(self._process) as delegate:
+                delegate.room(_ROOM)
+            return Step(name, Outcome.PASSED, f"its /tmp can be written by {self._process.user}")
+        parent = Path("/tmp")
+        directory = None
+        try:
+            directory = Temporary(parent)
+            with socket.socket(socket.AF_UNIX) as trying:
+                trying.bind(str(directory.path / "socket"))
+        except OSError as error:
+            if not self._listens:
+                raise _no_room(parent, error) from None
+            problem = _no_room(parent, error)
+            return Step(name, Outcome.WARNING, f"{problem}; the attach socket is there already", problem.help)
+        else:
+            return self._room_for_files(name, directory.path)
+        finally:
+            if directory is not None:
+                directory.remove()
+
+    def _room_for_files(self, name: str, directory: Path) -> Step:
+        parent = directory.parent
+        try:
+            (directory / "room").write_bytes(bytes(_ROOM))
+        except OSError as error:
+            problem = _no_room(parent, error)
+            if attach.needs_copy(self._process):
+                raise problem from None
+            return Step(name, Outcome.WARNING, f"{problem}; a socket can be made there", problem.help)
+        return Step(name, Outcome.PASSED, f"{parent} can be written")
+
+    def _own_java(self, name: str) -> Step:
+        if self._process.needs_delegate:
+            return Step(name, Outcome.PASSED, "not needed: btpy speaks the attach protocol itself there")
+        home = launch.attach_home()
+        return Step(name, Outcome.PASSED, f"{home} (Java {launch.feature_version(home) or '?'})")
+
+    def _jar(self, name: str) -> Step:
+        jar = attach.agent_jar()
+        copied = attach.needs_copy(self._process)
+        detail = "is copied to where the JVM can read it" if copied else "the JVM can read it"
+        return Step(name, Outcome.PASSED, f"build {attach.agent_build()[:12]}; {detail} ({jar})")
+
+    def _compiled_code(self, name: str) -> Step:
+        version = self._process.feature_version or 0
+        if version > _THROWS_CODE_AWAY_UNTIL:
+            return Step(name, Outcome.PASSED, f"Java {version} keeps that of all other methods")
+        early = [option for option in self._process.options if option.startswith(_AGENT_FLAGS)]
+        if early:
+            return Step(name, Outcome.PASSED, f"that of all other methods stays, if {early[0]} may retransform")
+        detail = (
+            f"Java {version} throws all of it away when the first class is changed: a busy JVM is slower for seconds"
+        )
+        remedy = (
+            f"to avoid it, start with -javaagent:{attach.agent_jar()} from its start (does nothing until btpy attaches)"
+        )
+        return Step(name, Outcome.PASSED, detail, (remedy,))
+
+    def _metaspace(self, name: str) -> Step:
+        process = self._process
+        if process.has_agent:
+            return Step(name, Outcome.PASSED, "enough: the agent was loaded before")
+        attach.wake(process)
+        left = [f"{megabytes(space.left)} of {space.name}" for space in attach.require_metaspace(process)]
+        detail = f"left: {', '.join(left)}" if left else "this JVM does not report what is left"
+        return Step(name, Outcome.PASSED, detail)
+
+    def _heap(self, name: str) -> Step:
+        heap = attach.require_heap(self._process)
+        if heap is None:
+            return Step(name, Outcome.PASSED, "this JVM does not report what is free")
+        return Step(name, Outcome.PASSED, f"at least {megabytes(heap.free)} free, of {megabytes(heap.most)}")
+
+    def _limits(self, name: str) -> Step:
+        limits = attach.require_limits(self._process)
+        left = [f"{limit.shown(limit.left)} of {limit.name} ({limit.set_by})" for limit in limits]
+        return Step(name, Outcome.PASSED, f"left: {', '.join(left)}" if left else "none is set")
+
+    # ---------------------------------------------------------------- from inside
+
+    def _load(self, name: str) -> Step:
+        started = time.monotonic()
+        self._connecting = Connecting(self._process)
+        try:
+            self._attached = Session.connected(self._connecting)
+        except AttachError as error:
+            if error.code not in _AFTER_LOADING:
+                raise
+            self._refusal = error
+        return Step(name, Outcome.PASSED, f"{_milliseconds(started)} after it was asked to")
+
+    def _connect(self, name: str) -> Step:
+        assert self._connecting is not None
+        if self._refusal is not None and self._refusal.code == _NOT_CONNECTED:
+            raise self._refusal
+        way = "a Unix socket" if self._connecting.address.startswith("unix:") else "TCP on the loopback interface"
+        return Step(name, Outcome.PASSED, f"the agent has called back through {way} and proved itself")
+
+    def _build(self, name: str) -> Step:
+        theirs = self._session.target.agent_build
+        if theirs == attach.agent_build():
+            return Step(name, Outcome.PASSED, "that of this btpy")
+        detail = f"an agent of another btpy ({theirs[:12]}) was loaded before, and stays until the JVM ends"
+        return Step(name, Outcome.WARNING, detail, ("use that btpy, or restart the JVM, if anything looks wrong",))
+
+    def _retransformation(self, name: str) -> Step:
+        if self._refusal is not None:
+            raise self._refusal
+        return Step(name, Outcome.PASSED, f"possible; {self._session.target.loaded_classes} classes are loaded")
+
+    def _parameter_names(self, name: str) -> Step:
+        version = self._session.target.java_version
+        if not loses_parameter_names(version):
+            return Step(name, Outcome.PASSED, f"JDK {version} keeps those of woven classes")
+        detail = f"JDK {version} drops the MethodParameters of woven classes (JDK-8240908), and btpy gives them back"
+        return Step(name, Outcome.PASSED, detail)
+
+    def _other_agents(self, name: str) -> Step:
+        flags = [each.partition("=")[0] for each in self._process.options if each.startswith(_AGENT_FLAGS)]
+        found = list(dict.fromkeys(flags))
+        found += [known for pattern, known in _OTHER_AGENTS.items() if self._session.loaded([pattern], 1)]
+        if not found:
+            return Step(name, Outcome.PASSED, "none that btpy knows")
+        detail = f"{', '.join(found)}: they may change the same classes; each keeps its own changes"
+        return Step(name, Outcome.WARNING, detail, ("the receipt at the end says which classes have their bytes back",))
+
+    def _loaders(self, name: str) -> Step:
+        classes = self._session.loaded(["**"])
+        hidden = Counter(each.loader for each in classes if each.refusal is LoadedRefusal.LOADER)
+        loaders = len({each.loader for each in classes})
+        if not hidden:
+            return Step(name, Outcome.PASSED, f"{loaders}, and all of them see btpy's run time")
+        shown = ", ".join(f"{loader} ({count} class{'es' * (count != 1)})" for loader, count in hidden.most_common(3))
+        more = f" and {len(hidden) - 3} more" if len(hidden) > 3 else ""
+        detail = f"{len(hidden)} of {loaders} hide btpy's run time, their classes are not woven: {shown}{more}"
+        return Step(name, Outcome.WARNING, detail, LOADER_HELP, "BT336")
+
+    def _probe(self, name: str) -> Step:
+        """A handler is verified, defined and run, and its event comes back."""
+        started = time.monotonic()
+        self._session.load(check_source(Source("<doctor>", _PROBE), permissions=DEFAULT_PERMISSIONS))
+        for item in self._session.items(_PROBE_SECONDS):
+            if isinstance(item, Records):
+                return Step(name, Outcome.PASSED, f"and its event was here {_milliseconds(started)} after it was sent")
+        raise BtpyError(f"no event in {_PROBE_SECONDS:.0f} s", help=["the JVM may be out of CPU or memory: try again"])
+
+    def _leaves(self, name: str) -> Step:
+        receipt = self._session.detach()
+        if not receipt.clean:
+            raise BtpyError(f"left behind: {', '.join(receipt.left_behind)}", help=["report this: it is a bug of btpy"])
+        if causes := endings.died_of(self._process):
+            raise problems.ended(self._process.pid, causes)
+        idle = receipt.handler_classes + receipt.agent_classes
+        return Step(name, Outcome.PASSED, f"no class was changed; {idle} idle agent classes remain")
+
+
+def _no_room(parent: Path, error: OSError) -> AttachError:
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return AttachError(
+        f"{parent} cannot be written: {_reason(error)}",
+        help=[f"free some space: df -h {parent}; df -i {parent}" if full else f"ls -ld {parent}; df {parent}"],
+    )
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
+
+
+def _milliseconds(started: float) -> str:
+    return f"{(time.monotonic() - started) * 1000:.0f} ms"

@@ -1,0 +1,305 @@
+"""Maps of probes as Python mappings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from typing import Any
+
+from btpy.errors import UsageError
+from btpy.events import aggregates
+from btpy.events.aggregates import Aggregate, Bucket, Key, LinearBucket, LinearHistogram, MapContent, Number, Stats
+from btpy.events.estimates import Skips
+from btpy.events.records import Value
+from btpy.events.sketches import Distinct, Examples, First, Last, Top
+from btpy.events.stacks import StackTable
+from btpy.model.maps import Map, MapKind, map_title
+from btpy.model.types import Kind
+from btpy.output.histogram import PERCENTILES, bars, headline, rows
+from btpy.output.maps import MapText
+from btpy.output.ndjson import json_value
+from btpy.output.style import Style
+from btpy.output.tables import TableOptions
+from btpy.output.values import ValueText
+
+_UNITS = {Kind.DURATION: "ns", Kind.BYTES: "bytes"}
+
+
+class Histogram:
+    """A distribution: of ``hist``, ``pctl`` or ``lhist``. Numbers are in ``unit`` (``ns``, ``bytes`` or nothing)."""
+
+    def __init__(self, held: aggregates.Histogram | LinearHistogram, kind: Kind) -> None:
+        self._held = held
+        self._kind = kind
+
+    @property
+    def unit(self) -> str:
+        return _UNITS.get(self._kind, "")
+
+    @property
+    def count(self) -> int:
+        return self._held.n
+
+    @property
+    def total(self) -> Number:
+        return self._held.total
+
+    @property
+    def mean(self) -> Number:
+        """NaN without samples."""
+        return self._held.mean
+
+    @property
+    def min(self) -> Number | None:
+        """Exact; None without samples."""
+        return self._held.least
+
+    @property
+    def max(self) -> Number | None:
+        """Exact; None without samples."""
+        return self._held.greatest
+
+    def percentile(self, percent: float) -> Number | None:
+        """The sample that ``percent`` of the samples do not exceed, good to the width of its bucket; None without
+        samples."""
+        at = self._held.percentile(percent)
+        return at if at is None or isinstance(at, int | float) else at.estimate
+
+    @property
+    def percentiles(self) -> dict[float, Number | None]:
+        """The 50th, 90th and 99th."""
+        return {percent: self.percentile(percent) for percent in PERCENTILES}
+
+    @property
+    def buckets(self) -> list[Bucket] | list[LinearBucket]:
+        """From the first occupied one to the last: ``low``, ``high`` and ``count``."""
+        return self._held.buckets()
+
+    def __repr__(self) -> str:
+        return f"<Histogram {headline(self._held, self._kind)}>"
+
+    def __str__(self) -> str:
+        return "\n".join([headline(self._held, self._kind), *bars(self._held, self._kind, Style())])
+
+    def _repr_html_(self) -> str:
+        shown = rows(self._held, self._kind)
+        most = max((count for _, count in shown), default=1)
+        table = "".join(
+            f'<tr><td style="text-align:right">{_escaped(label)}</td>'
+            f'<td style="text-align:left"><div style="background:#4c78a8;height:0.8em;'
+            f'width:{max(1, round(240 * count / most)) if count else 0}px"></div></td>'
+            f'<td style="text-align:right">{count}</td></tr>'
+            for label, count in shown
+        )
+        return f"<div>{_escaped(headline(self._held, self._kind))}</div><table>{table}</table>"
+
+
+class MapView(Mapping[Any, Any]):
+    """What a map held when it was read.
+
+    A key is the Python value where the map has one, a tuple where it has several, ``()`` where it has none. Values are
+    numbers for ``count sum avg min max distinct``, :class:`btpy.events.aggregates.Stats` for ``stats``,
+    :class:`Histogram` for ``hist pctl lhist``, a list of numbers for ``tseries`` (None: no samples), of pairs of value
+    and count for ``topk``, of values for ``sample_of``; what was put in for the others. Keys stand in the order in
+    which they are printed.
+
+    ``content``: the aggregates as they came, which can be merged. ``full``: samples that found no room.
+    """
+
+    def __init__(self, content: MapContent, stacks: StackTable) -> None:
+        self.content = content
+        self._stacks = stacks
+        self._entries = {self._key(key): self._value(value) for key, value in aggregates.ranked(content)}
+
+    @property
+    def name(self) -> str:
+        return self.content.map.title
+
+    @property
+    def kind(self) -> str:
+        """``count``, ``hist`` …; ``value`` of a plain map."""
+        return self.content.map.kind.value
+
+    @property
+    def unit(self) -> str:
+        """``ns``, ``bytes`` or nothing."""
+        return _UNITS.get(self.content.map.type.kind, "")
+
+    @property
+    def full(self) -> int:
+        return self.content.full
+
+    @property
+    def skips(self) -> Skips | None:
+        """Hits that sampling or the budget did not look at; None: the map is exact."""
+        return self.content.skips
+
+    def intervals(self, key: Any = ()) -> dict[str, tuple[Number | None, Number | None]]:
+        """Where the numbers of a value lie with 99 % confidence, by their names (``count``, ``average``, ``total``,
+        ``min``, ``max``; of a value that is one number, ``value``); None: there is no bound. Empty: it is exact.
+        ``key``: nothing for a map without keys. Raises KeyError."""
+        for own, value in self.content.entries:
+            if self._key(own) == key:
+                return {name or "value": (each.low, each.high) for name, each in aggregates.intervals(value).items()}
+        raise KeyError(key)
+
+    @property
+    def value(self) -> Any:
+        """Of a map without keys; None when nothing was put in."""
+        return self._entries.get(())
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._entries[key]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __repr__(self) -> str:
+        return f"<{self.name} {self._entries!r}>"
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _repr_html_(self) -> str:
+        if self.content.map.kind in (MapKind.HIST, MapKind.PCTL, MapKind.LHIST):
+            parts = [
+                f"<div><b>{_escaped(self.name)}</b> {_escaped('' if key == () else str(key))}</div>"
+                f"{value._repr_html_()}"
+                for key, value in self.items()
+            ]
+            return "".join(parts)
+        rows = self.rows()
+        heads = "".join(f"<th>{_escaped(str(name))}</th>" for name in (rows[0] if rows else {}))
+        cells = "".join(
+            "<tr>" + "".join(f"<td>{_escaped(str(value))}</td>" for value in row.values()) + "</tr>" for row in rows
+        )
+        return f"<div><b>{_escaped(self.name)}</b></div><table><tr>{heads}</tr>{cells}</table>"
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each key: ``key`` (``key0``, ``key1`` … where there are several) and what the value comes to:
+        ``value``, or several columns of ``stats`` and distributions."""
+        found = []
+        for key, value in self.items():
+            if self.content.map.keys > 1:
+                row = {f"key{index}": component for index, component in enumerate(key)}
+            else:
+                row = {} if key == () else {"key": key}
+            found.append({**row, **_columns(value), **self._bounds(key)})
+        return found
+
+    def _bounds(self, key: Any) -> dict[str, Any]:
+        """The columns of a map that is not exact."""
+        if self.skips is None:
+            return {}
+        found = self.intervals(key)
+        low, high = found.get("value", found.get("count", (None, None)))
+        return {"skipped": self.skips.skipped, "low": low, "high": high}
+
+    def to_pandas(self) -> Any:
+        """:meth:`rows` as a DataFrame of pandas. Raises UsageError when that is not installed."""
+        return _installed("pandas").DataFrame(self.rows())
+
+    def to_polars(self) -> Any:
+        """:meth:`rows` as a DataFrame of polars; where values of one column are of different types, they are text.
+        Raises UsageError when that is not installed."""
+        return _installed("polars").DataFrame(self.rows(), infer_schema_length=None, strict=False)
+
+    def _lines(self) -> list[str]:
+        style = Style()
+        return MapText(ValueText(self._stacks, style), style).lines(self.content, TableOptions())
+
+    def _key(self, key: Key) -> Any:
+        components = tuple(self._component(component) for component in key)
+        return components[0] if len(components) == 1 else components
+
+    def _component(self, value: Value) -> Any:
+        found = self._python(value)
+        if isinstance(found, list):
+            return tuple(found)
+        return ValueText(self._stacks, Style()).show(value) if isinstance(found, dict) else found
+
+    def _value(self, value: Aggregate | Value) -> Any:
+        if isinstance(value, aggregates.Histogram | LinearHistogram):
+            return Histogram(value, self.content.map.type.kind)
+        if isinstance(value, Stats):
+            return value
+        if isinstance(value, aggregates.TimeSeries):
+            return value.values()
+        if isinstance(value, Top):
+            return [(self._python(each.value), each.count) for each in value.shown]
+        if isinstance(value, Distinct):
+            return value.estimate
+        if isinstance(value, First | Last):
+            return self._python(value.value)
+        if isinstance(value, Examples):
+            return [self._python(each) for each in value.values]
+        if isinstance(value, aggregates.Least | aggregates.Greatest):
+            return value.value
+        if isinstance(value, Aggregate):
+            return value.number
+        return self._python(value)
+
+    def _python(self, value: Value) -> Any:
+        return value if isinstance(value, float) else json_value(value, self._stacks, {}, "")
+
+
+def _columns(value: Any) -> dict[str, Any]:
+    if isinstance(value, Histogram):
+        shown = {f"p{percent:g}": at for percent, at in value.percentiles.items()}
+        return {"count": value.count, "mean": value.mean, **shown, "min": value.min, "max": value.max}
+    if isinstance(value, Stats):
+        return {
+            "count": value.n,
+            "mean": value.mean,
+            "total": value.total,
+            "min": value.least,
+            "max": value.greatest,
+        }
+    return {"value": value}
+
+
+def _installed(package: str) -> Any:
+    try:
+        return import_module(package)
+    except ImportError:
+        raise UsageError(f"{package} is not installed", help=[f"pip install {package}"]) from None
+
+
+class Maps(Mapping[str, MapView]):
+    """The maps of a session by name: ``"@lat"``, ``"lat"`` or, of a library, ``"jdbc.@sql"``. Each access reads the map
+    anew. Where two go by one name, the later one does."""
+
+    def __init__(
+        self, declared: Callable[[], list[Map]], read: Callable[[int], MapContent | None], stacks: StackTable
+    ) -> None:
+        self._declared = declared
+        self._read = read
+        self._stacks = stacks
+
+    def __getitem__(self, name: str) -> MapView:
+        """Raises KeyError, and TargetGone when the target went without a word."""
+        content = self._read(self._named()[name if "@" in name else map_title(name)].id)
+        if content is None:
+            raise KeyError(name)
+        return MapView(content, self._stacks)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._named())
+
+    def __len__(self) -> int:
+        return len(self._named())
+
+    def __repr__(self) -> str:
+        return f"<Maps {', '.join(self)}>"
+
+    def _named(self) -> dict[str, Map]:
+        return {each.title: each for each in self._declared()}
+
+
+def _escaped(text: str) -> str:
+    from html import escape  # with two thousand entities
+
+    return escape(text)

@@ -1,0 +1,77 @@
+"""Maps of several targets as one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+from btpy.events.aggregates import MapContent, can_be_merged, merge
+from btpy.events.records import StackRef
+from btpy.events.stacks import StackTable
+from btpy.model.maps import Map
+
+Identity = tuple[object, ...]
+
+
+class Shares:
+    """What the maps of each target held when they were last read: of one that has gone, too.
+
+    Maps of one name and kind are merged as if all samples had gone into one. Values that are no aggregates cannot be:
+    their rows have the pid before the key. ``stacks``: what the contents refer to.
+    """
+
+    def __init__(self, stacks: StackTable | None = None) -> None:
+        self.stacks = StackTable() if stacks is None else stacks
+        self._contents: dict[Identity, dict[int, MapContent]] = {}
+
+    def put(self, pid: int, contents: Iterable[MapContent], stacks: StackTable) -> None:
+        """In place of what these maps held before; ``stacks``: those of the target."""
+        for content in contents:
+            own = self._contents.setdefault(_identity(content.map), {})
+            own[pid] = with_stacks(content, stacks, self.stacks)
+
+    def of(self, pid: int) -> list[MapContent]:
+        return [own[pid] for own in self._contents.values() if pid in own]
+
+    @property
+    def unmerged(self) -> list[MapContent]:
+        """Of all targets."""
+        return [content for own in list(self._contents.values()) for content in list(own.values())]
+
+    def merged(self, maps: Iterable[Map]) -> list[MapContent]:
+        """These maps, each once."""
+        return [_merged(self._contents[each]) for each in dict.fromkeys(map(_identity, maps))]
+
+
+def _identity(map_: Map) -> Identity:
+    """What maps have to agree in. A map may change its kind with its script, but not its title."""
+    return map_.title, map_.kind, map_.keys, map_.precision, map_.parameters
+
+
+def _merged(shares: dict[int, MapContent]) -> MapContent:
+    first = next(iter(shares.values())).map
+    if can_be_merged(first):
+        return merge(list(shares.values()))
+    apart = replace(first, keys=first.keys + 1, key_types=())
+    return merge(
+        replace(content, map=apart, entries=tuple(((pid, *key), value) for key, value in content.entries))
+        for pid, content in list(shares.items())
+    )
+
+
+def with_stacks(content: MapContent, own: StackTable, common: StackTable) -> MapContent:
+    """With the stacks by their ids in ``common``: each session counts its own."""
+
+    def moved(value: Any) -> Any:
+        if isinstance(value, StackRef):
+            frames = own.frames(value.id)
+            return StackRef(0 if frames is None else common.intern(frames))
+        if isinstance(value, tuple):
+            return tuple(moved(each) for each in value)
+        if is_dataclass(value) and not isinstance(value, type):
+            changed = {each.name: moved(getattr(value, each.name)) for each in fields(value)}
+            return replace(value, **changed)
+        return value
+
+    return content if own is common or not len(own) else replace(content, entries=moved(content.entries))

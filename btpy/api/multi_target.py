@@ -1,0 +1,168 @@
+"""Sessions on several JVMs as one: a script in each, their events in one stream, their maps merged."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType, TracebackType
+from typing import Any, TypeVar
+
+from btpy.api.events import Event
+from btpy.api.feed import Feed, Reader
+from btpy.api.maps import MapView
+from btpy.api.merged_maps import Shares
+from btpy.api.probes import Probe
+from btpy.api.session import MOST_WAITING, Session, attach
+from btpy.engine.session import Limits, Receipt
+from btpy.errors import BtpyError, TargetGone, UsageError
+from btpy.jvm.processes import JvmProcess
+
+Result = TypeVar("Result")
+
+
+def attach_all(
+    targets: Iterable[int | str | JvmProcess],
+    *,
+    allow: Iterable[str] = (),
+    redact: bool = True,
+    libraries: Sequence[str | Path] = (),
+    limits: Limits | None = None,
+) -> Sessions:
+    """Attach to several JVMs at once, as :func:`btpy.attach` does to one. One that cannot be attached to does not keep
+    the others from it: ``failures`` says why.
+
+    Raises what the first failed with when all did, and UsageError when there are none.
+    """
+    wanted = list(targets)
+    capabilities = tuple(allow)
+    found: dict[int, Session] = {}
+    failures: dict[object, BtpyError] = {}
+
+    def try_(target: int | str | JvmProcess) -> None:
+        try:
+            session = attach(target, allow=capabilities, redact=redact, libraries=libraries, limits=limits)
+            found[session.target.pid] = session
+        except BtpyError as error:
+            failures[target.pid if isinstance(target, JvmProcess) else target] = error
+
+    threads = [threading.Thread(target=try_, args=(target,), name="btpy-attaching") for target in wanted]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if not found:
+        raise next(iter(failures.values()), UsageError("there is nothing to attach to"))
+    order = [session for _, session in sorted(found.items())]
+    return Sessions(order, failures)
+
+
+class Sessions:
+    """Made by :func:`attach_all`. What is done, is done in each that has not ended.
+
+    ``failures``: what one failed with last while others did not, by pid, or by what was given where there is no pid.
+    """
+
+    def __init__(self, sessions: Sequence[Session], failures: Mapping[object, BtpyError] | None = None) -> None:
+        self.failures: dict[object, BtpyError] = dict(failures or {})
+        self._sessions = {session.target.pid: session for session in sessions}
+        self._shares = Shares()
+        self._feed: Feed[Event] = Feed()
+        self._left = len(self._sessions)
+        self._state = threading.Lock()
+        for session in self._sessions.values():
+            threading.Thread(target=self._pump, args=(session,), name="btpy-several", daemon=True).start()
+
+    def __enter__(self) -> Sessions:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.detach()
+
+    @property
+    def sessions(self) -> Mapping[int, Session]:
+        """By pid: all that were attached to."""
+        return MappingProxyType(self._sessions)
+
+    @property
+    def running(self) -> list[Session]:
+        """Those that have not ended."""
+        return [session for session in self._sessions.values() if not session.ended]
+
+    def add(self, script: str | Path, **options: Any) -> dict[int, list[Probe]]:
+        """:meth:`Session.add` in each that runs; the probes by pid. Raises what the first failed with when all did."""
+        return self._each(lambda session: session.add(script, **options))
+
+    def level(self, level: int) -> None:
+        self._each(lambda session: session.level(level))
+
+    def send(self, event: str) -> None:
+        """Run the ``@OnEvent`` probes of that name in each."""
+        self._each(lambda session: session.send(event))
+
+    def events(self, timeout: float | None = None, *, most: int = MOST_WAITING) -> Iterator[Event]:
+        """The events of all, as they come; ``Event.pid`` says whose. Ends when all have ended. Raises TargetGone when
+        all targets are gone."""
+        return _events(self._feed.reader(most), timeout)
+
+    @property
+    def maps(self) -> Mapping[str, MapView]:
+        """All maps, those of a name merged: as if all samples had gone into one. Of plain values each target has keys
+        of its own, the pid before the rest. What one that has gone held when it was last read stays in."""
+        for pid, session in self._sessions.items():
+            try:
+                contents = [view.content for view in session.snapshot().values()]
+            except TargetGone as error:
+                self.failures.setdefault(pid, error)
+            else:
+                self._shares.put(pid, contents, session.context.stacks)
+        merged = self._shares.merged(content.map for content in self._shares.unmerged)
+        return {content.map.title: MapView(content, self._shares.stacks) for content in merged}
+
+    def detach(self) -> dict[int, Receipt]:
+        """:meth:`Session.detach` of each; the receipts of those that are not gone, by pid."""
+        receipts: dict[int, Receipt] = {}
+        for pid, session in self._sessions.items():
+            try:
+                receipts[pid] = session.detach()
+            except BtpyError as error:
+                self.failures.setdefault(pid, error)
+            finally:
+                session.close()
+        return receipts
+
+    def _each(self, do: Callable[[Session], Result]) -> dict[int, Result]:
+        """Raises what the first failed with when all did."""
+        done: dict[int, Result] = {}
+        failed: dict[object, BtpyError] = {}
+        for session in self.running:
+            try:
+                done[session.target.pid] = do(session)
+            except BtpyError as error:
+                failed[session.target.pid] = error
+        if failed and not done:
+            raise next(iter(failed.values()))
+        self.failures.update(failed)
+        return done
+
+    def _pump(self, session: Session) -> None:
+        try:
+            for event in session.events():
+                self._feed.put([event])
+        except BtpyError as error:
+            self.failures.setdefault(session.target.pid, error)
+        with self._state:
+            self._left -= 1
+            if self._left == 0:
+                gone = all(isinstance(self.failures.get(pid), TargetGone) for pid in self._sessions)
+                self._feed.end(TargetGone("all targets have ended") if gone else None)
+
+
+def _events(reader: Reader[Event], timeout: float | None) -> Iterator[Event]:
+    deadline = None if timeout is None else time.monotonic() + timeout
+    try:
+        while (event := reader.take(deadline)) is not None:
+            yield event
+    finally:
+        reader.close()

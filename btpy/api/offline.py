@@ -1,0 +1,273 @@
+"""Weaving class files without a JVM: what a script would do to a class path or to a JDK.
+
+    offline = OfflineWeaver(program, allow=frozenset())
+    for name, sites in offline.weave(class_path([Path("app.jar")]), lambda woven: (woven.name, len(woven.sites))):
+        print(name, sites)
+
+The bytes may differ from those that a JVM hands out of the same classes (it leaves out what it does not need), so this
+shows what will happen and proves the weaver; the session weaves what the JVM hands out.
+
+Many classes are woven in several processes (``forked``). What comes out does not depend on it: sites are numbered class
+by class, so the bytes of a class depend on nothing but the class, the script, and supertypes where the script asks for
+them.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import zipfile
+import zlib
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from btpy import files, interpreter, parallel
+from btpy.api.woven_jar import is_inside
+from btpy.classfile import jimage
+from btpy.classfile.archive import MAX_ENTRY_BYTES, read_entry
+from btpy.classfile.disassembler import listing
+from btpy.classfile.reader import ClassFile, Member
+from btpy.codegen.advice import HandlerFactory
+from btpy.codegen.handler import HandlerClass
+from btpy.errors import BtpyError, ClassFileError, CompileError, UsageError
+from btpy.frozen import dataclass
+from btpy.lang.program import Program
+from btpy.model.diagnostics import Diagnostic
+from btpy.model.patterns import ClassPattern, MethodPattern, class_patterns
+from btpy.model.source import Span
+from btpy.plan.hierarchy import Hierarchy
+from btpy.plan.plan import Refusal, RefusalReason, Site, first_site
+from btpy.plan.planner import Planner
+from btpy.weave.weaver import weave
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class FoundClass:
+    """``origin``: the path or module it is from. ``entry``: its path there (``com/acme/Foo.class``). ``read`` works
+    until the next class is asked for; it raises UsageError for what cannot be read."""
+
+    origin: str
+    entry: str
+    read: Callable[[], bytes]
+    in_jdk: bool
+
+
+Classes = Callable[[], Iterator[FoundClass]]
+"""The classes, to be gone through more than once. Raises UsageError for what cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfflineClass:
+    """A class that a probe matches. ``origin`` and ``entry`` are those of the FoundClass, ``name`` is the binary name.
+    ``data`` None: left as it is. The ids of ``sites`` are unique in the class. ``handlers``: what woven code calls."""
+
+    origin: str
+    entry: str
+    name: str
+    before: bytes
+    data: bytes | None
+    sites: tuple[Site, ...]
+    refusals: tuple[Refusal, ...]
+    problems: tuple[Diagnostic, ...] = ()
+    handlers: tuple[HandlerClass, ...] = ()
+
+
+def class_path(paths: Iterable[Path]) -> Classes:
+    """The classes below directories and in jar files. Raises UsageError for a path that is neither, and where it cannot
+    be read."""
+    known = list(paths)
+    for path in known:
+        if not (path.is_dir() or zipfile.is_zipfile(path)):
+            raise UsageError(f"{path} is neither a directory of classes nor a jar")
+
+    def classes() -> Iterator[FoundClass]:
+        for path in known:
+            yield from _in_directory(path) if path.is_dir() else _in_jar(path)
+
+    return classes
+
+
+def _in_directory(path: Path) -> Iterator[FoundClass]:
+    for file in sorted(path.rglob("*.class")):
+        yield FoundClass(str(path), file.relative_to(path).as_posix(), _reader(path, partial(_content, file)), False)
+
+
+def _content(file: Path) -> bytes:
+    """Of a class file of a directory. Raises OSError."""
+    directory = files.open_path(file.parent)
+    try:
+        return files.read_foreign(file.name, MAX_ENTRY_BYTES, directory=directory, follow=True)
+    finally:
+        os.close(directory)
+
+
+def _in_jar(path: Path) -> Iterator[FoundClass]:
+    with readable(path), zipfile.ZipFile(path) as jar:
+        entries = {entry.filename: entry for entry in jar.infolist()}  # of two with a name the last counts, as in a JVM
+        for name in sorted(entries):
+            if name.endswith(".class"):
+                read = partial(read_entry, jar, entries[name], MAX_ENTRY_BYTES)
+                yield FoundClass(str(path), name, _reader(path, read), False)
+
+
+def jdk(home: Path) -> Classes:
+    """The classes of a Java runtime. Raises UsageError when there is none at ``home``."""
+    modules = home / "lib" / "modules"
+    if not modules.is_file():
+        raise UsageError(f"{home} is not the home of a Java runtime of version 9 or later: it has no lib/modules")
+
+    def classes() -> Iterator[FoundClass]:
+        with readable(modules):
+            for module, name, read in jimage.classes(modules):
+                yield FoundClass(module, f"{name}.class", read, True)
+
+    return classes
+
+
+def _reader(path: Path, read: Callable[[], bytes]) -> Callable[[], bytes]:
+    def data() -> bytes:
+        with readable(path):
+            return read()
+
+    return data
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """What the system and ``zipfile`` raise becomes a UsageError."""
+    try:
+        yield
+    except (OSError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as cause:
+        reason = cause.strerror.lower() if isinstance(cause, OSError) and cause.strerror else str(cause)
+        raise UsageError(f"cannot read {path}: {reason}", help=["repair it, or leave it out"]) from cause
+
+
+class OfflineWeaver:
+    """``classes``: how many were looked at so far. Raises UsageError when a pattern of the program is malformed."""
+
+    def __init__(self, program: Program, *, allow: frozenset[str]) -> None:
+        self._hierarchy = Hierarchy()
+        self._planner = Planner(program, allow=allow, supertypes=self._hierarchy.ancestors)
+        self._factory = HandlerFactory(program)
+        self.classes = 0
+
+    def weave(self, classes: Classes, use: Callable[[OfflineClass], T]) -> Generator[T, None, None]:
+        """What ``use`` makes of the classes that a probe matches, woven where they can be, in their order.
+
+        ``use`` may run in another process: what it returns is pickled. Raises ClassFileError for a bad modules file,
+        and what ``forked.in_order`` raises.
+        """
+
+        def woven(found: FoundClass) -> T | None:
+            result = self._weave(found)
+            return None if result is None else use(result)
+
+        with interpreter.gc_paused():
+            if self._planner.uses_supertypes:
+                for known in parallel.in_order(_supertypes, classes):
+                    if known is not None:
+                        self._hierarchy.add(*known)
+            for used in parallel.in_order(woven, classes):
+                self.classes += 1
+                if used is not None:
+                    yield used
+
+    def _weave(self, found: FoundClass) -> OfflineClass | None:
+        name = found.entry.removesuffix(".class").replace("/", ".")
+        before = b""
+        try:
+            before = found.read()
+            file = ClassFile.parse(before)
+            name = file.name.replace("/", ".")
+            ancestors = self._hierarchy.ancestors(name)
+            planned = self._planner.plan_class(file, in_jdk=found.in_jdk, ancestors=ancestors)
+            if not (planned.methods or planned.refusals or planned.problems):
+                return None
+            if not is_inside(found.entry):
+                raise ClassFileError(f"its path, {found.entry!r}, leads out of what it is in")
+            advised = self._factory.advise(planned)
+            woven = weave(file, advised.plan, first_site())
+        except (ClassFileError, CompileError) as error:
+            return OfflineClass(found.origin, found.entry, name, before, None, (), (_malformed(name, str(error)),))
+        except (BtpyError, OSError):
+            raise
+        except Exception as error:
+            # A defect of btpy's, in one class: it stays as it is, the others are woven, and the user is told.
+            detail = f"internal error of the weaver: {type(error).__name__}: {error}"
+            return OfflineClass(found.origin, found.entry, name, before, None, (), (_malformed(name, detail),))
+        return OfflineClass(
+            found.origin,
+            found.entry,
+            name,
+            before,
+            woven.data,
+            woven.sites,
+            (*planned.refusals, *advised.refusals, *woven.refusals),
+            once(planned.problems),
+            advised.handlers if woven.data is not None else (),
+        )
+
+
+def _supertypes(found: FoundClass) -> tuple[str, str, list[str]] | None:
+    """Name, superclass and interfaces; None for what is no class file, which is said when its turn comes."""
+    try:
+        file = ClassFile.parse(found.read())
+    except ClassFileError:
+        return None
+    interfaces = [name.replace("/", ".") for name in file.interfaces]
+    return file.name.replace("/", "."), (file.super_name or "").replace("/", "."), interfaces
+
+
+def once(problems: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Those that say the same once, with the first method of which they say it."""
+    first: dict[tuple[str, str, Span], Diagnostic] = {}
+    for each in problems:
+        first.setdefault((each.code, each.message, each.primary.span), each)
+    return tuple(first.values())
+
+
+def _malformed(name: str, detail: str) -> Refusal:
+    return Refusal(RefusalReason.MALFORMED, name, None, detail)
+
+
+@dataclass(frozen=True, slots=True)
+class MethodFilter:
+    """``Class::method`` of the command line."""
+
+    classes: tuple[ClassPattern, ...]
+    method: MethodPattern
+
+    @staticmethod
+    def parse(text: str) -> MethodFilter:
+        """Raises UsageError."""
+        owner, separator, method = text.partition("::")
+        if not (owner and separator and method):
+            raise UsageError(f"{text!r} names no method", help=["for example --diff 'com.acme.Foo::bar'"])
+        return MethodFilter(class_patterns(owner), MethodPattern(method))
+
+    def matches(self, name: str) -> bool:
+        return any(pattern.matches(name) for pattern in self.classes)
+
+
+def differences(woven: OfflineClass, wanted: MethodFilter) -> Iterator[str]:
+    """The lines of a unified diff for each woven method that is wanted. Raises ClassFileError."""
+    if woven.data is None or not wanted.matches(woven.name):
+        return
+    changed = {(site.method, site.descriptor) for site in woven.sites}
+    before, after = ClassFile.parse(woven.before), ClassFile.parse(woven.data)
+    for old, new in zip(before.methods, after.methods, strict=True):
+        if (old.name, old.descriptor) in changed and wanted.method.matches(old.name):
+            title = f"{woven.name}::{old.name}{old.descriptor}"
+            a, b = _lines(before, old), _lines(after, new)
+            yield from difflib.unified_diff(a, b, f"{title} as it is", f"{title} woven", n=4, lineterm="")
+
+
+def _lines(file: ClassFile, method: Member) -> list[str]:
+    code = method.code
+    sizes = "" if code is None else f"// stack {code.max_stack}, locals {code.max_locals}, {len(code.code)} bytes"
+    return [sizes, *listing(file, method)]

@@ -1,0 +1,189 @@
+"""What a program would do to the classes that it matches: woven here, installed nowhere (``btpy check --plan``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from btpy.classfile.disassembler import disassemble, disassemble_class
+from btpy.classfile.reader import ClassFile
+from btpy.codegen.advice import HandlerFactory
+from btpy.engine.matching import Matching
+from btpy.engine.session import Deployment
+from btpy.frozen import dataclass
+from btpy.lang.program import Probe, Program
+from btpy.lang.syntax import nodes
+from btpy.model.attachments import MethodAttachment
+from btpy.plan.plan import Refusal, Site, first_site
+from btpy.weave.weaver import weave
+
+
+@dataclass(frozen=True, slots=True)
+class ProbePreview:
+    """``nanos``: what a firing costs, roughly; ``points``: places in the code."""
+
+    name: str
+    classes: int
+    methods: int
+    points: int
+    nanos: int
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """``before`` and ``after``: bytes of the class files that change; ``handlers``: number and bytes of the classes
+    that the probes become. ``unread``: classes that match and have no class file before the JVM shows it."""
+
+    probes: tuple[ProbePreview, ...]
+    classes: int
+    methods: int
+    points: int
+    before: int
+    after: int
+    handlers: int
+    handler_bytes: int
+    refusals: tuple[Refusal, ...]
+    unread: int
+
+
+def preview(program: Program, matching: Matching) -> Preview:
+    """Weaves what was matched. Raises CompileError when a probe is too large for a method of the JVM."""
+    factory = HandlerFactory(program)
+    handlers: dict[str, int] = {}
+    refusals = list(matching.refusals)
+    places: dict[int, set[tuple[str, str, str]]] = {}
+    points: dict[int, int] = {}
+    before = after = number = 0
+    for known in matching.classes:
+        if known.file is None or known.planned is None or not known.planned.methods:
+            continue
+        advised = factory.advise(known.planned)
+        handlers |= {each.class_name: len(each.data) for each in advised.handlers}
+        woven = weave(known.file, advised.plan, first_site() + number)
+        number += len(woven.sites)
+        refusals += (*advised.refusals, *woven.refusals)
+        for site in woven.sites:
+            points[site.probe] = points.get(site.probe, 0) + 1
+            places.setdefault(site.probe, set()).add((known.loaded.name, site.method, site.descriptor))
+        if woven.data is not None:
+            before += len(known.file.data)
+            after += len(woven.data)
+    found = {place for each in places.values() for place in each}
+    return Preview(
+        tuple(
+            ProbePreview(
+                probe.name,
+                len({name for name, _, _ in places.get(probe.id, ())}),
+                len(places.get(probe.id, ())),
+                points.get(probe.id, 0),
+                expected_nanos(probe),
+            )
+            for probe in program.probes
+            if isinstance(probe.attachment, MethodAttachment)
+        ),
+        len({name for name, _, _ in found}),
+        len(found),
+        number,
+        before,
+        after,
+        len(handlers),
+        sum(handlers.values()),
+        tuple(refusals),
+        sum(known.file is None for known in matching.classes),
+    )
+
+
+def planned(deployment: Deployment) -> Iterator[str]:
+    """Which probes are where: class, method, then each place with its line. Refusals, too."""
+    probes = deployment.program.probes
+    for (class_name, method, descriptor), sites in _by_method(deployment.sites).items():
+        yield f"{class_name}.{method}{descriptor}"
+        for site in sites:
+            what = f" {site.target_class}.{site.member}" if site.member else ""
+            yield f"  {probes[site.probe].name}: {site.point.name}{what}" + (f", line {site.line}" if site.line else "")
+    for each in deployment.refusals:
+        where = each.class_name if each.method is None else f"{each.class_name}.{each.method}"
+        yield f"{where} refused [{each.reason.value}]: {each.detail}"
+
+
+def _by_method(sites: Iterable[Site]) -> dict[tuple[str, str, str], list[Site]]:
+    found: dict[tuple[str, str, str], list[Site]] = {}
+    for site in sites:
+        found.setdefault((site.class_name, site.method, site.descriptor), []).append(site)
+    return found
+
+
+def bytecode(program: Program, matching: Matching) -> Iterator[str]:
+    """The handlers of what was matched, and the methods with their calls, as instructions. Raises CompileError."""
+    factory = HandlerFactory(program)
+    shown: set[str] = set()
+    for known in matching.classes:
+        if known.file is None or known.planned is None or not known.planned.methods:
+            continue
+        advised = factory.advise(known.planned)
+        for handler in advised.handlers:
+            if handler.class_name not in shown:
+                shown.add(handler.class_name)
+                yield f"handler {handler.class_name}"
+                yield from disassemble_class(ClassFile.parse(handler.data)).splitlines()
+        woven = weave(known.file, advised.plan, first_site())
+        if woven.data is None:
+            continue
+        changed = {(site.method, site.descriptor) for site in woven.sites}
+        file = ClassFile.parse(woven.data)
+        for method in file.methods:
+            if (method.name, method.descriptor) in changed:
+                yield f"woven {known.loaded.name}"
+                yield from disassemble(file, method).splitlines()
+
+
+# Nanoseconds a firing, rounded, of benchmarks/RESULTS.md: "Cost of each construct" and "Cost of a probe". On another
+# machine all are more, or all are less. Stacks are not in those tables: they take some microseconds, by depth.
+_CALL = 3
+_CLOCK = 46  # two readings
+_RECORD = 56
+_STACK = 2_000
+_AGGREGATE = 9
+_DISTRIBUTION = 7  # hist(x) beyond count()
+_KEY = 23  # however many
+_LOOK_UP = 18
+_MATCH = 18
+_DEPTH = 6
+_CALLS = {
+    **dict.fromkeys(("print", "printf", "emit", "warn"), _RECORD),
+    **dict.fromkeys(("stack", "frame", "caller", "app_frame"), _STACK),
+    **dict.fromkeys(("hist", "lhist", "pctl", "stats", "tseries"), _DISTRIBUTION),
+}
+_NAMES = {"duration": _CLOCK, "depth": _DEPTH}  # once, however often they are used
+
+
+def expected_nanos(probe: Probe) -> int:
+    """What a firing costs, by what the body is made of: for choosing between two ways, not for accounts."""
+    nanos = _CALL
+    names = set()
+    for node in _nodes(probe):
+        match node:
+            case nodes.Name(text=name) if name in _NAMES:
+                names.add(name)
+            case nodes.Call(function=function):
+                nanos += _CALLS.get(function.text, 0)
+            case nodes.MapReference(keys=keys):
+                nanos += _AGGREGATE + (_KEY if keys else 0)
+            case nodes.Field() | nodes.Index():
+                nanos += _LOOK_UP
+            case nodes.Binary(operator=operator) if operator.text in ("=~", "!~"):
+                nanos += _MATCH
+            case _:
+                pass
+    return nanos + sum(_NAMES[name] for name in names)
+
+
+def expected_range(program: Program) -> tuple[int, int]:
+    """Of the cheapest and of the dearest of its method probes; zeros where it has none."""
+    nanos = [expected_nanos(probe) for probe in program.probes if isinstance(probe.attachment, MethodAttachment)]
+    return min(nanos, default=0), max(nanos, default=0)
+
+
+def _nodes(probe: Probe) -> Iterator[nodes.Tree]:
+    if probe.tree.when is not None:
+        yield from nodes.walk(probe.tree.when)
+    yield from nodes.walk(probe.tree.body)

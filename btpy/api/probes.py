@@ -1,0 +1,305 @@
+"""A probe of a session, by the number that it keeps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from btpy.errors import UsageError
+from btpy.events.items import Cost, ProbeTally
+from btpy.lang import program
+from btpy.model.attachments import (
+    BeginAttachment,
+    ClassLoadAttachment,
+    EndAttachment,
+    ErrorAttachment,
+    EventAttachment,
+    LowMemoryAttachment,
+    MethodAttachment,
+    ProbeAttachment,
+    SampleAttachment,
+    TimerAttachment,
+)
+from btpy.model.points import Point
+from btpy.model.sampling import Limit, SampleMode, Sampling
+from btpy.output.quantities import duration
+from btpy.wire.messages import ProbeState
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from btpy.api.session import Session
+
+STATES = {
+    ProbeState.ON: "on",
+    ProbeState.OFF: "off",
+    ProbeState.HITS_USED_UP: "limit reached",
+    ProbeState.TIME_IS_UP: "time is up",
+    ProbeState.DISABLED_ITSELF: "disabled itself",
+    ProbeState.FAILED_TOO_OFTEN: "failed too often",
+    ProbeState.OVER_BUDGET: "over budget",
+}
+
+_LOCATIONS = {
+    (Point.RETURN, Point.THROW): "EXIT",
+    (Point.CALL_RETURN, Point.CALL_THROW): "CALL",
+    (Point.CALL_BEFORE,): "CALL",
+    (Point.SYNC_ENTER_BEFORE,): "SYNC_ENTER",
+    (Point.SYNC_EXIT_AFTER,): "SYNC_EXIT",
+}
+
+
+class Probe:
+    """Made by :meth:`btpy.api.session.Session.add`. Its figures are those of all its versions together, as far as the
+    target has told (every second)."""
+
+    def __init__(self, session: Session, number: int, checked: program.Probe, *, enabled: bool) -> None:
+        self._session = session
+        self._checked = checked
+        self._sampling = _spelled(checked.sampling)
+        self._limit = checked.limit
+        self.number = number
+        self.ids: tuple[int, ...] = (checked.id,)
+        self.enabled = enabled
+        self.removed = False
+
+    @property
+    def id(self) -> int:
+        """As records carry it; that of the present version."""
+        return self.ids[-1]
+
+    @property
+    def name(self) -> str:
+        return self._checked.name
+
+    @property
+    def text(self) -> str:
+        """The source of the probe alone."""
+        return self._checked.span.text
+
+    @property
+    def script(self) -> str:
+        """The whole script that it came with; of a probe of a library, the script that uses it."""
+        return self._session.script_of(self).text
+
+    @property
+    def source(self) -> str:
+        """Where it came from: a path, or the name that was given."""
+        return self._checked.span.source.name
+
+    @property
+    def where(self) -> str:
+        """``PricingEngine.quote RETURN``, ``Throwable.<init> ×5``, ``every 5s``."""
+        return where(self._checked, self._session.methods_of(self.id))
+
+    @property
+    def sampling(self) -> str:
+        """``1/10``, ``5%``, ``50/s``; nothing when every hit fires."""
+        return self._sampling
+
+    @property
+    def rate_limit(self) -> str:
+        """``50/s``: it fires no more often; nothing when no rate is set."""
+        return f"{self._limit.rate}/s" if self._limit.rate else ""
+
+    @property
+    def state(self) -> str:
+        """``on``, ``off``, ``removed``, or why it is disabled: ``limit reached``, ``time is up``, ``disabled itself``,
+        ``failed too often``, ``over budget``."""
+        if self.removed or not self.enabled:
+            return "removed" if self.removed else "off"
+        latest = self._latest  # as it was up to a second ago
+        return "on" if latest is None or latest.state is ProbeState.OFF else STATES[latest.state]
+
+    @property
+    def fired(self) -> int:
+        """Hits that passed its predicate and its limits."""
+        return sum(tally.fired for tally in self._tallies)
+
+    @property
+    def hits(self) -> int:
+        """As far as they are counted: not those for which a predicate was false."""
+        return sum(tally.fired + tally.skipped + tally.limited for tally in self._tallies)
+
+    @property
+    def skipped(self) -> int:
+        return sum(tally.skipped for tally in self._tallies)
+
+    @property
+    def limited(self) -> int:
+        """Hits that a limit did not let fire."""
+        return sum(tally.limited for tally in self._tallies)
+
+    @property
+    def errors(self) -> int:
+        """Firings that failed, or in which something went wrong that was counted."""
+        return self._session.errors_of(self.ids)
+
+    @property
+    def lost(self) -> Mapping[str, int]:
+        """Records by cause (``ring``, ``large``, ``stalled``, ``budget``), and samples that found no room (``map``)."""
+        return {
+            "ring": sum(tally.dropped_full for tally in self._tallies),
+            "large": sum(tally.dropped_large for tally in self._tallies),
+            "stalled": sum(tally.dropped_stalled for tally in self._tallies),
+            "budget": sum(tally.dropped_budget for tally in self._tallies),
+            "map": sum(tally.map_full for tally in self._tallies),
+        }
+
+    @property
+    def uncommitted(self) -> int:
+        """Records that it held back (``speculate``) and that are not shown: discarded, or never committed."""
+        return self._session.uncommitted_of(self.ids)
+
+    @property
+    def cost(self) -> Cost:
+        """What firings of the present version took."""
+        return self._latest.cost if self._latest is not None else Cost()
+
+    def enable(self) -> None:
+        self._session.enable(self, True)
+
+    def disable(self) -> None:
+        self._session.enable(self, False)
+
+    def remove(self) -> None:
+        self._session.remove(self)
+
+    def replace(self, script: str | Path) -> list[Probe]:
+        return self._session.replace(self, script)
+
+    def sample(self, rate: str | None) -> None:
+        """``"1/10"`` or ``"10%"``: so many of its hits fire; ``"50/s"``: at most so many a second; None: all.
+
+        What its maps hold goes on, weighed by the hits that a sample stands for.
+        """
+        self._session.sample(self, rate)
+
+    def limit(self, limit: str | int | None) -> None:
+        """``"50/s"``: at most so many firings a second; a number: so many from now on, then it is disabled; None: no
+        limit."""
+        self._session.limit(self, limit)
+
+    def __repr__(self) -> str:
+        return f"<Probe {self.number} {self.name} {self.where} {self.state}>"
+
+    def become(self, checked: program.Probe, *, enabled: bool) -> None:
+        """A new version has taken its place."""
+        self._checked = checked
+        self.enabled = enabled
+        self._sampling = _spelled(checked.sampling)
+        self._limit = checked.limit
+        self.ids = (*self.ids, checked.id)
+
+    def sampled_as(self, rate: str) -> None:
+        """It samples otherwise now."""
+        self._sampling = rate
+
+    def limited_as(self, limit: Limit) -> None:
+        """It has another limit now."""
+        self._limit = limit
+
+    @property
+    def checked(self) -> program.Probe:
+        """As the checker gave it."""
+        return self._checked
+
+    @property
+    def _tallies(self) -> list[ProbeTally]:
+        counters = self._session.counters
+        return [counters[id_] for id_ in self.ids if id_ in counters]
+
+    @property
+    def _latest(self) -> ProbeTally | None:
+        return self._session.counters.get(self.id)
+
+
+def where(probe: program.Probe, methods: list[tuple[str, str]]) -> str:
+    """In words. ``methods``: class and name of the methods that it is in."""
+    match probe.attachment:
+        case TimerAttachment(period=period):
+            return f"every {duration(period)}"
+        case SampleAttachment(per_second=per_second, waiting=waiting):
+            return f"{'all' if waiting else 'busy'} threads, {per_second} times a second"
+        case BeginAttachment():
+            return "at the start"
+        case EndAttachment():
+            return "at the end"
+        case EventAttachment(name=name):
+            return f'event "{name}"'
+        case ClassLoadAttachment(classes=classes):
+            return f"class loaded: {', '.join(each.text for each in classes)}"
+        case LowMemoryAttachment(pool=pool, per_mille=number):
+            return f"memory above {number / 10:g}%" + (f" of {pool.text}" if pool is not None else "")
+        case ErrorAttachment():
+            return "a probe failed"
+        case ProbeAttachment():
+            return "event of a library"
+        case MethodAttachment() as attachment:
+            return _methods(attachment, methods)
+
+
+def _methods(attachment: MethodAttachment, methods: list[tuple[str, str]]) -> str:
+    points = attachment.points
+    location = _LOCATIONS.get(points) or " ".join(point.name for point in points)
+    if attachment.operation is not None and attachment.operation.lines is not None:
+        first, last = attachment.operation.lines
+        location = f"LINE {first}" if first == last else f"LINE {first}-{last}"
+    found = list(dict.fromkeys((class_name.rpartition(".")[2], method) for class_name, method in methods))
+    if not found:
+        spelled = f"{attachment.classes[0].shown.rpartition('.')[2]}.{attachment.methods[0].text}"
+        return f"{spelled} {location}"
+    classes, names = {class_name for class_name, _ in found}, {method for _, method in found}
+    class_name = found[0][0] if len(classes) == 1 else attachment.classes[0].shown
+    method = found[0][1] if len(names) == 1 else "*"
+    times = f" ×{len(methods)}" if len(methods) > 1 else ""
+    shown = "" if location == "ENTRY" and times else f" {location}"
+    return f"{class_name}.{method}{shown}{times}"
+
+
+_ONE_IN = re.compile(r"1[/:](\d+)")
+_PERCENT = re.compile(r"(\d+(?:\.\d+)?)%")
+_A_SECOND = re.compile(r"(\d+)/s")
+
+
+def sampling_of(text: str | None, group: int) -> Sampling:
+    """Raises UsageError."""
+    if text is None:
+        return Sampling(SampleMode.EVERY, 1, False, False, group)
+    if (match := _ONE_IN.fullmatch(text)) and 1 <= int(match[1]) <= 1 << 20:
+        return Sampling(SampleMode.EVERY, int(match[1]), False, False, group)
+    if (match := _PERCENT.fullmatch(text)) and 0 < float(match[1]) <= 100:
+        return Sampling(SampleMode.RATE, float(match[1]) / 100, False, False, group)
+    if (match := _A_SECOND.fullmatch(text)) and 1 <= int(match[1]) <= 1 << 20:
+        return Sampling(SampleMode.MAX_RATE, int(match[1]), False, False, group)
+    raise UsageError(f"{text!r} is no sampling", help=['"1/10", "5%", "50/s", or None for all'])
+
+
+def sampling_text(sampling: Sampling) -> str:
+    """The arguments of ``@Sample``."""
+    number = f"{sampling.number:.9f}".rstrip("0").rstrip(".")
+    return f"{sampling.mode.value}={number}"
+
+
+def _spelled(sampling: Sampling | None) -> str:
+    if sampling is None:
+        return ""
+    match sampling.mode:
+        case SampleMode.EVERY:
+            return "" if sampling.number == 1 else f"1/{sampling.number:g}"
+        case SampleMode.RATE:
+            return f"{100 * sampling.number:g}%"
+        case SampleMode.MAX_RATE:
+            return f"{sampling.number:g}/s"
+
+
+def limit_of(limit: str | int | None) -> Limit:
+    """Raises UsageError."""
+    if limit is None:
+        return Limit()
+    if isinstance(limit, str) and (match := _A_SECOND.fullmatch(limit)) and int(match[1]):
+        return Limit(rate=int(match[1]))
+    if (isinstance(limit, int) or limit.isdigit()) and int(limit) > 0:
+        return Limit(hits=int(limit))
+    raise UsageError(f"{limit!r} is no limit", help=['"50/s", 100, or None for none'])

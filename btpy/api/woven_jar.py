@@ -1,0 +1,143 @@
+"""What a jar of woven classes needs beside them, so that a JVM runs them as it runs the jar that they are from.
+
+A JVM takes each class from the first place of its class path that has it. So a place that has woven classes also has to
+have
+
+- of a class in several versions (JEP 238) all of them, and ``Multi-Release: true``, or another version would run;
+- of a jar that is signed or sealed every class, because a package may not come from two places then. The signature does
+  not fit woven classes: it is left out.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+
+from btpy.classfile.archive import pieces, read_entry
+from btpy.frozen import dataclass
+
+MANIFEST = "META-INF/MANIFEST.MF"
+MAX_MANIFEST_BYTES = 16 * 1024 * 1024
+"""That of a signed jar names each entry with a digest."""
+
+_SIGNATURE = re.compile(r"META-INF/(?:[^/]+\.(?:SF|RSA|DSA|EC)|SIG-[^/]*)", re.IGNORECASE)
+"""The files of a signature (JAR File Specification, "Signed JAR File")."""
+
+_VERSIONED = re.compile(r"META-INF/versions/\d+/")
+_LINE_BYTES = 72  # with its end (JAR File Specification, "Notes on Manifest and Signature Files")
+_DIGEST = re.compile(r".*-Digest(?:-.*)?|Magic", re.IGNORECASE)
+
+Attributes = dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceJar:
+    """A jar that woven classes are from. ``main``: the attributes of its manifest, ``sections`` those of single entries
+    without the digests of a signature."""
+
+    path: Path
+    main: Attributes
+    sections: dict[str, Attributes]
+    is_signed: bool
+
+    @staticmethod
+    def read(path: Path) -> SourceJar:
+        """Raises what ``zipfile`` raises."""
+        with zipfile.ZipFile(path) as jar:
+            names = jar.namelist()
+            text = read_entry(jar, jar.getinfo(MANIFEST), MAX_MANIFEST_BYTES) if MANIFEST in names else b""
+        main, sections = parsed(text)
+        kept = {
+            name: {key: value for key, value in each.items() if not _DIGEST.fullmatch(key)} for name, each in sections
+        }
+        is_signed = any(_SIGNATURE.fullmatch(name) and name.upper().endswith(".SF") for name in names)
+        return SourceJar(path, main, {name: each for name, each in kept.items() if each}, is_signed)
+
+    @property
+    def is_multi_release(self) -> bool:
+        return _flag(self.main, "Multi-Release")
+
+    @property
+    def is_sealed(self) -> bool:
+        return _flag(self.main, "Sealed") or any(_flag(each, "Sealed") for each in self.sections.values())
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of it has to be where woven classes of it are."""
+        return self.is_signed or self.is_sealed
+
+    def companions(self, woven: Collection[str]) -> Iterator[tuple[str, Iterator[bytes]]]:
+        """What has to be there beside the ``woven`` entries, in pieces that are to be taken at once. Raises what
+        ``zipfile`` raises."""
+        classes = {_unversioned(entry) for entry in woven}
+        with zipfile.ZipFile(self.path) as jar:
+            for entry in dict.fromkeys(jar.namelist()):
+                if entry in woven or entry.endswith("/") or entry.upper() == MANIFEST or not is_inside(entry):
+                    continue
+                if (self.is_whole and not _SIGNATURE.fullmatch(entry)) or (
+                    self.is_multi_release and _unversioned(entry) in classes
+                ):
+                    yield entry, pieces(jar, jar.getinfo(entry))
+
+
+def manifest(sources: Iterable[SourceJar]) -> bytes | None:
+    """The manifest of a jar with woven classes of these; None: it needs none. That of a single jar is kept; of several
+    only what decides which class runs."""
+    jars = list(sources)
+    main = dict(jars[0].main) if len(jars) == 1 else {}
+    sections = jars[0].sections if len(jars) == 1 else {}
+    for name in [name for name in main if name.lower() in ("manifest-version", "signature-version")]:
+        del main[name]
+    if any(jar.is_multi_release for jar in jars) and not _flag(main, "Multi-Release"):
+        main["Multi-Release"] = "true"
+    if not main and not sections:
+        return None
+    lines = [_attribute("Manifest-Version", "1.0"), *(_attribute(*each) for each in main.items()), b"\r\n"]
+    for name, attributes in sections.items():
+        lines += (_attribute("Name", name), *(_attribute(*each) for each in attributes.items()), b"\r\n")
+    return b"".join(lines)
+
+
+def parsed(text: bytes) -> tuple[Attributes, list[tuple[str, Attributes]]]:
+    """The main attributes of a manifest, and those of each entry that it names."""
+    unfolded = re.sub(r"(?:\r\n|\n|\r) ", "", text.decode("utf-8", "replace"))
+    groups: list[Attributes] = [{}]
+    for line in re.split(r"\r\n|\n|\r", unfolded):
+        name, colon, value = line.partition(":")
+        if colon:
+            groups[-1][name] = value.removeprefix(" ")
+        elif groups[-1]:
+            groups.append({})
+    sections = [(group.pop("Name"), group) for group in groups[1:] if "Name" in group]
+    return groups[0], sections
+
+
+def is_inside(entry: str) -> bool:
+    """Whether the path of an entry stays inside the directory or the jar that it is written to, and is the only path
+    that leads there. Programs on other systems take a backslash for a slash, and a letter with a colon for a drive."""
+    parts = entry.replace("\\", "/").split("/")
+    return not {"", ".", ".."} & {*parts} and ":" not in parts[0] and "\0" not in entry
+
+
+def _unversioned(entry: str) -> str:
+    return _VERSIONED.sub("", entry, count=1)
+
+
+def _flag(attributes: Attributes, name: str) -> bool:
+    return any(key.lower() == name.lower() and value.strip().lower() == "true" for key, value in attributes.items())
+
+
+def _attribute(name: str, value: str) -> bytes:
+    """A line, folded where it is too long."""
+    rest = f"{name}: {value}".encode()
+    lines = []
+    most = _LINE_BYTES - 2
+    while len(rest) > most:
+        end = most
+        while rest[end] & 0xC0 == 0x80:  # not inside a character
+            end -= 1
+        lines.append(rest[:end])
+        rest = b" " + rest[end:]
+    return b"".join(line + b"\r\n" for line in (*lines, rest))

@@ -1,0 +1,127 @@
+"""The maps of a run as one, however many targets it has."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from btpy.api.merged_maps import Shares, with_stacks
+from btpy.events.aggregates import MapContent, can_be_merged, merge
+from btpy.events.stacks import StackTable
+
+if TYPE_CHECKING:
+    from btpy.cli.presenter import Showing
+    from btpy.cli.target_run import Traced
+    from btpy.output.writer import Context, Writer
+
+
+class One(Protocol):
+    """A target, or the recording of one."""
+
+    context: Context
+    showing: Showing
+
+    @property
+    def pid(self) -> int: ...
+
+
+class AtEnd:
+    """What the maps of several hold at their ends. ``first``: of one of them. ``writer``: makes what writes merged
+    maps, whose stacks are in the table that it is given; None: there is one, which writes its own."""
+
+    def __init__(self, first: Context, writer: Callable[[StackTable], Writer] | None) -> None:
+        self.stacks = StackTable() if writer is not None else first.stacks
+        self._shares = Shares(self.stacks)
+        self._writer = None if writer is None else writer(self.stacks)
+        self._at_end: set[str] = set()  # titles of maps that are to be shown then
+        self._asked: dict[int, list[MapContent]] = {}  # what @OnEnd prints of them, by template
+        self._killed: list[MapContent] = []
+        self._outline = first.outline
+
+    def left(self, one: One, contents: Sequence[MapContent]) -> None:
+        """What the maps of one held at its end."""
+        self._put(one, contents)
+        for template, content in one.showing.asked_at_end.items():
+            moved = with_stacks(content, one.context.stacks, self.stacks)
+            self._asked.setdefault(template, []).append(moved)
+        self._at_end.update(content.map.title for content in one.showing.unprinted(contents))
+
+    def shown(self, moment: Mapping[One, Sequence[MapContent]]) -> None:
+        """Writes what the maps of each held at some moment before the end. Raises OutputError."""
+        shares = Shares(self.stacks)
+        for one, contents in moment.items():
+            shares.put(one.pid, contents, one.context.stacks)
+        self._write(shares, shares.unmerged)
+
+    def end(self) -> None:
+        """Writes what is to be shown at the end: what ``@OnEnd`` prints as it asks for it. Raises OutputError."""
+        if self._writer is None:
+            return
+        for template, shares in self._asked.items():
+            map_ = shares[0].map
+            killed = [content for content in self._killed if content.map.id == map_.id]
+            self._writer.map(merge([*shares, *killed]), self._outline.templates[template], None)
+            self._at_end.discard(map_.title)
+        left = [content for content in self._shares.unmerged if content.map.title in self._at_end]
+        self._write(self._shares, left)
+        self._writer.close()
+
+    def _put(self, one: One, contents: Iterable[MapContent]) -> None:
+        self._shares.put(one.pid, contents, one.context.stacks)
+
+    def _write(self, shares: Shares, contents: Iterable[MapContent]) -> None:
+        if self._writer is None:
+            return
+        for merged in shares.merged(content.map for content in contents if can_be_merged(content.map)):
+            if merged.entries or merged.skips is not None:
+                self._writer.map(merged, None, None)
+
+
+class Together(AtEnd):
+    """``running``: the targets, of which some may end. ``writer``: as of :class:`AtEnd`.
+
+    A target that is found to be gone says so at its next turn.
+    """
+
+    def __init__(self, running: Sequence[Traced], writer: Callable[[StackTable], Writer] | None) -> None:
+        super().__init__(running[0].context, writer)
+        self._running = running
+        self._read: dict[int, float] = {}  # when, by pid
+
+    @property
+    def of_several(self) -> bool:
+        return self._writer is not None
+
+    def read(self, titles: Iterable[str] | None = None) -> list[MapContent]:
+        """These maps, or all, as they are now, for who looks at them: where they cannot be merged, with the pid before
+        the key."""
+        found: list[MapContent] = []
+        for each in self._running:
+            with each.noticing():
+                maps = each.session.maps
+                contents = [maps[title].content for title in (maps if titles is None else titles)]
+                self._put(each, contents)
+                found += contents
+        return self._shares.merged(content.map for content in found) if self.of_several else found
+
+    def show(self) -> None:
+        """Writes all maps as they are now. Raises OutputError."""
+        found: list[MapContent] = []
+        for each in self._running:
+            with each.noticing():
+                contents = each.show_maps()
+                self._put(each, contents)
+                found += contents
+        self._write(self._shares, found)
+
+    def lost(self, one: Traced) -> tuple[list[MapContent], float | None]:
+        """What the maps of a target held that has been killed, and how many seconds ago; None: they were never read."""
+        contents = self._shares.of(one.pid)
+        self._killed += contents
+        self._at_end.update(content.map.title for content in one.showing.unprinted(contents))
+        return contents, time.monotonic() - self._read[one.pid] if one.pid in self._read else None
+
+    def _put(self, one: One, contents: Iterable[MapContent]) -> None:
+        super()._put(one, contents)
+        self._read[one.pid] = time.monotonic()

@@ -1,0 +1,91 @@
+"""``btpy PID,PID FILE`` and ``btpy --all NAME FILE``: one script in several JVMs. Each can fail or end alone."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from btpy.cli.console import Console
+from btpy.cli.options import Arguments
+from btpy.cli.run_script import Settings, bounded, checked
+from btpy.errors import BtpyError, UsageError
+from btpy.jvm import attach, processes
+from btpy.jvm.connecting import Connecting
+from btpy.jvm.processes import JvmProcess
+from btpy.lang.program import Program
+
+if TYPE_CHECKING:
+    from btpy.cli.watching import Watching
+
+FORMATS = ("text", "ndjson", "json", "csv", "tsv")
+"""Those in which several targets can write to one file."""
+
+
+def run(
+    compile_: Callable[[], Program],
+    arguments: Arguments,
+    settings: Settings,
+    console: Console,
+    watching: Watching | None = None,
+) -> int:
+    """The exit code. Raises BtpyError: nothing could be traced, or all targets are gone."""
+    _refuse_what_is_for_one(arguments, settings)
+    found, failures = _found(arguments.positionals[0], every=arguments.switch("all"))
+    attach.prepare()
+    program = bounded(checked(compile_, console), settings)
+    settings.destination.check(program, console, several=True)
+    with contextlib.ExitStack() as stack:
+        attempts = []
+        for process in found:
+            try:
+                attempts.append(stack.enter_context(Connecting(process, allow=program.permissions.allow)))
+            except BtpyError as error:
+                failures.append(error)
+        for failure in failures:
+            console.error(failure)
+        from btpy.cli.run_loop import Tracing  # while the agents start
+
+        return Tracing(program, attempts, settings, console, failures=failures, several=True, watching=watching).run()
+
+
+def _refuse_what_is_for_one(arguments: Arguments, settings: Settings) -> None:
+    """Raises UsageError."""
+    destination = settings.destination
+    for_all = arguments.positionals[0]
+    rest = "FILE" if len(arguments.positionals) > 1 else "-e 'TEXT'"
+    for switch, flag, why in (
+        ("list", "--list", "lists what probes match in one JVM"),
+        ("plan", "--dry-run", "shows what would be changed in one JVM"),
+    ):
+        if arguments.switch(switch):
+            raise UsageError(f"{flag} {why}, and {for_all} names several", help=[f"btpy PID {rest} {flag}"])
+    if destination.format.name not in FORMATS and not destination.silent:
+        raise UsageError(
+            f"{destination.format.name} is one document about one JVM",
+            help=[
+                f"record each, and replay:  -o run.btz, then btpy replay run-PID.btz -f {destination.format.name}",
+                f"of all together:  -f {', '.join(FORMATS)}, which say the pid",
+            ],
+        )
+
+
+def _found(text: str, *, every: bool) -> tuple[list[JvmProcess], list[BtpyError]]:
+    """The JVMs that are meant, and why others that are cannot be traced. Raises AttachError, UsageError."""
+    if every:
+        named = processes.find_all(text)
+        failures = [process.obstacle for process in named if process.obstacle is not None]
+        return [process for process in named if process.obstacle is None], list(failures)
+    found: dict[int, JvmProcess] = {}
+    failed: list[BtpyError] = []
+    for name in filter(None, text.split(",")):
+        try:
+            process = processes.find(name)
+            if process.obstacle is not None:
+                raise process.obstacle
+            found[process.pid] = process
+        except BtpyError as error:
+            failed.append(error)
+    if not found and not failed:
+        raise UsageError(f"{text!r} does not name a JVM", help=["btpy 4711,4712 FILE.bt"])
+    return list(found.values()), failed

@@ -1,0 +1,541 @@
+"""What of a run is shown, and how often: the same for what comes from a target and for what comes from a recording."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from btpy.cli.report import USED_UP, Left, Tally, disabled, restraint_words, sampling_words
+from btpy.cli.throttle import Throttle
+from btpy.errors import Permission, ProtocolError
+from btpy.events.aggregates import MapContent, can_be_merged
+from btpy.events.items import Item, PrintedMaps, ProbeTally, Records
+from btpy.events.records import Record
+from btpy.events.speculation import Speculations
+from btpy.model.outline import Moment
+from btpy.model.sites import Site
+from btpy.model.source import Span
+from btpy.model.templates import Template, TemplateKind
+from btpy.output.failures import probe_error
+from btpy.output.quantities import counted, grouped
+from btpy.output.style import Style
+from btpy.output.templates import warnings
+from btpy.output.text import TextWriter
+from btpy.output.writer import Context, End, Loss, ProbeAccount, ProbeError, Restraint, Writer
+from btpy.wire.messages import (
+    UNKNOWN_PROBE,
+    Counters,
+    ErrorKind,
+    Errors,
+    Exiting,
+    Late,
+    LateOutcome,
+    ProbeCounters,
+    ProbeFailure,
+    ProbeState,
+    Restrained,
+)
+
+if TYPE_CHECKING:
+    from btpy.cli.console import Console
+
+_AS_USUAL = "as usual"  # how a map is printed without options
+_ERROR_INTERVAL = 1.0  # seconds between two errors shown
+_CHANGES_TOLD = 10  # classes that somebody else has changed, and whose probes are where they were
+_REFUSED_TOLD = 10  # classes that came and cannot be traced; -v tells of all
+
+
+class Showing:
+    """Between the items of a session and a writer.
+
+    ``hits``: prints and events of probes of methods that are shown, None: all. ``displayed``: of those, of one probe in
+    one second. ``exit_code``: what ``exit(n)`` said. ``exiting``: the target is. ``events``: shown so far.
+    ``refused``: names of classes that came and cannot be traced, with the code of the reason.
+    ``asked_at_end``: of one of several targets, maps that ``@OnEnd`` prints, by template: they are not shown here.
+    """
+
+    def __init__(
+        self, context: Context, writer: Writer, console: Console, *, hits: int | None, displayed: int | None
+    ) -> None:
+        self.exit_code: int | None = None
+        self.exiting = False
+        self.events = 0
+        self.errors = ErrorLog(console)
+        self.maps_full: dict[str, int] = {}
+        self.maps_evicted: dict[str, int] = {}
+        self.asked_at_end: dict[int, MapContent] = {}
+        self.refused: dict[str, str] = {}
+        self._outline = context.outline
+        self._several = context.several
+        self._writer = writer
+        self._for_people = isinstance(writer, TextWriter)
+        self._console = console
+        self._hits = hits
+        self._shown = 0
+        self._paused = False
+        self._unseen: Counter[str] = Counter()  # while paused, since it was
+        self._dropped: Counter[tuple[int, str]] = Counter()
+        self._withheld: Counter[int] = Counter()
+        self._exits: Counter[int] = Counter()  # travel among the records, but are not events
+        self._speculations = Speculations(self._outline.templates)
+        self._printed_at_end: set[int] = set()
+        self._latest: dict[tuple[object, ...], tuple[MapContent, ...]] = {}  # as they were printed last
+        self._states: dict[int, ProbeState] = {}
+        self._ordinary: set[int] = set()  # templates
+        self._restraints: Counter[int] = Counter()
+        self._taken_out: set[int] = set()  # by the budget
+        self._told: set[tuple[str, str]] = set()  # probes and what the budget did to them
+        self._changes = 0
+        self._throttle = Throttle(displayed, self._probe_name)
+        self._warnings = warnings(context, Style(unicode=console.unicode))
+
+    def item(self, item: Item) -> None:
+        """Shows what came. Raises ProtocolError, OutputError."""
+        if isinstance(item, Records):
+            self._records(self._speculations.settle(item.records))
+            if item.malformed is not None:
+                self.item(item.malformed)
+        elif isinstance(item, PrintedMaps):
+            self._printed(item)
+        elif isinstance(item, Errors):
+            for failure in item.failures:
+                error = self._probe_error(failure)
+                self._writer.probe_error(error)
+                self.errors.add(error)
+        elif isinstance(item, Counters):
+            self.counted(item.probes)
+        elif isinstance(item, Exiting):
+            self.exiting = True
+        elif isinstance(item, Restrained):
+            self._restrained(item)
+        elif isinstance(item, Late):
+            self._late(item)
+
+    def counted(self, probes: Iterable[ProbeCounters | ProbeTally]) -> None:
+        """Totals so far: what is newly lost, and which probes have been disabled."""
+        for counters in probes:
+            self.losses(counters.probe, causes(counters))
+            self._state(counters)
+
+    def maps(self, contents: Iterable[MapContent]) -> None:
+        """A map that holds nothing was never used, or was cleared: there is nothing to print. One that holds nothing
+        because hits were skipped is printed."""
+        for content in contents:
+            if content.entries:
+                self._latest[_AS_USUAL, content.map.id] = (content,)
+            if content.entries or content.skips is not None:
+                self._writer.map(content, None, None)
+
+    def mute(self) -> None:
+        """From here on nothing is written; what comes is counted as before."""
+        from btpy.output.silent import SilentWriter
+
+        self._writer = SilentWriter()
+
+    @property
+    def paused(self) -> bool:
+        """Whether events and maps are counted instead of shown."""
+        return self._paused
+
+    def pause(self, paused: bool) -> None:
+        """When it goes on, what was not shown meanwhile is told."""
+        self._paused = paused
+        if not paused and self._unseen:
+            self._writer.note(f"{in_words(self._unseen)} while paused")
+            self._unseen.clear()
+
+    @property
+    def unseen(self) -> Counter[str]:
+        """What came while it is paused: events, maps."""
+        return self._unseen.copy()
+
+    @property
+    def lost(self) -> int:
+        """Records that never came, as far as the target has said."""
+        return sum(count for (_, cause), count in self._dropped.items() if cause not in ("map", "speculation"))
+
+    def note_full(self, contents: Sequence[MapContent]) -> None:
+        """What the maps could not take, for the summary."""
+        self.maps_full = {content.map.title: content.full for content in contents if content.full}
+        self.maps_evicted = {content.map.title: content.evicted for content in contents if content.evicted}
+
+    def unprinted(self, contents: Iterable[MapContent]) -> list[MapContent]:
+        """The maps that are to be shown at the end, and that no ``@OnEnd`` has shown."""
+        wanted = contents if self._outline.print_maps else ()
+        return [
+            content
+            for content in wanted
+            if not content.map.imported
+            and content.map.id not in self._printed_at_end
+            and not self._repeats((_AS_USUAL, content.map.id), (content,))
+        ]
+
+    def _repeats(self, print_: tuple[object, ...], contents: tuple[MapContent, ...]) -> bool:
+        """Whether the end of a run would show people once more what they saw last."""
+        return self._for_people and self._latest.get(print_) == contents
+
+    def close(self, contents: Sequence[MapContent], tallies: Iterable[ProbeTally]) -> None:
+        """Everything has come: what was held back and is not shown, maps as they were at the end, the last losses."""
+        self.give_up()
+        for line in self._throttle.close():
+            self._writer.note(line)
+        self.note_full(contents)
+        self.maps(self.unprinted(contents))
+        for tally in tallies:
+            self.losses(tally.probe, causes(tally))
+
+    def give_up(self) -> None:
+        """What is held back will not be committed any more."""
+        self._speculations.close()
+        for probe, count in self._speculations.dropped.items():
+            self.losses(probe, {"speculation": count})
+
+    def losses(self, probe: int, causes: Mapping[str, int]) -> None:
+        """Totals since the start, as the agent counts them; what is new is written."""
+        for cause, total in causes.items():
+            new = total - self._dropped[probe, cause]
+            if new > 0:
+                self._dropped[probe, cause] = total
+                self._writer.lost(Loss(self._probe_name(probe), cause, new))
+
+    @property
+    def hits_left(self) -> int | None:
+        """None: no limit."""
+        return None if self._hits is None else max(0, self._hits - self._shown)
+
+    @property
+    def is_over(self) -> bool:
+        return self.exit_code is not None or self.hits_left == 0
+
+    @property
+    def all_used_up(self) -> bool:
+        """Every probe of a method has been disabled by its limits or by itself, and no other can bring anything."""
+        probes = self._outline.probes
+        if any(probe.moment is Moment.TIMER for probe in probes):
+            return False
+        states = self._states_on_methods
+        return bool(states) and all(state in USED_UP for state in states)
+
+    @property
+    def all_over_budget(self) -> bool:
+        """Every probe of a method is disabled because it took too much."""
+        states = self._states_on_methods
+        return bool(states) and all(state is ProbeState.OVER_BUDGET for state in states)
+
+    @property
+    def _states_on_methods(self) -> list[ProbeState | None]:
+        return [
+            self._states.get(id_)
+            for id_, probe in enumerate(self._outline.probes)
+            if probe.moment is Moment.METHOD and probe.host == id_
+        ]
+
+    # ---- the end
+
+    def tallies(self, counted: Iterable[ProbeTally], sites: Iterable[Site]) -> tuple[Tally, ...]:
+        """What became of the records of each probe. Raises ProtocolError for a probe that is not there."""
+        methods: dict[int, set[tuple[str, str, str]]] = {}
+        for site in sites:
+            if site.class_name in self.refused:
+                continue
+            methods.setdefault(site.probe, set()).add((site.class_name, site.method, site.descriptor))
+        tallies = []
+        for tally in counted:
+            name = self._probe_name(tally.probe)
+            probe = self._outline.probes[tally.probe]
+            controls = self._speculations.controls[tally.probe]
+            discarded = self._speculations.dropped[tally.probe]
+            tallies.append(
+                Tally(
+                    probe=name,
+                    methods=len(methods.get(probe.host, ())) if probe.moment is Moment.METHOD else -1,
+                    fired=tally.fired,
+                    skipped=tally.skipped,
+                    limited=tally.limited,
+                    errors=self.errors.of(name),
+                    sampling="" if probe.sampling is None else sampling_words(probe.sampling),
+                    withheld_by_display=self._throttle.withheld[tally.probe],
+                    produced=tally.produced - controls,
+                    delivered=tally.delivered - self._exits[tally.probe] - controls - discarded,
+                    full=tally.dropped_full,
+                    large=tally.dropped_large,
+                    stalled=tally.dropped_stalled,
+                    unattended=tally.dropped_unattended,
+                    discarded=discarded,
+                    withheld=self._withheld[tally.probe],
+                    conditional=probe.conditional,
+                    untrue=tally.untrue,
+                    budget=tally.dropped_budget,
+                    restraints=self._restraints[tally.probe],
+                    rested_ns=tally.rested_ns,
+                    cost=tally.cost,
+                )
+            )
+        return tuple(tallies)
+
+    def end(self, reason: str, tallies: Sequence[Tally], left: Left | None) -> None:
+        probes = tuple(
+            ProbeAccount(
+                probe=tally.probe,
+                fired=tally.fired,
+                skipped=tally.skipped,
+                limited=tally.limited,
+                errors=tally.errors,
+                produced=tally.produced,
+                delivered=tally.delivered,
+                dropped={
+                    "ring": tally.full,
+                    "large": tally.large,
+                    "stalled": tally.stalled,
+                    **({"unattended": tally.unattended} if tally.unattended else {}),
+                    **({"budget": tally.budget} if tally.budget else {}),
+                },
+                restraints=tally.restraints,
+                rested_ns=tally.rested_ns,
+                cost=tally.cost,
+            )
+            for tally in tallies
+        )
+        self._writer.end(
+            End(
+                reason=reason,
+                produced=sum(tally.produced for tally in tallies),
+                delivered=sum(tally.delivered for tally in tallies),
+                dropped=sum(tally.dropped for tally in tallies),
+                restored=left.restored if left is not None else 0,
+                woven=left.woven - left.unloaded if left is not None else 0,
+                probes=probes,
+            )
+        )
+
+    # ---- one item
+
+    def _printed(self, printed: PrintedMaps) -> None:
+        template = self._template(printed.template)
+        if tuple(content.map.id for content in printed.contents) != template.maps:
+            raise ProtocolError(f"template {template.id} without its maps")
+        if self._paused:
+            self._unseen["map"] += len(template.maps)
+            return
+        if self._outline.probes[template.probe].moment is Moment.END:
+            self._printed_at_end.update(template.maps)
+            (content, *others) = printed.contents
+            if self._several and not others and can_be_merged(content.map):
+                self.asked_at_end[template.id] = content
+                return
+        print_ = (template.kind, template.options, *template.maps)
+        if template.kind is TemplateKind.MAP and not template.options:
+            print_ = (_AS_USUAL, *template.maps)
+        if self._outline.probes[template.probe].moment is Moment.END and self._repeats(print_, printed.contents):
+            return
+        self._latest[print_] = printed.contents
+        if template.kind is TemplateKind.TABLE:
+            self._writer.joined(printed.contents, template, printed.nano_time)
+        else:
+            self._writer.map(printed.contents[0], template, printed.nano_time)
+
+    def _records(self, records: list[Record]) -> None:
+        if self._hits is None and self._throttle.limit is None and not self._paused:
+            asked = {record.template for record in records}
+            if asked <= self._ordinary or self._learn(asked):  # almost always: nothing to decide for each record
+                self.events += len(records)
+                self._writer.records(records)
+                return
+        shown: list[Record] = []
+        for record in records:
+            template = self._template(record.template)
+            if template.kind is TemplateKind.EXIT:
+                self.exit_code = _exit_code(record)
+                self._exits[template.probe] += 1
+            elif self._paused:
+                self._unseen["event"] += 1
+                self._throttle.withheld[template.probe] += 1
+                continue
+            elif self._outline.probes[template.probe].moment is Moment.METHOD:
+                if self.hits_left == 0:
+                    self._withheld[template.probe] += 1
+                    continue
+                passed = self._throttle.passes(template.probe, record.nanos)
+                for line in self._throttle.take_notes():
+                    self._writer.records(shown)
+                    shown = []
+                    self._writer.note(line)
+                if not passed:
+                    continue
+                self._shown += 1
+            if template.kind is TemplateKind.WARN:
+                self._console.script(self._warnings(template)(record))
+            self.events += template.kind is not TemplateKind.EXIT
+            shown.append(record)
+        self._writer.records(shown)
+
+    def _learn(self, templates: set[int]) -> bool:
+        """Whether records of these are shown as they come, without anything else to be done."""
+        acted_on = (TemplateKind.EXIT, TemplateKind.WARN)
+        self._ordinary |= {id_ for id_ in templates if self._template(id_).kind not in acted_on}
+        return templates <= self._ordinary
+
+    def _state(self, counters: ProbeCounters | ProbeTally) -> None:
+        """Says once why a probe has been disabled."""
+        if counters.probe in self._taken_out:
+            return
+        if counters.state is self._states.get(counters.probe) or counters.probe >= len(self._outline.probes):
+            return
+        self._states[counters.probe] = counters.state
+        words = disabled(self._outline.probes[counters.probe], counters.state)
+        if words and self._console.verbosity >= 0:
+            self._console.say(words)
+
+    def _restrained(self, message: Restrained) -> None:
+        restraint = Restraint(
+            probe=self._probe_name(message.probe),
+            step="taken-out" if message.rest_ppm else message.step.name.lower().replace("_", "-"),
+            one_in=message.one_in,
+            taken=message.taken_ppm / 1e6,
+            allowed=message.allowed_ppm / 1e6,
+        )
+        if message.rest_ppm:
+            self._states[message.probe] = ProbeState.OVER_BUDGET
+            self._taken_out.add(message.probe)
+        self._restraints[message.probe] += restraint.taken > restraint.allowed
+        self._writer.restrained(restraint)
+        self._tell(restraint)
+
+    def _tell(self, restraint: Restraint) -> None:
+        """What is done to a probe for the first time is told whatever the verbosity: its maps are not exact from then
+        on. Further steps of the same kind are many."""
+        held_back = restraint.taken > restraint.allowed
+        words = restraint_words(restraint)
+        if held_back and (restraint.probe, restraint.step) not in self._told:
+            self._told.add((restraint.probe, restraint.step))
+            self._console.notice(words)
+        elif restraint.step == "free":
+            self._console.say(words)
+        else:
+            self._console.detail(words)
+
+    def _late(self, late: Late) -> None:
+        name = f"{late.class_name} ({late.loader})"
+        if late.outcome is LateOutcome.WOVEN:
+            self._console.detail(f"{name} was loaded, its probes are in")
+        elif late.outcome is LateOutcome.MISSED_DEADLINE:
+            self._console.detail(f"{name} was loaded; its probes came in a moment later: {late.reason}")
+        elif late.outcome is LateOutcome.LOST:
+            self._console.warning(f"{name} was without its probes until now: {late.reason}")
+        elif late.outcome is LateOutcome.CHANGED:
+            self._changed(name, late.reason)
+        else:
+            from btpy.plan.plan import ALLOWED_BY, failure_reason
+
+            reason = failure_reason(late.reason)
+            code = reason.value
+            self.refused[late.class_name] = code
+            text = f"{name} was loaded, but cannot be traced: {late.reason.removesuffix(f' [{code}]')} [{code}]"
+            if len(self.refused) <= _REFUSED_TOLD:
+                allowed = ALLOWED_BY.get(reason)
+                self._console.warning(
+                    text, () if allowed is None else (Permission(allowed, "to trace it nevertheless"),)
+                )
+            else:
+                self._console.detail(text)
+
+    def _changed(self, name: str, lost: str) -> None:
+        """Somebody else has changed a class; ``lost``: which of its probes have no place in the new code."""
+        if lost:
+            self._console.warning(f"another agent has changed {name}: {lost}")
+            return
+        self._changes += 1
+        text = f"another agent has changed {name}: its probes are in the new code"
+        if self._changes < _CHANGES_TOLD:
+            self._console.say(text)
+        elif self._changes == _CHANGES_TOLD:
+            self._console.say(f"{text} (-v tells of further classes)")
+        else:
+            self._console.detail(text)
+
+    def _template(self, id_: int) -> Template:
+        templates = self._outline.templates
+        if not 0 <= id_ < len(templates):
+            raise ProtocolError(f"a record of template {id_}, of {len(templates)}")
+        return templates[id_]
+
+    def _probe_name(self, id_: int) -> str:
+        probes = self._outline.probes
+        if id_ == UNKNOWN_PROBE:
+            return "a probe that is not known"
+        if not 0 <= id_ < len(probes):
+            raise ProtocolError(f"a report on probe {id_}, of {len(probes)}")
+        return probes[id_].name
+
+    def _probe_error(self, failure: ProbeFailure) -> ProbeError:
+        span = Span.unpack(self._outline.sources, failure.position)
+        return ProbeError(self._probe_name(failure.probe), failure.kind, span, failure.count, failure.message)
+
+
+class ErrorLog:
+    """Shows the first error of each kind and place, at most one a second; the rest, and the totals, at the end."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._totals: dict[tuple[ErrorKind, int, int], ProbeError] = {}
+        self._shown: dict[tuple[ErrorKind, int, int], int] = {}
+        self._last = float("-inf")
+
+    @property
+    def total(self) -> int:
+        return sum(error.count for error in self._totals.values())
+
+    def add(self, error: ProbeError) -> None:
+        key = error.kind, error.span.start, error.span.end
+        before = self._totals.get(key)
+        self._totals[key] = error if before is None else replace(error, count=before.count + error.count)
+        now = time.monotonic()
+        if key not in self._shown and now - self._last >= _ERROR_INTERVAL:
+            self._last = now
+            self._show(key)
+
+    def of(self, probe: str) -> int:
+        return sum(error.count for error in self._totals.values() if error.probe == probe)
+
+    def close(self) -> None:
+        for key, error in self._totals.items():
+            if self._shown.get(key) != error.count:
+                self._show(key)
+
+    def _show(self, key: tuple[ErrorKind, int, int]) -> None:
+        error = self._totals[key]
+        if key in self._shown:
+            line, column = error.span.source.position(error.span.start)
+            where = f"{error.span.source.name}:{line}:{column}"
+            self._console.warning(f"{where}: {error.kind_name}, {grouped(error.count)} times in all")
+        else:
+            self._console.diagnostics([probe_error(error)])
+        self._shown[key] = error.count
+
+
+def in_words(things: Mapping[str, int]) -> str:
+    """``1 204 events, 2 maps``; empty for nothing."""
+    return ", ".join(counted(number, what) for what, number in things.items())
+
+
+def causes(counters: ProbeCounters | ProbeTally) -> dict[str, int]:
+    """What was dropped, by cause: totals since the start."""
+    return {
+        "ring": counters.dropped_full,
+        "large": counters.dropped_large,
+        "stalled": counters.dropped_stalled,
+        "unattended": counters.dropped_unattended,
+        "budget": counters.dropped_budget,
+        "map": counters.map_full,
+    }
+
+
+def _exit_code(record: Record) -> int:
+    """What ``exit(n)`` said, as far as a process can say it."""
+    code = record.values[0] if len(record.values) == 1 else None
+    if not isinstance(code, int):
+        raise ProtocolError("an exit without its code")
+    return code & 0xFF

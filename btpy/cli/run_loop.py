@@ -1,0 +1,368 @@
+"""One run: a program on one target or on several, from attaching to the summary."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Union
+
+from btpy import interpreter
+from btpy.api.session import Limits, Session, attach
+from btpy.cli.debugging import Debugging
+from btpy.cli.live import USUAL_INTERVAL, Live, Terms, prints_by_itself
+from btpy.cli.merged_maps import Together
+from btpy.cli.screen import Screen
+from btpy.cli.signals import Signals
+from btpy.cli.stop_condition import Until
+from btpy.cli.target_run import Companion, Traced
+from btpy.errors import BtpyError, LeftBehind, OutputError, TargetGone
+from btpy.events.stacks import StackTable
+from btpy.jvm import endings, processes
+from btpy.lang.program import Program
+from btpy.output.quantities import counted
+from btpy.output.stream import ReaderGone, Stream
+
+if TYPE_CHECKING:
+    from btpy.cli.console import Console
+    from btpy.cli.run_script import Settings
+    from btpy.cli.watching import Watching
+    from btpy.jvm.connecting import Connecting
+    from btpy.jvm.launching import Launching
+    from btpy.output.writer import Writer
+    from btpy.recording.file import ChunkWriter
+
+SWITCH_SECONDS = 0.0002
+"""How long the thread that prints may keep the interpreter from the one that weaves, for which threads of the target
+wait. Python's default, 5 ms, is what every class loaded there would wait while events come in."""
+
+_POLL = 0.1  # seconds between looks at the clock and at signals
+_STAYING = ("left", "interrupt", "for", "hits", "reader-gone", "error")
+"""Reasons to end that leave a session with --keep, or one that was joined, running."""
+
+Reachable = Union["Connecting", "Launching", Session]
+
+
+class Tracing:
+    """``targets``: attaches and launches under way, or one session that was joined (``program`` None: it has its own).
+    What goes wrong with one of several is told, and the others go on; ``failures``: what has so far. ``companion``,
+    ``watching``: of a run on one target."""
+
+    def __init__(
+        self,
+        program: Program | None,
+        targets: Sequence[Reachable],
+        settings: Settings,
+        console: Console,
+        *,
+        failures: Iterable[BtpyError] = (),
+        several: bool = False,
+        companion: Companion | None = None,
+        watching: Watching | None = None,
+    ) -> None:
+        self._program = program
+        self._targets = targets
+        self._settings = settings
+        self._console = console
+        self._failures = list(failures)
+        self._alone = not several
+        self._companion = companion
+        self._watching = watching
+        self._debugging = Debugging(settings.debug, console) if settings.debug else None
+        self._destination = settings.destination
+        self._running: list[Traced] = []
+        self._until = Until(settings.until, program) if settings.until is not None and program is not None else None
+        self._exit_code = 0
+        self._gone = 0
+        self._has_begun = False
+        self._stream: Stream
+        self._signals: Signals
+        self._together: Together
+
+    @staticmethod
+    def joined(session: Session, settings: Settings, console: Console) -> Tracing:
+        """Of a session that is under way."""
+        return Tracing(None, [session], settings, console)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether probes were put into a target."""
+        return self._has_begun
+
+    def run(self) -> int:
+        """The exit code. Raises BtpyError, LeftBehind among them; KeyboardInterrupt when the user insisted."""
+        with (
+            Signals(to_file=self._destination.is_file) as self._signals,
+            self._destination.open(self._console) as self._stream,
+            contextlib.ExitStack() as sessions,
+        ):
+            sessions.enter_context(interpreter.switch_interval(SWITCH_SECONDS))
+            try:
+                if self._debugging is not None and self._program is not None:
+                    self._debugging.checked(self._program)
+                for target in self._targets:
+                    self._begin(target, sessions)
+                self._follow()
+            except KeyboardInterrupt:
+                goes_on = any(isinstance(target, Session) for target in self._targets)
+                outlook = (
+                    "the session goes on without a client" if goes_on else "the agent puts the classes back by itself"
+                )
+                self._console.warning(f"interrupted: {outlook}")
+                raise
+            except OutputError as error:
+                self._end_without_output(error)
+                raise
+            return self._end()
+
+    def _recording_of(self, pid: int) -> contextlib.AbstractContextManager[ChunkWriter | None]:
+        if self._destination.record is None:
+            return contextlib.nullcontext()
+        from btpy.recording.file import ChunkWriter
+
+        path = self._destination.record if self._alone else recording_of(self._destination.record, pid)
+        return ChunkWriter.create(path, compress=self._destination.compress)
+
+    def _begin(self, target: Reachable, sessions: contextlib.ExitStack) -> None:
+        console = self._console
+        try:
+            started = time.monotonic()
+            session = target if isinstance(target, Session) else self._attached(target)
+            if not self._alone:
+                console = console.of(str(session.target.pid))
+            console.detail(f"attached in {(time.monotonic() - started) * 1000:.0f} ms")
+            traced = Traced(
+                session, self._settings, console, self._stream, alone=self._alone, companion=self._companion
+            )
+            file = sessions.enter_context(self._recording_of(session.target.pid))
+            sessions.callback(traced.close)
+            traced.begin(self._program, file, self._signals)
+            if self._debugging is not None and session.deployment is not None:
+                self._debugging.deployed(session.deployment)
+            self._running.append(traced)
+            self._has_begun = True
+        except OutputError:
+            raise
+        except BtpyError as error:
+            if self._alone:
+                raise
+            self._fail((target.target if isinstance(target, Session) else target.process).pid, error)
+
+    def _attached(self, target: Connecting | Launching) -> Session:
+        assert self._program is not None
+        permissions = self._program.permissions
+        debugging = self._debugging
+        tap = debugging.message if debugging is not None and debugging.wants_messages else None
+        return attach(
+            target,
+            allow=permissions.allow,
+            redact=permissions.redact,
+            frameworks=permissions.frameworks,
+            limits=self._limits,
+            kept=None,
+            tap=tap,
+        )
+
+    @property
+    def _limits(self) -> Limits:
+        if self._program is None:
+            return Limits()
+        limits = Limits.of(dict(self._program.settings))
+        given = self._settings.budget
+        return replace(
+            limits,
+            redact=self._program.permissions.redact,
+            unattended=self._settings.stay is not None,
+            cpu_budget=limits.cpu_budget if given is None else given,
+        )
+
+    def _fail(self, pid: int, error: BtpyError) -> None:
+        """Of the only one, raises it."""
+        if self._alone:
+            raise error
+        self._failures.append(error)
+        self._console.of(str(pid)).error(error)
+
+    # ---- while it runs
+
+    def _follow(self) -> None:
+        """Until each has a reason to end, or all do."""
+        if not self._running:
+            raise NothingTraced(self._failures[0])
+        if not self._alone:
+            self._console.say(f"btpy: tracing {counted(len(self._running), 'JVM')}. Ctrl-C to end.")
+        limit = self._settings.limit
+        deadline = float("inf") if limit is None else time.monotonic() + limit
+        self._together = Together(self._running, None if self._alone else self._writer_of_all)
+        self._stream.flush()
+        live = self._live()
+        if self._watching is not None:
+            self._watching.follow(self._running[0].program)
+        while self._running:
+            with live:
+                ended = self._until_one_ends(live, deadline)
+            for each, reason in ended:
+                self._running.remove(each)
+                if isinstance(reason, TargetGone):
+                    self._lost(each, reason, live.absent)
+                else:
+                    self._leave(each, reason)
+
+    def _until_one_ends(self, live: Live, deadline: float) -> list[tuple[Traced, str | TargetGone]]:
+        """Shows what comes; which end, and why."""
+        signals, stay = self._signals, self._settings.stay
+        if self._settings.ends or (stay is not None and stay.at_once):
+            return [(each, "stopped" if self._settings.ends else "left") for each in self._running]
+        while True:
+            ended: list[tuple[Traced, str | TargetGone]] = []
+            common = self._why_all(deadline)
+            poll = max(0.0, min(_POLL, live.patience, deadline - time.monotonic())) / len(self._running)
+            for each in self._running:
+                try:
+                    reason = each.turn(poll, signals) or common
+                except TargetGone as gone:
+                    ended.append((each, gone))
+                else:
+                    ended += [(each, reason)] if reason else []
+            if ended:
+                return ended
+            live.turn()
+            if self._watching is not None:
+                self._watching.turn(self._running)
+            if signals.take(signal.SIGHUP) and self._destination.path is not None:
+                self._stream.reopen(self._destination.path)
+
+    def _why_all(self, deadline: float) -> str:
+        """The reason for all to end; empty: none."""
+        if self._signals.stop is not None:
+            return "interrupt"
+        until = self._until
+        if until is not None and until.is_due and until.holds(self._together.read(until.titles)):
+            return "until"
+        return "for" if time.monotonic() >= deadline else ""
+
+    def _live(self) -> Live:
+        first, settings, destination = self._running[0], self._settings, self._destination
+        program, outline = first.program, first.context.outline
+        in_place = settings.in_place and destination.is_text and Screen.can_be(self._stream.descriptor)
+        interval = settings.interval
+        if interval is None and in_place and program.maps and not prints_by_itself(outline):
+            interval = USUAL_INTERVAL
+        terms = Terms(
+            style=destination.style(self._stream, self._console, settings.color),
+            interval=interval or None,
+            in_place=in_place,
+            keys=settings.keys,
+            pausable=destination.is_text and not destination.is_file,
+            fresh=not first.joined,
+            level=settings.level,
+            levels=max((probe.level or 0 for probe in program.probes), default=0),
+        )
+        return Live(self._running, self._together, self._stream, self._console, self._signals, terms)
+
+    def _writer_of_all(self, stacks: StackTable) -> Writer:
+        context = replace(self._running[0].context, sites={}, stacks=stacks, pid=None)
+        return self._destination.writer(self._stream, context, self._console, self._settings.color)
+
+    # ---- the end
+
+    def _leave(self, one: Traced, reason: str) -> None:
+        stay = self._settings.stay
+        pid = one.session.target.pid
+        try:
+            if stay is not None and reason in _STAYING and (one.is_left or reason == "left" or not stay.at_once):
+                self._together.left(one, one.stay(stay))
+                return
+            self._together.left(one, one.leave(reason))
+            self._exit_code = self._exit_code or one.exit_code
+            if one.showing.exiting:
+                self._gone += 1
+                if self._alone:
+                    raise TargetGone(f"the JVM {pid} has ended; everything its probes had recorded is shown")
+            elif died := endings.died_of(one.session.target.process):
+                self._gone += 1
+                self._fail(pid, LostInTheEnd(pid, died))
+                return
+            one.require_clean()
+        except LostInTheEnd:
+            raise
+        except TargetGone as gone:
+            if one.showing.exiting:
+                raise
+            self._lost(one, gone, 0.0)
+        except LeftBehind as error:
+            self._exit_code = error.exit_status
+            self._fail(pid, error)
+        except OutputError:
+            self._running.append(one)  # it is yet to be put back in order
+            raise
+
+    def _end_without_output(self, error: OutputError) -> None:
+        """The output cannot be written any more: every target is left as Ctrl-C would leave it, and standard error says
+        so. Of ``error`` the caller tells the user."""
+        reason = "error"
+        if isinstance(error, ReaderGone):
+            reason = "reader-gone"
+            self._console.say(f"btpy: {error}")
+        for one in list(self._running):
+            self._running.remove(one)
+            one.mute()
+            try:
+                self._leave(one, reason)
+            except TargetGone:
+                pass  # nothing is left to be put back
+            except LeftBehind:
+                if reason == "reader-gone":
+                    raise  # this is the error to report: that the reader has gone is none
+
+    def _lost(self, one: Traced, gone: TargetGone, absent: float) -> None:
+        """``absent``: seconds that btpy itself was stopped for."""
+        self._gone += 1
+        lease = self._limits.lease_ms / 1000
+        alive = processes.is_alive(one.session.target.process)
+        if absent > lease / 2 and alive and not one.showing.exiting:
+            gone = TargetGone(
+                f"btpy was stopped for {absent:.0f} s, and the lease of {lease:.0f} s ran out:"
+                " the agent has put the classes back by itself",
+                help=["run the command again"],
+            )
+        try:
+            self._fail(one.session.target.pid, gone)
+        finally:
+            one.give_up(*self._together.lost(one))
+
+    def _end(self) -> int:
+        """The exit code of a run that is over. Raises TargetGone: all targets have ended."""
+        if self._alone:
+            return self._exit_code
+        self._together.end()
+        self._stream.flush()
+        of = len(self._targets)
+        if self._gone == of:
+            raise TargetGone(f"all {of} JVMs have ended; everything their probes had recorded is shown")
+        if self._gone:
+            self._console.say(f"{self._gone} of {counted(of, 'JVM')} ended meanwhile")
+        return self._exit_code
+
+
+def recording_of(path: Path, pid: int) -> Path:
+    """Where one of several targets is recorded: ``run-4711.btz``."""
+    return path.with_name(f"{path.stem}-{pid}{path.suffix}")
+
+
+class LostInTheEnd(TargetGone):
+    """The target has died while the session was being taken out of it."""
+
+    def __init__(self, pid: int, causes: Sequence[str]) -> None:
+        super().__init__(f"the JVM {pid} has ended while the probes were taken out of it", help=causes)
+
+
+class NothingTraced(BtpyError):
+    """Of several targets none could be traced, and each has said why."""
+
+    def __init__(self, first: BtpyError) -> None:
+        super().__init__("there is nothing to trace")
+        self.exit_status = first.exit_status

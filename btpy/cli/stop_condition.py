@@ -1,0 +1,79 @@
+"""``--until``: a run ends when maps hold what somebody waits for."""
+
+from __future__ import annotations
+
+import operator
+import time
+from collections.abc import Callable, Iterable
+
+from btpy.errors import UsageError
+from btpy.events.aggregates import MapContent
+from btpy.lang.program import Program
+from btpy.lang.syntax import nodes
+from btpy.lang.syntax.parser import parse_expression
+from btpy.model.source import Source
+from btpy.repl import expressions
+
+_COMPARISONS: dict[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+_INTERVAL = 0.25  # seconds between two looks at the maps, which the target has to send
+
+EXAMPLE = "--until '@n > 1000'"
+
+
+class Until:
+    """A comparison of expressions over maps. Of maps with keys it is enough that it holds for one key.
+
+    Raises ScriptError for what cannot be read, UsageError for what is no comparison and for maps that the program does
+    not have.
+    """
+
+    def __init__(self, text: str, program: Program) -> None:
+        tree = parse_expression(Source("<--until>", text))
+        if not (isinstance(tree, nodes.Binary) and tree.operator.text in _COMPARISONS):
+            raise UsageError(f"--until {text!r} is not a comparison", help=[f"for example {EXAMPLE}"])
+        self._left, self._right = (
+            expressions.parse(Source("<--until>", side.span.text)) for side in (tree.left, tree.right)
+        )
+        self._holds = _COMPARISONS[tree.operator.text]
+        names = {*expressions.maps_in(self._left), *expressions.maps_in(self._right)}
+        known = {each.name: each.title for each in program.maps}
+        missing = sorted(names - known.keys())
+        if missing:
+            there = ", ".join(f"@{name}" for name in known) or "none"
+            raise UsageError(f"--until: the script has no map @{missing[0]}", help=[f"its maps: {there}"])
+        self._titles = {name: known[name] for name in sorted(names)}
+        self._next = 0.0
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time to look again."""
+        now = time.monotonic()
+        if now < self._next:
+            return False
+        self._next = now + _INTERVAL
+        return True
+
+    @property
+    def titles(self) -> list[str]:
+        """Of the maps that it reads."""
+        return list(self._titles.values())
+
+    def holds(self, contents: Iterable[MapContent]) -> bool:
+        """``contents``: of the maps that it reads, as they are now."""
+        by_title = {content.map.title: content for content in contents}
+        if by_title.keys() < set(self.titles):
+            return False  # nobody is there who could say
+        by_name = {name: by_title[title] for name, title in self._titles.items()}
+        left, right = (expressions.evaluate(side, by_name).values for side in (self._left, self._right))
+        keys = left if len(left) >= len(right) else right
+        return any(self._compares(left.get(key, left.get(())), right.get(key, right.get(()))) for key in keys)
+
+    def _compares(self, one: float | None, other: float | None) -> bool:
+        return one is not None and other is not None and self._holds(one, other)

@@ -1,0 +1,527 @@
+"""One target of a run: its probes put in, what they produce shown and recorded, the target left, and what is said of
+it."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+from btpy.api.preview import expected_range
+from btpy.api.session import Deployment, Receipt, Session
+from btpy.cli.presenter import Showing
+from btpy.cli.progress import told
+from btpy.cli.report import (
+    Left,
+    Summary,
+    Tally,
+    accounts,
+    banner,
+    fillers,
+    refusal_reasons,
+    script_reasons,
+    silent,
+    summary_lines,
+    unaccounted,
+)
+from btpy.errors import OutputError, TargetGone
+from btpy.events.aggregates import MapContent, can_be_merged
+from btpy.events.items import Item, PrintedMaps, ProbeTally, Records
+from btpy.events.records import tally
+from btpy.jvm import processes
+from btpy.jvm.attach import agent_build
+from btpy.lang.program import Program
+from btpy.model.attachments import EndAttachment, TimerAttachment
+from btpy.model.diagnostics import Diagnostic, Severity
+from btpy.model.outline import Moment
+from btpy.model.templates import TemplateKind
+from btpy.output.quantities import counted, duration, grouped
+from btpy.output.writer import Attached, Context, Writer
+from btpy.plan.plan import RefusalReason
+from btpy.wire.messages import Events, Message, Restrained
+
+if TYPE_CHECKING:
+    from btpy.cli.console import Console
+    from btpy.cli.run_script import Settings
+    from btpy.cli.signals import Signals
+    from btpy.cli.unattended import Stay
+    from btpy.output.stream import Stream
+    from btpy.recording.file import ChunkWriter
+    from btpy.recording.recorder import Recorder
+
+EXIT_BUDGET = 6
+
+_OTHER_AGENT = (
+    "the agent of another build of btpy was loaded into this JVM before, and stays until it ends; "
+    "if anything looks wrong, use that btpy or restart the JVM"
+)
+_UNIMPORTANT = (RefusalReason.NO_CODE, RefusalReason.UNMODIFIABLE)
+_BACKLOG_SECONDS = 0.5  # after the last old print of a session that was joined, its backlog is over
+_LISTED = 10  # lines of one kind before the rest is summed up
+_ACTED_ON = (TemplateKind.EXIT, TemplateKind.WARN)
+
+
+class Companion(Protocol):
+    """What a verb has to do while its script runs: write in its own way, change probes, explain."""
+
+    def writer(self, stream: Stream, context: Context, console: Console) -> Writer: ...
+
+    def turn(self, session: Session, console: Console) -> str:
+        """After what came has been shown. Why it is all over; empty: it is not."""
+
+    @property
+    def drawn(self) -> str:
+        """What was made of the events: ``5 trees``."""
+
+    def explain(self) -> str:
+        """Why there was nothing to be shown; empty: there was."""
+
+
+class Traced:
+    """``alone``: there is no other, so that nothing says which one it is. ``session`` may have been joined: its probes
+    are in. All methods raise what the session does, and OutputError."""
+
+    def __init__(
+        self,
+        session: Session,
+        settings: Settings,
+        console: Console,
+        stream: Stream,
+        *,
+        alone: bool = True,
+        companion: Companion | None = None,
+    ) -> None:
+        self.session = session
+        self.joined = session.deployment is not None
+        self.receipt: Receipt | None = None  # when the target has been left
+        self._settings = settings
+        self.console = console
+        self._stream = stream
+        self._alone = alone
+        self._companion = companion
+        self._started = time.monotonic()
+        self._writer: Writer | None = None
+        self._recorder: Recorder | None = None
+        self._problems = self._refusals = 0  # shown so far
+        self._gone: TargetGone | None = None
+        self._backlog: dict[tuple[object, ...], PrintedMaps] = {}  # by what was printed: the latest before the join
+        self._backlog_came = 0.0
+        self._replaced = 0
+        self._emptied: frozenset[int] | None = None  # maps; computed when the first old print comes
+        self._id: str | None = None  # of the session, when it goes on without this client
+
+    def begin(self, program: Program | None, file: ChunkWriter | None, signals: Signals) -> None:
+        """Puts the probes of ``program`` in; None: it was joined. ``file``: of a recording."""
+        session, console, settings = self.session, self.console, self._settings
+        if session.target.agent_build != agent_build():
+            console.warning(_OTHER_AGENT)
+        with told(session.progress, console, session.target.process):
+            if program is not None:
+                session.load(program, missing=settings.missing, level=settings.level)
+            session.go()
+        console.detail(f"probes in place after {(time.monotonic() - self._started) * 1000:.0f} ms")
+        deployment = self._deployment
+        context = session.context if self._alone else replace(session.context, pid=session.target.pid, several=True)
+        self.context = context
+        self._writer = writer = self._new_writer(context)
+        destination = settings.destination
+        displayed = destination.displayed(self._stream, settings.rate)
+        self.showing = Showing(context, writer, console, hits=settings.hits, displayed=displayed)
+        signals.ask()  # before the banner says that Ctrl-C ends the run
+        self._announce(deployment)
+        attached = Attached(len(self.program.probes), deployment.methods, deployment.classes)
+        if file is not None:
+            self._recorder = self._record(file)
+            self._recorder.attached(attached.probes, attached.methods, attached.classes)
+        writer.attached(attached)
+
+    @property
+    def pid(self) -> int:
+        return self.session.target.pid
+
+    @property
+    def _deployment(self) -> Deployment:
+        assert self.session.deployment is not None
+        return self.session.deployment
+
+    @property
+    def program(self) -> Program:
+        """All that is in it."""
+        return self._deployment.program
+
+    def _new_writer(self, context: Context) -> Writer:
+        if self._companion is not None and not self._settings.destination.silent:
+            return self._companion.writer(self._stream, context, self.console)
+        return self._settings.destination.writer(self._stream, context, self.console, self._settings.color)
+
+    def _record(self, file: ChunkWriter) -> Recorder:
+        from btpy.distribution import version
+        from btpy.recording.entries import Started
+        from btpy.recording.recorder import Recorder
+
+        target, outline = self.session.target, self.context.outline
+        started = Started(
+            btpy=version(),
+            pid=target.pid,
+            main=target.main,
+            java_version=target.java_version,
+            vm_name=target.vm_name,
+            nano_time=target.nano_time,
+            wall_nanos=target.wall_nanos,
+            redact=outline.redact,
+            print_maps=outline.print_maps,
+            hits=self._settings.hits or 0,
+        )
+        return Recorder(file, started, outline, self.session.sites, self.context.stacks)
+
+    # ---- while it runs
+
+    @contextlib.contextmanager
+    def noticing(self) -> Iterator[None]:
+        """Around what finds out that the target is gone: its next turn says so."""
+        try:
+            yield
+        except TargetGone as gone:
+            self._gone = gone
+
+    def turn(self, poll: float, signals: Signals) -> str:
+        """Shows what comes within ``poll`` seconds; why it is to end, empty for no reason."""
+        if self._gone is not None:
+            raise self._gone
+        showing = self.showing
+        for message in self.session.received(timeout=poll):
+            self._take(message)
+            if isinstance(message, Restrained) and message.rest_ppm:
+                self._take_out(message.probe)
+            self._stream.flush()
+            if showing.is_over or signals.pending or showing.exiting or self._companion is not None:
+                break
+        if self._backlog and time.monotonic() - self._backlog_came > _BACKLOG_SECONDS:
+            self._show_backlog()
+        if self._recorder is not None:
+            self._recorder.flush()
+        self._stream.flush()  # what is due by the clock
+        self._show_findings()
+        return self._why_over()
+
+    def _why_over(self) -> str:
+        showing = self.showing
+        if showing.exiting:
+            return "target-exited"
+        if showing.exit_code is not None:
+            return "exit"
+        if showing.all_used_up:
+            return "limit"
+        if showing.hits_left == 0:
+            if self._settings.hits_by_default:
+                self.console.say(f"stopped after {self._settings.hits} hits (--hits N for more, --hits 0 for all)")
+            return "hits"
+        return "" if self._companion is None else self._companion.turn(self.session, self.console)
+
+    def _take(self, message: Message) -> None:
+        """Records what came, and shows it: all of it, or when it is only recorded, what this side has to act on."""
+        if self._recorder is not None:
+            self._recorder.message(message)
+        if self._settings.destination.silent and isinstance(message, Events) and self._settings.hits is None:
+            templates = self.context.outline.templates
+            if not any(templates[id_].kind in _ACTED_ON for id_, _ in tally(message.records) if id_ < len(templates)):
+                return
+        item = self.session.item(message)
+        if isinstance(item, PrintedMaps) and self._is_old_state(item):
+            template = self.context.outline.templates[item.template]
+            print_ = (template.kind, template.options, template.maps)
+            self._replaced += self._backlog.pop(print_, None) is not None
+            self._backlog[print_] = item
+            self._backlog_came = time.monotonic()
+            return
+        if self._backlog and self._is_of_now(item):
+            self._show_backlog()
+        self.showing.item(item)
+
+    def _is_old_state(self, printed: PrintedMaps) -> bool:
+        """Whether a timer printed it before this client joined, and a later print of the same maps replaces it. A map
+        that the script empties holds something else each time, so all its prints are shown."""
+        outline = self.context.outline
+        if (
+            not self.joined
+            or not self._settings.destination.is_text
+            or printed.nano_time >= self.session.target.nano_time
+            or printed.template >= len(outline.templates)
+        ):
+            return False
+        template = outline.templates[printed.template]
+        if self._emptied is None:
+            from btpy.lang.check.maps import emptied_maps
+
+            self._emptied = emptied_maps(self.program)
+        return outline.probes[template.probe].moment is Moment.TIMER and self._emptied.isdisjoint(template.maps)
+
+    def _is_of_now(self, item: Item) -> bool:
+        """Whether it was produced after this client joined, so that the backlog is over: it comes first."""
+        joined = self.session.target.nano_time
+        if isinstance(item, PrintedMaps):
+            return item.nano_time >= joined
+        return isinstance(item, Records) and any(record.nanos >= joined for record in item.records)
+
+    def _show_backlog(self) -> None:
+        """Shows the last state of each map that timers printed before this client joined."""
+        backlog, self._backlog = self._backlog, {}
+        for item in backlog.values():
+            self.showing.item(item)
+        if self._replaced:
+            self.console.say(f"{counted(self._replaced, 'earlier print')} of the same maps left out")
+            self._replaced = 0
+
+    def _take_out(self, id_: int) -> None:
+        probe = self.session.probe(id_)
+        if probe is not None:
+            self.session.remove(probe)
+
+    def show_maps(self) -> list[MapContent]:
+        """As they are now, all of them; of one that is not alone, those that can be merged are not shown."""
+        answers = self.session.map_messages()
+        if self._recorder is not None:
+            self._recorder.maps_shown(answers)
+        contents = [content for answer in answers for content in self.session.contents(answer)]
+        self.showing.maps(self._own(contents))
+        return contents
+
+    def _own(self, contents: Iterable[MapContent]) -> list[MapContent]:
+        """What it shows itself."""
+        return [content for content in contents if self._alone or not can_be_merged(content.map)]
+
+    def _show_findings(self) -> None:
+        """What was found out about classes that were loaded meanwhile: probes that do not fit, code left alone."""
+        problems, refusals = self.session.problems, self.session.refusals
+        if problems[self._problems :]:
+            self._warn(problems[self._problems :])
+        for refusal in refusals[self._refusals :]:
+            if refusal.reason in _UNIMPORTANT:
+                self.console.detail(str(refusal))
+            else:
+                self.console.warning(str(refusal))
+        self._problems, self._refusals = len(problems), len(refusals)
+
+    def _warn(self, diagnostics: Sequence[Diagnostic]) -> None:
+        if diagnostics and self.console.verbosity >= 0:
+            self.console.diagnostics([replace(each, severity=Severity.WARNING) for each in diagnostics])
+
+    # ---- the end
+
+    def leave(self, reason: str) -> list[MapContent]:
+        """Probes out, ``@OnEnd``, the rest of the events, maps: in this order. What the maps held is returned; of one
+        that is not alone, those that can be merged are not shown."""
+        session = self.session
+        with told(session.progress, self.console, session.target.process):
+            self.receipt = receipt = session.detach()
+        for message in session.received():  # all that had come by then, however slow the reader of the output is
+            self._take(message)
+            self._stream.flush()
+        self._show_backlog()
+        contents = self._final_maps()
+        self.showing.close(self._own(contents), receipt.tallies)
+        self.showing.note_full(contents)
+        if receipt.messages_dropped:
+            self.console.warning(f"{receipt.messages_dropped} reports of the agent were dropped: they came too fast")
+        left = Left.of(receipt)
+        self._end_recording(reason, receipt.tallies, (left.woven, left.restored, left.unloaded))
+        self.showing.end(reason, self._tallies(), left)
+        self._stream.flush()
+        self._close_writer()
+        self._summarize(None if self.showing.exiting else left)
+        return contents
+
+    def stay(self, stay: Stay) -> list[MapContent]:
+        """btpy ends, the session does not; the rest as of :meth:`leave`. Raises UsageError when the target refuses."""
+        session = self.session
+        if self._id is None:
+            self._id = session.leave(stay.ttl, stay.name)
+        id_ = self._id
+        for message in session.received():
+            self._take(message)
+        self._show_backlog()
+        contents = [] if stay.at_once else self._final_maps()
+        self.showing.close(self._own(contents), session.tallies)
+        self.showing.note_full(contents)
+        self._end_recording("left", session.tallies, None)
+        self.showing.end("left", self._tallies(), None)
+        self._close_writer()
+        pid = session.target.pid
+        if stay.at_once:
+            self._stream.write(f"{id_}\n" if self._alone else f"{pid} {id_}\n")
+        self._stream.flush()
+        left = duration(round(stay.ttl) * 10**9)
+        self._summarize(None, f"session {id_} goes on for {left}: btpy attach {pid} {id_} · btpy stop {pid} {id_}")
+        if any(isinstance(probe.attachment, EndAttachment) for probe in self.program.active):
+            self.console.say(
+                f"@OnEnd runs at btpy stop; if the session ends by itself after {left}, what it prints is lost"
+            )
+        return contents
+
+    def give_up(self, last: Sequence[MapContent], age: float | None) -> None:
+        """The target is gone. ``last``: what its maps held ``age`` seconds ago; None: they were never read."""
+        self.showing.give_up()
+        last = self.showing.unprinted(last)
+        if age is not None and any(content.entries for content in last):
+            self.console.say(f"the maps below were last read {age:.1f} s ago")
+            self.showing.maps(self._own(last))
+        self.showing.end("target-exited", self._tallies(), None)
+        self._end_recording("target-exited", self.session.tallies, None)
+        self._close_writer()
+        self._summarize(None)
+        self._stream.flush()
+
+    def mute(self) -> None:
+        """The output cannot be written any more: from here on nothing is shown, and a recording beside it goes on.
+        :meth:`leave` and :meth:`stay` may be called again where that has interrupted them."""
+        with contextlib.suppress(OutputError):
+            self._close_writer()
+        self.showing.mute()
+
+    @property
+    def is_left(self) -> bool:
+        """Whether the session goes on without this client."""
+        return self._id is not None
+
+    def close(self) -> None:
+        """Once, whatever has happened."""
+        try:
+            self._close_writer()
+        finally:
+            self.session.close()
+
+    def require_clean(self) -> None:
+        """Raises LeftBehind."""
+        if self.receipt is not None:
+            self.receipt.require_clean(self.session.target.pid)
+
+    @property
+    def exit_code(self) -> int:
+        return self.showing.exit_code or (EXIT_BUDGET if self.showing.all_over_budget else 0)
+
+    def _end_recording(self, reason: str, tallies: Sequence[ProbeTally], left: tuple[int, int, int] | None) -> None:
+        recorder, self._recorder = self._recorder, None
+        if recorder is not None:
+            recorder.ended(reason, tallies, left=left)
+
+    def _final_maps(self) -> list[MapContent]:
+        answers = self.session.map_messages()
+        if self._recorder is not None:
+            self._recorder.maps_at_end(answers)
+        return [content for answer in answers for content in self.session.contents(answer)]
+
+    # ---- what the user is told
+
+    def _announce(self, deployment: Deployment) -> None:
+        console, session = self.console, self.session
+        self._warn(deployment.warnings)
+        self._problems, self._refusals = len(session.problems), len(deployment.refusals)
+        refused = [refusal for refusal in deployment.refusals if refusal.reason not in _UNIMPORTANT]
+        for refusal in refused[:_LISTED]:
+            console.warning(str(refusal))
+        if len(refused) > _LISTED:
+            console.warning(f"… and {len(refused) - _LISTED} more that cannot be traced (-v lists them)")
+        fixed = [refusal for refusal in deployment.refusals if refusal.reason is RefusalReason.UNMODIFIABLE]
+        summed_up = set(fixed if len(fixed) > _LISTED else ())
+        for refusal in deployment.refusals:
+            if refusal not in refused[:_LISTED] and refusal not in summed_up:
+                console.detail(str(refusal))
+        if summed_up:
+            console.detail(
+                f"{grouped(len(summed_up))} hidden and lambda classes are not traced: the JVM keeps them as they are"
+            )
+        for each in session.late_bound:
+            console.detail(each)
+        for name in deployment.loaded_meanwhile:
+            console.say(f"{name} was loaded while nobody was connected: its probes come in now")
+        console.say(
+            banner(
+                deployment,
+                session.target,
+                nanos=expected_range(deployment.program),
+                refused=len(refused),
+                end=self._what_ends_it(),
+            )
+        )
+        target = session.target
+        console.detail(
+            f"JDK {target.java_version}, {target.vm_name}, {grouped(target.loaded_classes)} classes loaded;"
+            f" {counted(deployment.batches, 'batch')}, the longest stop {deployment.longest_pause_ns / 1e6:.1f} ms,"
+            f" {deployment.waited_ns / 1e6:.0f} of {deployment.weave_ns / 1e6:.0f} ms waiting for woven classes"
+        )
+
+    def _what_ends_it(self) -> str:
+        stay = self._settings.stay
+        if not self._alone or self._settings.ends or (stay is not None and stay.at_once):
+            return ""
+        return " Ctrl-C to end." if stay is None else " Ctrl-C leaves it running."
+
+    def _tallies(self) -> tuple[Tally, ...]:
+        return self.showing.tallies(self.session.tallies, list(self.context.sites.values()))
+
+    def _summarize(self, left: Left | None, stays: str = "") -> None:
+        console, showing, program = self.console, self.showing, self.program
+        showing.errors.close()
+        tallies = self._tallies()
+        if left is not None:
+            for line in unaccounted(tallies):
+                console.warning(line)
+        if console.verbosity < 0:
+            return
+        for line in self._why_silent(() if stays else tallies)[:_LISTED]:
+            console.say(line)
+        ends = {probe.name for probe in program.probes if isinstance(probe.attachment, EndAttachment)}
+        ends |= self._not_due(tallies)
+        telling = [each for each in tallies if each.probe not in ends or each.produced or each.errors]
+        accounted = tallies if console.verbosity > 0 else telling
+        for line in accounts(accounted, all_=len(accounted) > 1 or console.verbosity > 0):
+            console.say(line)
+        exited = left is None and showing.exiting
+        alive = left is None and not exited and processes.is_alive(self.session.target.process)
+        summary = Summary(
+            tallies,
+            left,
+            time.monotonic() - self._started,
+            showing.maps_full,
+            showing.maps_evicted,
+            showing.errors.total,
+            alive,
+            exited,
+            recorded=self._settings.destination.silent,
+            drawn="" if self._companion is None else self._companion.drawn,
+            stays=stays,
+            age=self.session.age,
+            fillers=fillers(program),
+        )
+        for line in summary_lines(summary):
+            console.say(line)
+
+    def _why_silent(self, tallies: Sequence[Tally]) -> list[str]:
+        if self._companion is not None:
+            why = self._companion.explain()
+            return [why] if why and tallies else []
+        served = self._settings.missing == "all" and any(tally.fired for tally in tallies)
+        running = {probe.name for probe in self.program.active}  # others were replaced
+        asked = [] if served else [tally for tally in tallies if tally.probe in running]
+        not_due = self._not_due(tallies)
+        asked = [tally for tally in asked if tally.probe not in not_due]
+        deployment = self.session.deployment
+        classes = dict(self.showing.refused)
+        classes |= {each.class_name: each.reason.value for each in self.session.refusals}
+        refused = refusal_reasons(deployment, classes) if deployment is not None else {}
+        nowhere = {tally.probe: refused[tally.probe] for tally in asked if not tally.methods and tally.probe in refused}
+        return silent(asked, {**nowhere, **script_reasons(self.program, self._settings.level)})
+
+    def _not_due(self, tallies: Sequence[Tally]) -> set[str]:
+        """Timers whose time never came although others fired: the run was shorter, and that is no news."""
+        timers = {probe.name for probe in self.program.probes if isinstance(probe.attachment, TimerAttachment)}
+        if not any(tally.fired for tally in tallies if tally.probe not in timers):
+            return set()
+        return {tally.probe for tally in tallies if tally.probe in timers and not tally.fired}
+
+    def _close_writer(self) -> None:
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.close()

@@ -1,0 +1,215 @@
+"""``btpy trace``: what the calls of a method spend their time in, as a tree that grows along the slow path.
+
+First the method's own calls are timed. Of what took most in the calls so far and has not been looked into, the calls
+are timed next: so few calls are timed at any time, and those that matter. All calls of a root method are one tree.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from btpy.cli.options import Arguments, Command, Option, number, seconds
+from btpy.cli.verbs import preset
+
+if TYPE_CHECKING:
+    from btpy.api.session import Session
+    from btpy.cli.console import Console
+    from btpy.cli.run_script import Settings
+    from btpy.events.calltree import MergedCalls
+    from btpy.output.stream import Stream
+    from btpy.output.trees import TreeWriter
+    from btpy.output.writer import Context, Writer
+
+_NO_MAPS = "call trees do not use maps"
+_HERE = "trees are put together, and looked into, by the btpy that runs"
+_REFUSED = {
+    **preset.REFUSED,
+    **dict.fromkeys(("--until", "-i", "--interval"), _NO_MAPS),
+    **dict.fromkeys(("-x", "--unattended", "--keep", "--ttl", "--name"), _HERE),
+    "--record": f"{_HERE}: -o trees.ndjson keeps them",
+    "--sample": "a tree needs all of its calls; choose trees with --when and --min",
+    "--rate": "limit the number of trees with -n",
+    "--only": "call trees are the only output",
+    "--width": "call trees have no layout to widen",
+    "--all": "a call tree comes from one JVM",
+}
+_REFUSED_KEYS = frozenset(name.lstrip("-").replace("-", "_") for name in _REFUSED)
+
+COMMAND = Command(
+    name="trace",
+    usage=("trace PID|NAME 'Class::method' [--min 20ms] [-n 5] [--depth 5] [-d 30s]",),
+    summary="draw where calls of a method spend their time, ever deeper",
+    about=(
+        "Draws what calls of a method spend their time in: one tree for each method that the pattern matches, merged\n"
+        "over its calls, every 10 s and at the end. First the calls that the method itself makes are timed; then what\n"
+        "took most is looked into, down to --depth, and each step is announced. A row says what was called, in which\n"
+        "line of the method above, how often, and how long it took; shares are of the time of the root's calls since\n"
+        "the calls of the method above were timed. As JSON each call is a tree of its own.\n"
+        "The times include the cost of timing, about 0.2 us a call."
+    ),
+    options=(
+        Option(("--min",), "draw calls that take longer (default: all)", "20ms"),
+        Option(("-n", "--hits"), "end after so many calls (default 0: no limit)", "N"),
+        Option(("--depth",), "look into calls as deep as this (default 5)", "N"),
+        Option(("--jdk",), "look into classes of the JDK too"),
+        preset.WHEN,
+        preset.JSON,
+        *(option for option in preset.RUNNING if option.key not in ("hits", *_REFUSED_KEYS)),
+    ),
+    refused=_REFUSED,
+    positionals=(2, 2),
+    examples=(
+        ("trace OrderApp OrderService::place --min 20ms", "where slow orders lose their time"),
+        ("trace OrderApp '+jakarta.servlet.http.HttpServlet::service' -n 10 --depth 8", "of requests, deep"),
+        ("trace OrderApp OrderService::place -n 0 --for 1h -o trees.ndjson", "all that come within an hour, to a file"),
+    ),
+)
+
+_FORMATS = ("text", "ndjson", "json")
+_EVERY = 10.0  # seconds between drawings
+_LEAST = 0.05  # share of a tree that is worth looking into
+_JDK = ("java.", "javax.", "jdk.", "sun.", "com.sun.")
+
+_ROOT = """\
+@OnMethod({where}, location=ENTRY)
+probe begin when depth == 0 {{ thread.traced = 1; }}
+@OnMethod({where}, location=EXIT)
+probe root when depth == 0 {{
+  thread.traced = null;
+  print(duration, typeof(exception), {condition});
+}}
+"""
+_CALLS = """\
+@OnMethod({where}, location=CALL(when=AFTER))
+probe calls{number} when thread.traced != null {{ print(duration, typeof(exception)); }}
+"""
+
+
+def run(arguments: Arguments, console: Console) -> int:
+    point = preset.subject(arguments)
+    where = f"class={preset.quoted(point.owner)}, method={preset.quoted(point.method)}"
+    script = _ROOT.format(where=where, condition=_condition(arguments)) + _CALLS.format(where=where, number=0)
+    settings = preset.settings_of(COMMAND.name, arguments)
+    _check(settings)
+    growing = _Growing(point, arguments, settings)
+    return preset.start(COMMAND.name, script, arguments, settings._replace(hits=None), console, companion=growing)
+
+
+def _check(settings: Settings) -> None:
+    """Raises UsageError for where trees cannot be written."""
+    from btpy.errors import UsageError
+
+    destination = settings.destination
+    if destination.silent:
+        raise UsageError(f"{destination.record} is a recording: {_REFUSED['--record']}")
+    if destination.format.name not in _FORMATS:
+        raise UsageError(
+            f"a call tree has no columns, so that it is nothing for {destination.format.name}",
+            help=[f"-f {' or '.join(_FORMATS)}"],
+        )
+
+
+def _condition(arguments: Arguments) -> str:
+    parts = []
+    least, when = arguments.text("min"), arguments.text("when")
+    if least is not None:
+        seconds("--min", least)
+        parts.append(f"duration > {least}")
+    if when is not None:
+        parts.append(f"({when})")
+    return " && ".join(parts) or "true"
+
+
+class _Growing:
+    """What is looked into while trees are drawn (:class:`btpy.cli.target_run.Companion`)."""
+
+    def __init__(self, point: preset.Point, arguments: Arguments, settings: Settings) -> None:
+        self._point = point
+        self._most = number("--hits", arguments.text("hits") or "0") or None
+        self._depth = number("--depth", arguments.text("depth") or "5")
+        self._with_jdk = arguments.switch("jdk")
+        self._settings = settings
+        self._looked_into: set[tuple[str, str]] = set()
+        self._trees: TreeWriter
+        self._looked_at = 0  # calls that the last decision was made after
+        self._next = time.monotonic() + _EVERY
+
+    def writer(self, stream: Stream, context: Context, console: Console) -> Writer:
+        from btpy.output.calltree import LEAST
+        from btpy.output.trees import TreeWriter
+
+        destination, color = self._settings.destination, self._settings.color
+        inner = destination.writer(stream, context, console, color)
+        style = destination.style(stream, console, color)
+        least = 0 if console.verbosity > 0 else LEAST
+        self._trees = TreeWriter(inner, stream, context, style, least=least, most=self._most)
+        return self._trees
+
+    def turn(self, session: Session, console: Console) -> str:
+        if self._trees.drawn == self._most:
+            return "hits"
+        if time.monotonic() >= self._next:
+            self._trees.draw()
+            self._next = time.monotonic() + _EVERY
+        if self._trees.drawn != self._looked_at:
+            from btpy.events.calltree import slowest
+            from btpy.output.calltree import named
+
+            self._looked_at = self._trees.drawn
+            slow = slowest(self._trees.merged.roots, self._is_open, _LEAST, self._depth - 1)
+            if slow is not None:
+                root, row, share = slow
+                what = f"{100 * share:.0f} % of {named(root.owner, root.name)} is {named(row.owner, row.name)}"
+                self._look_into(row, what, session, console)
+        return ""
+
+    def _look_into(self, row: MergedCalls, what: str, session: Session, console: Console) -> None:
+        """Has the calls timed in what took most."""
+        from btpy.cli import run_script
+        from btpy.errors import BtpyError, ProtocolError, TargetGone
+        from btpy.model.points import Point
+
+        self._looked_into.add((row.owner, row.name))
+        where = f'class="+{row.owner}", method="{row.name}"'
+        script = _CALLS.format(where=where, number=len(self._looked_into))
+        try:
+            assert session.program is not None
+            program = preset.compiled("trace", script, session.program.permissions, session.program)
+            session.load(run_script.bounded(program, self._settings))
+        except (TargetGone, ProtocolError):
+            raise
+        except BtpyError as error:
+            console.say(f"btpy: {what}, which cannot be traced deeper: {_reason(error)}")
+            return
+        assert session.deployment is not None
+        (probe,) = session.deployment.program.own
+        sites = [site for site in session.deployment.sites if site.probe == probe.id]
+        timed = len({site._replace(id=0, point=Point.CALL_RETURN) for site in sites})
+        console.say(f"btpy: {what}: its calls are timed now, at {timed} places")
+
+    def _is_open(self, row: MergedCalls) -> bool:
+        in_jdk = row.owner.startswith(_JDK) and not self._with_jdk
+        return not in_jdk and (row.owner, row.name) not in self._looked_into and "[" not in row.owner
+
+    @property
+    def drawn(self) -> str:
+        from btpy.output.quantities import counted
+
+        return counted(self._trees.drawn, "tree")
+
+    def explain(self) -> str:
+        if self._trees.drawn:
+            return ""
+        if self._trees.called:
+            times = self._trees.called
+            return f"0 trees: {self._point} was called {times} times, never slow enough (--min, --when)"
+        return f"0 trees: {self._point} was not called while attached"
+
+
+def _reason(error: Exception) -> str:
+    from btpy.errors import NothingMatched, ScriptError
+
+    if isinstance(error, NothingMatched | ScriptError):
+        return error.diagnostics[0].message
+    return str(error)

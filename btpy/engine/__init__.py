@@ -1,0 +1,1 @@
+"""One attached target. Start reading at :mod:`btpy.engine.session`."""

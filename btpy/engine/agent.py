@@ -1,0 +1,327 @@
+"""What a session asks the agent for: a method for each request, and the answers as plain data.
+
+The methods may be called by any thread. All of them raise TargetGone when the target has ended or does not answer, and
+ProtocolError when its agent broke the protocol; the connection is over then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TypeVar
+
+from btpy.engine.instrumentation import Hook
+from btpy.errors import BtpyError, TargetGone, UsageError
+from btpy.events.progress import Progress, Work
+from btpy.wire import messages
+from btpy.wire.channel import Channel
+from btpy.wire.messages import Classes, ClassFiles, Done, LoadedClass, Message, Pattern, PatternKind
+
+ANSWER_SECONDS = 30.0
+"""How long the agent may take for what touches no class."""
+
+RESTORE_SECONDS = 120.0
+"""How long it may take to put all classes back; the longest part of leaving."""
+
+MAX_CLASSES = 20_000
+"""Loaded classes that the patterns of a program may match."""
+
+INSTALL_BYTES = 256 * 1024
+"""Handler classes in one INSTALL; more go in further ones."""
+
+LOOK_UP_AT_ONCE = 500
+"""Types in one LOOK_UP; the agent answers with their supertypes too."""
+
+WEAVE_AT_ONCE = 256
+"""Classes in one WEAVE; the agent says then how long it has stopped the target."""
+
+WEAVE_FIRST = 16
+"""Classes in the first WEAVE of a session, so that the target has something to do soon; each further one may have four
+times as many. The batches of the agent grow alike, so that none is cut short."""
+
+READ_AT_ONCE = 64
+"""Classes in one READ; the agent answers with as many as fit into a frame."""
+
+Answer = TypeVar("Answer", bound=Message)
+
+WeaveAhead = Callable[[Sequence[LoadedClass]], tuple[messages.WovenAhead, ...]]
+
+ClassFileOf = Callable[[LoadedClass], bytes | None]
+"""The class file of a class, None where it is not known."""
+
+_Reading = Callable[[float | None], ClassFiles]
+"""How to wait for class files."""
+
+_UnderWay = tuple[Callable[[float | None], messages.WeaveResult], int]
+"""How to wait for the answer to a WEAVE, and how many of its classes were woven ahead."""
+
+
+NOTHING_WOVEN = messages.WeaveResult(0, (), 0, 0, 0, 0, 0)
+
+
+def together(one: messages.WeaveResult, other: messages.WeaveResult) -> messages.WeaveResult:
+    """What became of the classes of both."""
+    return messages.WeaveResult(
+        other.request,
+        one.failures + other.failures,
+        one.put_back + other.put_back,
+        one.batches + other.batches,
+        max(one.longest_ns, other.longest_ns),
+        one.total_ns + other.total_ns,
+        one.waited_ns + other.waited_ns,
+    )
+
+
+def _accepted(request: type[Message], answer: Done) -> None:
+    """Raises BtpyError when it was not."""
+    if answer.error:
+        raise BtpyError(f"the agent refused {request.__name__.upper()}: {answer.error}")
+
+
+def _unknown(loaded: LoadedClass) -> bytes | None:
+    return None
+
+
+class Agent:
+    """``lost``: as of :class:`Channel`. ``loaded``: classes of the target when it was attached to. ``progress``: of
+    what takes long."""
+
+    def __init__(self, channel: Channel, lost: Callable[[str], TargetGone], loaded: int) -> None:
+        self.progress = Progress()
+        self._channel = channel
+        self._lost = lost
+        self._loaded = loaded
+        self._weave_at_once = WEAVE_FIRST
+
+    # ---------------------------------------------------------------- classes
+
+    def found(self, patterns: tuple[Pattern, ...], *, refuse_more: bool = True) -> Classes:
+        """All loaded classes that match. Raises UsageError when they are too many, unless some are enough."""
+        found = self.search(patterns, MAX_CLASSES) if patterns else Classes(0, self._loaded, 0, ())
+        if refuse_more and found.matched > len(found.classes):
+            raise UsageError(
+                f"the patterns match {found.matched} of {found.loaded} loaded classes; the limit is {MAX_CLASSES}",
+                help=["add the package to the patterns"],
+            )
+        return found
+
+    def named(self, names: Sequence[str]) -> tuple[LoadedClass, ...]:
+        """The loaded classes of these names; there may be several of one."""
+        patterns = tuple(Pattern(PatternKind.EXACT, name) for name in names)
+        return self.search(patterns, MAX_CLASSES).classes if names else ()
+
+    def search(self, patterns: tuple[Pattern, ...], most: int, since: int = 0) -> Classes:
+        return self.call(lambda request: messages.Search(request, patterns, most, since), Classes, ANSWER_SECONDS)
+
+    def class_files(
+        self, classes: Sequence[LoadedClass], known: ClassFileOf = _unknown
+    ) -> Iterator[tuple[LoadedClass, bytes]]:
+        """Class files that are not ``known``, the target reads: the next ones while the caller works on these."""
+        chunks = [classes[start : start + READ_AT_ONCE] for start in range(0, len(classes), READ_AT_ONCE)]
+        with self.progress.of(Work.READING, len(classes)):
+            begun = [self._begun(chunk, known) for chunk in chunks[:1]]
+            for number, chunk in enumerate(chunks, 1):
+                begun += [self._begun(following, known) for following in chunks[number : number + 1]]
+                files, read = begun.pop(0)
+                if read is not None:
+                    files.update(self._answered(read))
+                while unread := [loaded for loaded in chunk if loaded.id not in files]:
+                    rest = self._answered(self._read(unread))
+                    if not rest:
+                        break
+                    files.update(rest)
+                for loaded in chunk:
+                    yield loaded, files.get(loaded.id, b"")
+                    self.progress.advance()
+
+    def _begun(self, classes: Sequence[LoadedClass], known: ClassFileOf) -> tuple[dict[int, bytes], _Reading | None]:
+        """What is known of the class files of these, and how to wait for the others."""
+        files = {loaded.id: data for loaded in classes if (data := known(loaded)) is not None}
+        unread = [loaded for loaded in classes if loaded.id not in files]
+        return files, self._read(unread) if unread else None
+
+    def _read(self, classes: Sequence[LoadedClass]) -> _Reading:
+        ids = tuple(loaded.id for loaded in classes)
+        return self._channel.ask(lambda request: messages.Read(request, ids), ClassFiles)
+
+    def _answered(self, read: _Reading) -> dict[int, bytes]:
+        """The class files that fitted into the answer."""
+        return {file.class_id: file.data for file in self._wait(read, ANSWER_SECONDS).files}
+
+    def class_file(self, name: str) -> bytes | None:
+        """Of a loaded class; None when none of that name is loaded, or it has no class file."""
+        return next(iter(self._files(Pattern(PatternKind.EXACT, name), 1)), None)
+
+    def subtypes(self, name: str, most: int) -> list[bytes]:
+        """Class files of loaded subtypes."""
+        return self._files(Pattern(PatternKind.SUBTYPE, name), most)
+
+    def _files(self, pattern: Pattern, most: int) -> list[bytes]:
+        return [data for _, data in self.class_files(self.search((pattern,), most).classes) if data]
+
+    def supertypes(self, loader: str, names: Sequence[str]) -> Iterator[tuple[messages.TypeFact, ...]]:
+        """Of types that need not be loaded, as the loader finds them."""
+        for start in range(0, len(names), LOOK_UP_AT_ONCE):
+            asked = tuple(names[start : start + LOOK_UP_AT_ONCE])
+            build = partial(messages.LookUp, loader=loader, names=asked)
+            yield self.call(build, messages.Supertypes, ANSWER_SECONDS).types
+
+    def locations(self) -> tuple[str, ...]:
+        """Where the target's own loaders look for classes."""
+        return self.call(messages.Locate, messages.Locations, ANSWER_SECONDS).paths
+
+    def foresee(self, classes: tuple[messages.Foreseen, ...], *, anew: bool = False) -> None:
+        """Answers for classes that nobody has loaded; ``anew``: what was said before is taken back, and LATE has told
+        what of it was used. Raises BtpyError when the target has no room for them."""
+        self.done(lambda request: messages.Foresee(request, anew, classes))
+
+    def watch(self, patterns: tuple[Pattern, ...]) -> Callable[[], None]:
+        """From now on these are looked for among classes being loaded, and no others; what is returned waits until that
+        is so. What is asked for afterwards comes after it."""
+        answering = self._channel.ask(lambda request: messages.Watch(request, patterns), Done)
+        return lambda: _accepted(messages.Watch, self._wait(answering, ANSWER_SECONDS))
+
+    def weave(
+        self, classes: Sequence[LoadedClass], ahead: WeaveAhead, *, searches: bool = False, loses_names: bool = False
+    ) -> messages.WeaveResult:
+        """Have classes retransformed; takes as long as it takes. ``ahead`` weaves some of them, the next
+        while the target retransforms these. ``searches``: the caller looks for what was loaded on the way.
+        ``loses_names``: as in :class:`~btpy.wire.messages.Weave`."""
+        total = NOTHING_WOVEN
+        under_way: _UnderWay | None = None
+        with self.progress.of(Work.WEAVING, len(classes)):
+            for chunk in self._chunks(classes):
+                woven = ahead(chunk)
+                build = partial(
+                    messages.Weave,
+                    class_ids=tuple(loaded.id for loaded in chunk),
+                    ahead=woven,
+                    searches=searches,
+                    loses_names=loses_names,
+                )
+                asked = self._channel.ask(build, messages.WeaveResult)
+                if under_way is not None:
+                    total = together(total, self._woven(*under_way))
+                under_way = asked, len(woven)
+            return total if under_way is None else together(total, self._woven(*under_way))
+
+    def _chunks(self, classes: Sequence[LoadedClass]) -> Iterator[Sequence[LoadedClass]]:
+        start = 0
+        while start < len(classes):
+            end = start + self._weave_at_once
+            yield classes[start:end]
+            start = end
+            self._weave_at_once = min(4 * self._weave_at_once, WEAVE_AT_ONCE)
+
+    def _woven(self, answering: Callable[[float | None], messages.WeaveResult], ahead: int) -> messages.WeaveResult:
+        result = self._wait(answering, None)
+        self.progress.advance(result.longest_ns, done=ahead)
+        return result
+
+    # ---------------------------------------------------------------- probes and maps
+
+    def install(
+        self,
+        maps: tuple[messages.MapDecl, ...],
+        probes: tuple[messages.ProbeDecl, ...],
+        handlers: Sequence[messages.HandlerClass],
+    ) -> None:
+        """In as many messages as the handlers take."""
+        batch: list[messages.HandlerClass] = []
+        size = 0
+        for handler in handlers:
+            if batch and size + len(handler.data) > INSTALL_BYTES:
+                self.done(partial(messages.Install, maps=maps, probes=probes, handlers=tuple(batch)))
+                maps, probes, batch, size = (), (), [], 0
+            batch.append(handler)
+            size += len(handler.data)
+        self.done(partial(messages.Install, maps=maps, probes=probes, handlers=tuple(batch)))
+
+    def run_every(self, period: int, site: int, handler: str) -> None:
+        """Run a handler on the event thread each ``period`` ns; 0: once, and return when it has run."""
+        self.done(lambda request: messages.Timer(request, site, period, handler))
+
+    def enable(self, probe: int, on: bool) -> None:
+        self.done(lambda request: messages.Enable(request, probe, on))
+
+    def remove(self, probes: Sequence[int], sites: Sequence[int]) -> None:
+        """Probes that are not to fire any more; ``sites``: of the timers and hooks that end."""
+        self.done(lambda request: messages.Remove(request, tuple(probes), tuple(sites)))
+
+    def send(self, event: int) -> None:
+        """Run the hooks of an event; returns when they have run."""
+        self.done(lambda request: messages.Send(request, event))
+
+    def go(self) -> None:
+        self._channel.send(messages.Go())
+
+    def snapshot(self, map_: int) -> messages.Maps:
+        return self.call(lambda request: messages.Snapshot(request, (map_,)), messages.Maps, ANSWER_SECONDS)
+
+    def refresh(self) -> None:
+        """Returns when COUNTERS and ERRORS are as the target has them now."""
+        self.call(lambda request: messages.Snapshot(request, ()), messages.Maps, ANSWER_SECONDS)
+
+    def hook(self, hook: Hook) -> str:
+        """From now on a probe runs when that happens; why not, or nothing."""
+        probe = hook.probe
+        build = partial(
+            messages.Hook,
+            probe=probe.probe,
+            site=probe.site,
+            handler=probe.handler.class_name,
+            kind=hook.kind,
+            number=hook.number,
+            patterns=hook.patterns,
+            lines=hook.lines,
+        )
+        return self.call(build, Done, ANSWER_SECONDS).error
+
+    def sample(self, probe: int, sampling: messages.Sampling, parameter: int, adaptive: bool) -> None:
+        """Change which hits of a probe fire whose handler samples."""
+        self.done(lambda request: messages.Sample(request, probe, sampling, parameter, adaptive))
+
+    def limit(self, probe: int, most_firings: int, most_per_second: int, lifetime_ns: int) -> None:
+        """Change how often a probe may fire; 0: no limit."""
+        self.done(lambda request: messages.Limit(request, probe, most_firings, most_per_second, lifetime_ns))
+
+    # ---------------------------------------------------------------- leaving
+
+    def level(self, level: int) -> None:
+        self.done(lambda request: messages.Level(request, level))
+
+    def sessions(self) -> tuple[messages.SessionInfo, ...]:
+        return self.call(messages.ListSessions, messages.Sessions, ANSWER_SECONDS).sessions
+
+    def tell(self, session: int, kind: messages.TellKind, number: int) -> None:
+        self.done(lambda request: messages.Tell(request, session, kind, number))
+
+    def join(self, session: int, take_over: bool) -> messages.Joined:
+        return self.call(lambda request: messages.Join(request, session, take_over), messages.Joined, ANSWER_SECONDS)
+
+    def leave(self, ttl_ms: int, name: str, description: bytes) -> messages.Left:
+        return self.call(
+            lambda request: messages.Leave(request, ttl_ms, name, description), messages.Left, RESTORE_SECONDS
+        )
+
+    def restore(self) -> messages.Restored:
+        return self.call(messages.Restore, messages.Restored, RESTORE_SECONDS)
+
+    def detach(self) -> messages.Farewell:
+        return self.call(messages.Detach, messages.Farewell, RESTORE_SECONDS)
+
+    # ---------------------------------------------------------------- any request
+
+    def done(self, build: Callable[[int], Message]) -> None:
+        """A request that is answered by DONE. Raises BtpyError when the agent refuses it."""
+        _accepted(type(build(0)), self.call(build, Done, ANSWER_SECONDS))
+
+    def call(self, build: Callable[[int], Message], answer: type[Answer], timeout: float | None) -> Answer:
+        return self._wait(self._channel.ask(build, answer), timeout)
+
+    def _wait(self, answering: Callable[[float | None], Answer], timeout: float | None) -> Answer:
+        try:
+            return answering(timeout)
+        except TimeoutError:
+            self._channel.close()
+            raise self._lost(f"the target has not answered for {timeout:.0f} s") from None

@@ -1,0 +1,184 @@
+"""Class files of a target, read by this process instead of being asked of the agent.
+
+Two sources: the archives that the loaded classes came from (:func:`class_files`), and the places where the loaders of
+the target look for classes, loaded or not (:class:`ClassPath`).
+
+A class file found here is a guess: another one may be loaded under the name. The caller compares it with what the JVM
+shows. The target decides where this process looks, and gets back what was made of it; so files are read only for a
+target that could read them itself (``JvmProcess.shares_files``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import unquote
+
+from btpy.classfile.archive import MAX_CLASS_BYTES, Archive, read_entry
+from btpy.frozen import dataclass
+from btpy.jvm.processes import ARCHIVES, JvmProcess
+from btpy.wire.messages import LoadedClass
+
+_FILE = "file:"
+
+MAX_ARCHIVE_BYTES = 64 * 1024 * 1024
+"""Of an archive in an archive: it is read as a whole."""
+
+MAX_FILES = 50_000
+"""In the directories of a class path, one of which may be anything."""
+
+MAX_MANIFEST_BYTES = 1024 * 1024
+
+_ROOTS = re.compile(r"(?:BOOT-INF/classes|WEB-INF/classes|META-INF/versions/(\d+))/")
+_UNREADABLE = (
+    *(OSError, EOFError, ValueError, IndexError, NotImplementedError, RuntimeError),
+    *(zipfile.BadZipFile, zlib.error, struct.error),
+)
+"""What is raised for a directory or an archive that is damaged, encrypted, written in an unknown way, or gone."""
+
+T = TypeVar("T")
+
+
+Wanted = Callable[[str], bool]
+"""Whether a class of that (binary) name is wanted."""
+
+Place = Callable[[Wanted], Iterator[tuple[str, bytes]]]
+"""A directory or an archive: binary name and content of the class files in it that are wanted."""
+
+
+@contextmanager
+def class_files(process: JvmProcess) -> Iterator[Callable[[LoadedClass], bytes | None]]:
+    """Gives the class file of a loaded class, from the archive that it came from; None where that is not known or
+    cannot be read. It is faster than asking the agent, which reads one class file after the other in the target."""
+    opened = frozenset(process.open_archives if process.shares_files else ())
+    archives: dict[str, Archive | None] = {}  # by code source
+
+    with ExitStack() as closing:
+
+        def archive_of(url: str) -> Archive | None:
+            path = os.path.realpath(unquote(url.removeprefix(_FILE))) if url.startswith(_FILE) else ""
+            if path in opened:
+                with contextlib.suppress(OSError, ValueError):
+                    archive = Archive(path)
+                    closing.callback(archive.close)
+                    return archive
+            return None
+
+        def class_file(loaded: LoadedClass) -> bytes | None:
+            url = loaded.code_source
+            if url not in archives:
+                archives[url] = archive_of(url)
+            archive, path = archives[url], loaded.name.replace(".", "/") + ".class"
+            return archive.read(path) if archive is not None and path in archive else None
+
+        yield class_file
+
+
+@dataclass(frozen=True, slots=True)
+class ClassPath:
+    """Directories and archives on the class path and the module path of a target, those that the manifests of these
+    name, and archives that the process has open (a loader of the application's own opens the files it loads from).
+    Archives in archives too, one deep, as Spring Boot and web applications have them.
+
+    ``located``: what the class path and the module path name, absolute in the target.
+    """
+
+    process: JvmProcess
+    located: tuple[str, ...]
+
+    def places(self) -> Iterator[Place]:
+        """One after the other, each to be gone through before the next. What cannot be read is left out."""
+        version = self.process.feature_version or 8
+        seen: set[str] = set()
+        waiting = [*self.located, *self.process.open_archives]
+        while waiting:
+            at = waiting.pop(0)
+            if at in seen:
+                continue
+            seen.add(at)
+            path = Path(at)
+            if path.is_dir():
+                waiting += _readable(partial(_archives_in, path))
+                yield partial(_readable, partial(_below, path))
+            elif path.is_file():
+                with contextlib.suppress(*_UNREADABLE), zipfile.ZipFile(path) as archive:
+                    waiting += _readable(partial(_named_in_manifest, archive, at))
+                    yield partial(_readable, partial(_in_archive, archive, version))
+                    for content in _inner_archives(archive):
+                        yield partial(_readable, partial(_in_archive_of, content, version))
+
+
+def _readable(read: Callable[..., Iterator[T]], *arguments: object) -> Iterator[T]:
+    """What can be read: what is damaged ends it."""
+    with contextlib.suppress(*_UNREADABLE):
+        yield from read(*arguments)
+
+
+def _archives_in(directory: Path) -> Iterator[str]:
+    for each in sorted(os.listdir(directory)):
+        if each.endswith(ARCHIVES):
+            yield f"{directory}/{each}"
+
+
+def _named_in_manifest(archive: zipfile.ZipFile, at: str) -> Iterator[str]:
+    """What Class-Path names, relative to the archive (JAR File Specification)."""
+    try:
+        manifest = archive.getinfo("META-INF/MANIFEST.MF")
+    except KeyError:
+        return
+    if manifest.file_size > MAX_MANIFEST_BYTES:
+        return
+    text = re.sub(r"\r?\n ", "", read_entry(archive, manifest, MAX_MANIFEST_BYTES).decode("utf-8", "replace"))
+    found = re.search(r"^Class-Path: *(.*)$", text, re.MULTILINE | re.IGNORECASE)
+    for each in found[1].split() if found else ():
+        yield os.path.normpath(os.path.join(os.path.dirname(at), each.removeprefix("file:")))
+
+
+def _below(directory: Path, wanted: Wanted) -> Iterator[tuple[str, bytes]]:
+    seen = 0
+    for parent, _, files in os.walk(directory):
+        seen += len(files) + 1
+        if seen > MAX_FILES:
+            return
+        package = os.path.relpath(parent, directory).replace(os.sep, ".").lstrip(".")
+        for each in sorted(files):
+            name = f"{package}.{each}"[:-6].lstrip(".")
+            if each.endswith(".class") and wanted(name):
+                path = Path(parent, each)
+                if path.is_file() and path.stat().st_size <= MAX_CLASS_BYTES:  # no pipe, which may never end
+                    yield name, path.read_bytes()
+
+
+def _inner_archives(archive: zipfile.ZipFile) -> Iterator[bytes]:
+    for entry in archive.infolist():
+        if entry.filename.endswith(ARCHIVES) and entry.file_size <= MAX_ARCHIVE_BYTES:
+            yield read_entry(archive, entry, MAX_ARCHIVE_BYTES)
+
+
+def _in_archive_of(content: bytes, version: int, wanted: Wanted) -> Iterator[tuple[str, bytes]]:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        yield from _in_archive(archive, version, wanted)
+
+
+def _in_archive(archive: zipfile.ZipFile, version: int, wanted: Wanted) -> Iterator[tuple[str, bytes]]:
+    """Of a class in several versions (JEP 238) all that this one could take: the loader takes the newest of them."""
+    for entry in archive.infolist():
+        path = entry.filename
+        if not path.endswith(".class") or entry.file_size > MAX_CLASS_BYTES:
+            continue
+        root = _ROOTS.match(path)
+        if root is not None and int(root[1] or 0) > version:
+            continue
+        name = path[root.end() if root is not None else 0 : -6].replace("/", ".")
+        if wanted(name):
+            yield name, read_entry(archive, entry, MAX_CLASS_BYTES)

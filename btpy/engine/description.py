@@ -1,0 +1,169 @@
+"""What a client leaves with a session that goes on without it: all that another client needs to read what it produces.
+
+The agent keeps it as bytes. It comes back from a process that may be hostile, so nothing of it is looked at before a
+MAC shows that this user wrote it (the key is in ``~/.local/state/btpy/key``, which only this user can read), and it
+says for which session. It is text: the script and its libraries are compiled again, nothing is unpickled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import secrets
+import zlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from btpy.distribution import version
+from btpy.errors import UsageError
+from btpy.frozen import dataclass
+from btpy.lang.check.checker import check_source
+from btpy.lang.link.libraries import Libraries
+from btpy.lang.program import Program
+from btpy.model.permissions import Permissions
+from btpy.model.points import Point
+from btpy.model.source import Source
+from btpy.plan.plan import Site
+
+_KEY_BYTES = 32
+_MAC_BYTES = 32
+_REMEDY = "`btpy stop` can still end it; its results are lost"
+
+
+class Unreadable(UsageError):
+    """A session was left by somebody else, or by another btpy."""
+
+
+class Place(NamedTuple):
+    """The session that a description is of. A target keeps all descriptions that it ever got, and so could those that
+    are allowed to read its memory: one that was signed for another session says nothing about this one.
+
+    ``boot``: of the system; ``start_ticks``: when the JVM was started after it; ``slot``: of the session in the JVM.
+    """
+
+    boot: str
+    start_ticks: int
+    slot: int
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """``sites``: everything that is woven. ``agent_sites``: of each probe that runs on the agent's thread, its site."""
+
+    program: Program
+    sites: tuple[Site, ...]
+    agent_sites: tuple[tuple[int, int], ...]
+
+    def encode(self, build: str, place: Place) -> bytes:
+        """``build``: that of the agent. Raises UsageError when the key cannot be had."""
+        facts = {
+            "version": [version(), build],
+            "place": [*place],
+            "scripts": [_script(each) for each in self.program.scripts],
+            "removed": sorted(self.program.removed),
+            "shape": _shape(self.program),
+            "sites": [[*each[:2], each.point.name, *each[3:]] for each in self.sites],
+            "agent_sites": self.agent_sites,
+        }
+        data = zlib.compress(json.dumps(facts).encode())
+        return hmac.digest(_key(), data, hashlib.sha256) + data
+
+    @staticmethod
+    def decode(data: bytes, build: str, place: Place) -> Description:
+        """Raises Unreadable when it was written by somebody else, by another btpy or for another session, and tells
+        what to do."""
+        mac, text = data[:_MAC_BYTES], data[_MAC_BYTES:]
+        if not hmac.compare_digest(mac, hmac.digest(_key(), text, hashlib.sha256)):
+            raise Unreadable(
+                "the session was left by another user, or from another home directory",
+                help=["join it as the user who started it", _REMEDY],
+            )
+        facts = json.loads(zlib.decompress(text))  # this user has written it: it is no bomb
+        if facts["version"] != [version(), build]:
+            raise Unreadable(
+                f"the session was left by btpy {facts['version'][0]}, and this is another build",
+                help=["join it with that build", _REMEDY],
+            )
+        if facts["place"] != [*place]:
+            raise Unreadable("the target hands out the script of another session", help=[_REMEDY])
+        program = _compile(facts["scripts"], facts["removed"])
+        if _shape(program) != facts["shape"]:
+            raise Unreadable("the session's script now compiles to something else", help=[_REMEDY])
+        sites = tuple(Site(id_, probe, Point[point], *rest) for id_, probe, point, *rest in facts["sites"])
+        return Description(program, sites, tuple((probe, site) for probe, site in facts["agent_sites"]))
+
+
+def _script(program: Program) -> dict[str, Any]:
+    """The last script of a program, and which probes of those before it had gone when it came."""
+    source, given = program.source, program.given
+    return {
+        "name": source.name,
+        "text": source.text,
+        "path": None if source.path is None else str(source.path.absolute()),
+        "libraries": [[str(each.path), each.text] for each in program.libraries],
+        "directories": [str(each.absolute()) for each in given.directories],
+        "arguments": dict(given.arguments),
+        "allow": sorted(program.permissions.allow),
+        "redact": program.permissions.redact,
+        "frameworks": list(program.permissions.frameworks),
+        "removed": sorted(program.earlier.removed) if program.earlier is not None else [],
+    }
+
+
+def _compile(scripts: Iterable[Mapping[str, Any]], removed: Iterable[int]) -> Program:
+    program: Program | None = None
+    for each in scripts:
+        earlier = None if program is None else program.without(each["removed"])
+        path = None if each["path"] is None else Path(each["path"])
+        directories = tuple(Path(text) for text in each["directories"])
+        libraries = Libraries(directories, texts={Path(name): text for name, text in each["libraries"]})
+        permissions = Permissions(frozenset(each["allow"]), each["redact"], tuple(each["frameworks"]))
+        source = Source(each["name"], each["text"], path=path)
+        program = check_source(source, libraries, each["arguments"], permissions, earlier=earlier)
+    assert program is not None
+    return program.without(removed)
+
+
+def _shape(program: Program) -> list[Any]:
+    """What ids stand for."""
+    return [
+        [probe.name for probe in program.probes],
+        [each.title for each in program.maps],
+        [[each.kind.name, each.probe] for each in program.templates],
+    ]
+
+
+def _key() -> bytes:
+    """This user's, made when there is none. Raises UsageError."""
+    state = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
+    path = Path(state) / "btpy" / "key"
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not path.exists():
+            _write_once(path, secrets.token_bytes(_KEY_BYTES))
+        about = path.stat()
+        if about.st_uid != os.geteuid() or about.st_mode & 0o077:
+            raise UsageError(f"{path} can be read by others", help=[f"rm {path}", _REMEDY])
+        key = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}", help=["set XDG_STATE_HOME to a directory of yours"]) from None
+    if len(key) != _KEY_BYTES:
+        raise UsageError(f"{path} is not a key of btpy", help=[f"rm {path}", _REMEDY])
+    return key
+
+
+def _write_once(path: Path, key: bytes) -> None:
+    """Whole or not at all; the first of several writers wins."""
+    fresh = path.with_name(f"key.{secrets.token_hex(8)}")
+    descriptor = os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    try:
+        os.write(descriptor, key)
+        os.close(descriptor)
+        os.link(fresh, path)
+    except FileExistsError:
+        pass
+    finally:
+        fresh.unlink()

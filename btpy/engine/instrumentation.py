@@ -1,0 +1,702 @@
+"""One version of a session's program on its target: which classes it goes into, and the woven bytes of each.
+
+Everything here is a function of the program and of class files; nothing talks to the target. It is used by two threads
+(the one that prepares a version and the one that answers CLASS_BYTES), so the lock of the ledger guards it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from dataclasses import InitVar, dataclass, field, replace
+from itertools import groupby
+
+from btpy.classfile import mutf8
+from btpy.classfile.reader import ClassFile
+from btpy.codegen.advice import AdvisedClass, HandlerFactory
+from btpy.codegen.handler import HandlerClass
+from btpy.engine.matching import MatchedClass, other_lines, why_missing_there
+from btpy.engine.prewoven import woven_ahead
+from btpy.engine.weave_state import Foreseen, Ledger, Place
+from btpy.errors import ClassFileError, CompileError
+from btpy.lang.check import checker
+from btpy.lang.program import Program
+from btpy.model.attachments import (
+    Attachment,
+    BeginAttachment,
+    ClassLoadAttachment,
+    EndAttachment,
+    ErrorAttachment,
+    EventAttachment,
+    LowMemoryAttachment,
+    MethodAttachment,
+    ProbeAttachment,
+    SampleAttachment,
+    TimerAttachment,
+    event_number,
+)
+from btpy.model.diagnostics import Diagnostic
+from btpy.model.patterns import class_patterns, simple_name
+from btpy.model.points import Point
+from btpy.model.source import Span
+from btpy.plan.diagnose import java_method
+from btpy.plan.plan import SITES, Refusal, RefusalReason, Site
+from btpy.plan.planner import PlannedClass, Planner, java_signature
+from btpy.weave.weaver import weave, weave_methods
+from btpy.wire import codec, messages
+from btpy.wire.fingerprint import fingerprint
+from btpy.wire.messages import (
+    ClassBytes,
+    HookKind,
+    LoadedClass,
+    MethodSites,
+    Pattern,
+    PatternKind,
+    SitePoint,
+    TypeFact,
+    Verdict,
+)
+
+LOST_PARAMETER_NAMES = "lost-parameter-names"
+"""Capability that allows weaving classes that then lose their MethodParameters: no class file tells them."""
+
+ANNOTATED_RECORDS = "annotated-records"
+"""Capability that allows weaving records with annotated types where the JDK has a fault with them."""
+
+AHEAD_BYTES = 1024 * 1024
+"""Of code that is woven before the JVM has shown its classes, in one message: the target keeps it for a moment."""
+
+_BEING_LOADED = 0
+"""The class id of CLASS_BYTES for a class that is not loaded yet."""
+
+_BOOT = "boot"
+"""Of its classes HotSpot drops what it does not verify: what it shows is never what is in the class file."""
+
+_ORDINARY = "app"
+"""Stands for any loader but those of the JDK."""
+
+_JDK_LOADERS = (_BOOT, "platform")
+
+_POINTS = {point: SitePoint[point.name] for point in Point}
+
+_LOST_SHOWN = 3
+"""Places that a class has lost, in one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentProbe:
+    """A probe that runs on the agent's event thread: all but those in methods."""
+
+    probe: int
+    attachment: Attachment
+    site: int
+    handler: HandlerClass
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """When the agent calls a probe. ``number``, ``patterns`` and ``lines`` as in HOOK of the protocol."""
+
+    probe: AgentProbe
+    kind: HookKind
+    number: int = 0
+    patterns: tuple[Pattern, ...] = ()
+    lines: tuple[int, ...] = ()
+
+
+@dataclass(slots=True)
+class _Prepared:
+    """What was made of a loaded class by its class file, and holds for bytes with the same members. ``sites``: where
+    it was woven ahead."""
+
+    file: ClassFile
+    planned: PlannedClass
+    advised: AdvisedClass
+    sites: tuple[Site, ...] = ()
+
+    @property
+    def depends_on_code(self) -> bool:
+        """Whether the plan names offsets, which another writing of the code may have elsewhere."""
+        return any(advice.at is not None for method in self.advised.plan.methods for advice in method.advice)
+
+
+@dataclass(slots=True)
+class Instrumentation:
+    """``earlier``: the version before this one, of which the program extends the program.
+
+    Raises UsageError for a malformed pattern, ScriptError and CompileError for a timer, begin or end probe that cannot
+    be compiled.
+    """
+
+    program: Program
+    ledger: Ledger
+    allow: frozenset[str] = frozenset()
+    earlier: InitVar[Instrumentation | None] = None
+    agent_probes: tuple[AgentProbe, ...] = ()
+    warming: AgentProbe | None = None
+    planner: Planner = field(init=False)
+    _factory: HandlerFactory = field(init=False)
+    _prepared: dict[tuple[str, str], _Prepared] = field(default_factory=dict)
+    _by_supertype: bool = field(init=False)  # an operation is selected by the supertypes of what it names
+    _of_subtypes: bool = field(init=False)  # a class is selected by its supertypes
+
+    def __post_init__(self, earlier: Instrumentation | None) -> None:
+        ledger = self.ledger
+        before = earlier.planner if earlier is not None else None
+        self.planner = Planner(self.program, allow=self.allow, supertypes=ledger.hierarchy.ancestors, earlier=before)
+        self._by_supertype = bool(self.owner_patterns())
+        self._of_subtypes = any(pattern.needs_supertypes for pattern, _ in self.planner.patterns())
+        self._factory = HandlerFactory(self.program)
+        running = {each.probe: each for each in earlier.agent_probes} if earlier is not None else {}
+        probes = []
+        with ledger.lock:
+            for probe in self.program.active:
+                if isinstance(probe.attachment, MethodAttachment | ProbeAttachment):
+                    continue
+                if probe.id not in running:
+                    handler = self._factory.fire(checker.bind(self.program, probe, None))
+                    running[probe.id] = AgentProbe(probe.id, probe.attachment, ledger.take_sites(1), handler)
+                probes.append(running[probe.id])
+            grown = earlier is None or len(self.program.probes) > len(earlier.program.probes)
+            warming = checker.warming(self.program) if grown else None
+            if warming is not None:
+                handler = self._factory.fire(warming)
+                self.warming = AgentProbe(warming.probe.id, BeginAttachment(), ledger.take_sites(1), handler)
+        self.agent_probes = tuple(probes)
+
+    def resume(self, sites: Iterable[tuple[int, int]]) -> None:
+        """These probes are in the agent already, with these sites."""
+        there = dict(sites)
+        self.agent_probes = tuple(replace(each, site=there.get(each.probe, each.site)) for each in self.agent_probes)
+
+    def patterns(self, only: Container[int] | None = None) -> tuple[Pattern, ...]:
+        """Those of all probes, or of ``only`` these."""
+        return tuple(
+            Pattern(PatternKind(pattern.kind), pattern.text, () if pattern.is_exact else constants)
+            for pattern, constants in self.planner.patterns(only)
+        )
+
+    def owner_patterns(self, only: Container[int] | None = None) -> tuple[Pattern, ...]:
+        """Types whose subtypes operations are about (``CALL(class="+T")``): the hierarchy must know them."""
+        texts = [
+            probe.attachment.operation.owner.text
+            for probe in self.program.active
+            if only is None or probe.id in only
+            if isinstance(probe.attachment, MethodAttachment)
+            and probe.attachment.operation is not None
+            and probe.attachment.operation.owner is not None
+        ]
+        return _patterns(text for text in texts if text.startswith("+"))
+
+    @property
+    def watched(self) -> tuple[Pattern, ...]:
+        """What is looked for among classes being loaded."""
+        return (*self.patterns(), *self.owner_patterns())
+
+    def on_agent(self, probes: Container[int]) -> list[AgentProbe]:
+        """Those of ``probes`` that run on the agent's thread, in the order of the scripts."""
+        return [each for each in self.agent_probes if each.probe in probes]
+
+    def begin_probes(self, probes: Container[int]) -> list[AgentProbe]:
+        begin = [each for each in self.on_agent(probes) if isinstance(each.attachment, BeginAttachment)]
+        return begin if self.warming is None else [self.warming, *begin]
+
+    def end_probes(self, probes: Container[int]) -> list[AgentProbe]:
+        return [each for each in self.on_agent(probes) if isinstance(each.attachment, EndAttachment)]
+
+    def timers(self, probes: Container[int]) -> list[tuple[AgentProbe, int]]:
+        """With their periods in nanoseconds."""
+        return [
+            (each, each.attachment.period)
+            for each in self.on_agent(probes)
+            if isinstance(each.attachment, TimerAttachment)
+        ]
+
+    def hooks(self, probes: Container[int]) -> list[Hook]:
+        """Of the probes that wait for something to happen, in the order of the scripts."""
+        found = []
+        for each in self.on_agent(probes):
+            match each.attachment:
+                case EventAttachment(name=name):
+                    found.append(Hook(each, HookKind.EVENT, event_number(name) & 0xFFFFFFFF))
+                case ClassLoadAttachment(classes=classes):
+                    texts = [pattern.text for pattern in classes]
+                    found.append(Hook(each, HookKind.CLASS_LOADED, patterns=_patterns(texts)))
+                case LowMemoryAttachment(pool=pool, per_mille=number):
+                    names = () if pool is None else (pool_pattern(pool.text),)
+                    found.append(Hook(each, HookKind.MEMORY_LOW, number, names))
+                case SampleAttachment(per_second=number, waiting=waiting):
+                    kind = HookKind.THREAD_SEEN if waiting else HookKind.THREAD_BUSY
+                    span = self.program.probes[each.probe].span
+                    found.append(Hook(each, kind, number, lines=(span.packed, span.source.position(span.start)[0])))
+                case ErrorAttachment():
+                    found.append(Hook(each, HookKind.PROBE_FAILED, lines=self._line_starts()))
+                case _:
+                    pass
+        return found
+
+    def _line_starts(self) -> tuple[int, ...]:
+        numbers: list[int] = []
+        for source in self.program.sources:  # in the order of their positions
+            starts = [0, *(at + 1 for at, char in enumerate(source.text) if char == "\n")]
+            for line, start in enumerate(starts, 1):
+                numbers += (Span(source, start, start).packed, line)
+        return tuple(numbers)
+
+    def plan(self, loaded: LoadedClass, file: ClassFile) -> PlannedClass:
+        """What would be woven into a loaded class, from its class file. Raises ClassFileError."""
+        with self.ledger.lock:
+            return self._plan(file, loaded.name, loaded.loader)
+
+    def waits_for(self, probe: int, name: str, loader: str) -> bool:
+        """Whether a class of the application is one that the probe is about by its name."""
+        patterns = self.planner.class_patterns_of(probe)
+        by_name = all(pattern.is_name for pattern in patterns)
+        return loader not in _JDK_LOADERS and by_name and any(pattern.matches(name) for pattern in patterns)
+
+    def prepare(self, classes: Iterable[MatchedClass], probes: Container[int]) -> list[HandlerClass]:
+        """Every handler class that these classes and those of ``probes`` that run in the agent need, and that is not
+        there yet. Raises CompileError.
+        """
+        ledger = self.ledger
+        with ledger.lock:
+            own = self.on_agent(probes) if self.warming is None else (*self.on_agent(probes), self.warming)
+            found = {probe.handler.class_name: probe.handler for probe in own}
+            for each in classes:
+                if each.planned is None or each.file is None or not each.planned.methods:
+                    continue
+                advised = self._factory.advise(each.planned)
+                for refusal in advised.refusals:
+                    ledger.refuse(refusal)
+                for handler in advised.handlers:
+                    found.setdefault(handler.class_name, handler)
+                prepared = _Prepared(each.file, each.planned, advised)
+                self._prepared[each.loaded.name, each.loaded.loader] = prepared
+            return [handler for name, handler in found.items() if name not in ledger.installed]
+
+    def weave_ahead(self, classes: Iterable[LoadedClass]) -> tuple[messages.WovenAhead, ...]:
+        """Those of the classes that were prepared, as far as AHEAD_BYTES go. They count as woven unless the agent asks
+        for them."""
+        room = AHEAD_BYTES
+        found = []
+        for loaded in classes:
+            ahead = self._ahead(loaded, room)
+            if ahead is not None:
+                found.append(ahead)
+                room -= len(ahead.constants) + sum(len(method.content) for method in ahead.methods)
+        return tuple(found)
+
+    def _ahead(self, loaded: LoadedClass, room: int) -> messages.WovenAhead | None:
+        ledger = self.ledger
+        while True:
+            with ledger.lock:
+                prepared = self._prepared.get((loaded.name, loaded.loader))
+                first = ledger.next_site
+                if prepared is None or loaded.loader == _BOOT or loaded.name in ledger.naming:
+                    return None
+                if room < len(prepared.file.data) or not ledger.installed.issuperset(prepared.advised.handler_names):
+                    return None
+            # Without the lock: an application thread may be waiting for an answer about another class.
+            try:
+                woven = weave_methods(prepared.file, prepared.advised.plan, first)
+                ahead = woven_ahead(loaded.id, prepared.file, woven, _method_sites(woven.sites))
+            except ClassFileError:
+                return None  # said when its turn comes
+            with ledger.lock:
+                if ahead is None or not ledger.has_room(len(woven.sites)):
+                    return None
+                if ledger.next_site == first:  # else an answer has taken these numbers meanwhile
+                    ledger.take_sites(len(woven.sites))
+                    ledger.wove(loaded.name, loaded.loader, woven.sites)
+                    prepared.sites = woven.sites
+                    return ahead
+
+    def retransformed(self, classes: Iterable[LoadedClass], failed: Container[int]) -> None:
+        """The agent has done what was to be done; ``failed``: ids of classes that are not woven."""
+        with self.ledger.lock:
+            for loaded in classes:
+                prepared = self._prepared.pop((loaded.name, loaded.loader), None)
+                if prepared is not None and loaded.id in failed:
+                    self.ledger.withdraw(loaded.name, loaded.loader, prepared.sites)
+
+    @property
+    def foresees(self) -> bool:
+        """Whether an answer depends on nothing but the bytes of the class, so that it can be given in advance."""
+        return bool(self.planner.patterns()) and not self.planner.uses_supertypes and not self._limits_classes
+
+    def named(self, loaded: Iterable[str]) -> tuple[Callable[[str], bool], ...]:
+        """The patterns by which a class that may be loaded is known by its name: those that are written for one class
+        are not, when it is among the ``loaded`` ones."""
+        there = {spelled for name in loaded for spelled in (name.replace("$", "."), simple_name(name))}
+        patterns = [pattern for pattern, _ in self.planner.patterns() if pattern.by_name]
+        return tuple(each.matches for each in patterns if not (each.is_name and each.text.replace("$", ".") in there))
+
+    def foresee(
+        self, name: str, data: bytes, most_handlers: int
+    ) -> tuple[messages.Foreseen, tuple[messages.HandlerClass, ...]] | None:
+        """The answer for a class that a loader of the application may load, and handlers that have to be installed
+        before it is told, ``most_handlers`` at most. None: the agent is to ask."""
+        ledger, shown = self.ledger, fingerprint(data)
+        try:
+            file = ClassFile.parse(data)
+            with ledger.lock:
+                planned = self._plan(file, name, _ORDINARY)
+                if self._is_over_limit(planned):
+                    return None
+                advised = self._factory.advise(planned) if planned.methods else None
+                missing = [
+                    each
+                    for each in (advised.handlers if advised is not None else ())
+                    if each.class_name not in ledger.installed
+                ]
+                first = ledger.first_foreseen_site()
+            if len(missing) > most_handlers:
+                return None
+            woven = weave(file, advised.plan, first) if advised is not None else None
+        except Exception:
+            return None  # said when it is loaded
+        sites = woven.sites if woven is not None else ()
+        woven_data = woven.data if woven is not None else None
+        content = messages.ForeseenClass(woven_data, _method_sites(sites)) if woven_data is not None else None
+        with ledger.lock:
+            id_ = ledger.foresee(
+                Foreseen(
+                    name,
+                    (file.super_name or "").replace("/", "."),
+                    tuple(each.replace("/", ".") for each in file.interfaces),
+                    shown,
+                    self,
+                    frozenset(probe for method in planned.methods for probe in method.probes),
+                    sites if content is not None else (),
+                    (
+                        *planned.refusals,
+                        *(advised.refusals if advised is not None else ()),
+                        *(woven.refusals if woven is not None else ()),
+                    ),
+                    self._found(planned, file, _ORDINARY),
+                )
+            )
+        if id_ is None:
+            return None
+        answer = messages.Foreseen(id_, shown, codec.encode_part(content) if content is not None else b"")
+        return answer, handler_classes(missing)
+
+    def answer(self, asked: ClassBytes) -> messages.Woven | None:
+        """The answer to CLASS_BYTES. A class that cannot be woven stays as it is, and the refusal says why.
+
+        None: whether a probe has room for the class depends on which of those that are foreseen have been loaded.
+        """
+        shown = fingerprint(asked.data)
+        ledger = self.ledger
+        with ledger.lock:
+            ledger.hierarchy.add(asked.name, asked.superclass, asked.interfaces)
+            if asked.class_id == _BEING_LOADED:
+                ledger.arrives(asked.name, asked.loader, self)
+            try:
+                return self._weave(asked, shown)
+            except (ClassFileError, CompileError) as error:
+                ledger.refuse(Refusal(RefusalReason.MALFORMED, asked.name, None, str(error)))
+            except Exception as error:
+                # A defect of btpy's: the class is loaded and runs as if btpy were not there, and the user is told.
+                detail = f"internal error of the weaver: {type(error).__name__}: {error}"
+                ledger.refuse(Refusal(RefusalReason.MALFORMED, asked.name, None, detail))
+            return self._unchanged(asked, shown)
+
+    def changed(self, asked: ClassBytes, before: frozenset[Place]) -> messages.Late:
+        """What is to be told of a loaded class that somebody else has changed. ``before``: where its probes were."""
+        with self.ledger.lock:
+            lost = sorted(before - self.ledger.places(asked.name, asked.loader))
+        words = [
+            f"{self.program.probes[probe].name} is no longer in {java_method(method, java_signature(descriptor)[0])}"
+            for probe, method, descriptor in lost[:_LOST_SHOWN]
+        ]
+        more = [f"so are {len(lost) - _LOST_SHOWN} more"] if len(lost) > _LOST_SHOWN else []
+        return messages.Late(asked.name, asked.loader, messages.LateOutcome.CHANGED, "; ".join([*words, *more]))
+
+    def learn(self, loaded: LoadedClass) -> None:
+        """Remember the supertypes of a loaded class."""
+        with self.ledger.lock:
+            self.ledger.hierarchy.add(loaded.name, loaded.superclass, loaded.interfaces)
+
+    def undecided(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Loaders and types that they know: whether these are subtypes of what an operation is about decides whether it
+        is meant, and nobody has looked. They count as looked up then."""
+        ledger = self.ledger
+        with ledger.lock:
+            named = [(loader, name) for name, classes in ledger.naming.items() for loader in classes.values()]
+            found: dict[str, list[str]] = {}
+            for loader, name in dict.fromkeys((*ledger.extended, *named)):
+                if (loader, name) not in ledger.looked_up:
+                    found.setdefault(loader, []).append(name)
+            ledger.extended.clear()
+            ledger.looked_up.update((loader, name) for loader, names in found.items() for name in names)
+            return tuple((loader, tuple(names)) for loader, names in found.items())
+
+    def looked_up(self, types: Iterable[TypeFact]) -> tuple[str, ...]:
+        """Classes that were planned before it was known that operations of theirs on these types are meant."""
+        with self.ledger.lock:
+            for each in types:
+                self.ledger.hierarchy.add(each.name, each.superclass, each.interfaces)
+            return tuple(dict.fromkeys(caller for each in types for caller in self._callers(each.name)))
+
+    def callers(self, name: str) -> tuple[str, ...]:
+        """The same for a type that is loaded."""
+        with self.ledger.lock:
+            return self._callers(name)
+
+    def depends(self, asked: ClassBytes) -> bool:
+        """Whether others have to be woven because this class is there, or types looked up before it can be woven."""
+        if not (self._by_supertype or self._of_subtypes):
+            return False
+        ledger = self.ledger
+        with ledger.lock:
+            ledger.hierarchy.add(asked.name, asked.superclass, asked.interfaces)
+            if asked.name in ledger.naming:
+                return True
+            if asked.class_id:
+                return False
+            if self._of_subtypes:
+                extended = [(asked.loader, name) for name in ledger.hierarchy.unknown(asked.name)]
+                unknown = [each for each in extended if each not in ledger.looked_up]
+                ledger.extended += unknown
+                if unknown:
+                    return True
+            if not self._by_supertype:
+                return False
+            try:
+                self._plan(ClassFile.parse(asked.data), asked.name, asked.loader)
+            except ClassFileError:
+                return False  # said when it is woven
+            return any(
+                asked.name in classes and (asked.loader, name) not in ledger.looked_up
+                for name, classes in ledger.naming.items()
+            )
+
+    def installed(self, names: Iterable[str]) -> None:
+        """These handler classes are defined in the target: they need not be sent with woven classes."""
+        with self.ledger.lock:
+            self.ledger.installed.update(names)
+
+    def late_problems(self) -> tuple[Diagnostic, ...]:
+        """Why probes do not fit methods of the classes that were answered for."""
+        with self.ledger.lock:
+            return tuple(self.ledger.problems)
+
+    def woven_sites(self) -> tuple[Site, ...]:
+        with self.ledger.lock:
+            return tuple(self.ledger.sites.values())
+
+    def refused_code(self) -> tuple[Refusal, ...]:
+        with self.ledger.lock:
+            return tuple(self.ledger.refusals)
+
+    def refused(self, refusals: Iterable[Refusal]) -> None:
+        with self.ledger.lock:
+            for refusal in refusals:
+                self.ledger.refuse(refusal)
+
+    def told(self, diagnostics: Iterable[Diagnostic]) -> None:
+        """These need not be said again of classes that are loaded later."""
+        with self.ledger.lock:
+            self.ledger.told.update(diagnostics)
+
+    def _callers(self, name: str) -> tuple[str, ...]:
+        return tuple(self.ledger.naming.pop(name, ())) if self.planner.learned(name) else ()
+
+    def _weave(self, asked: ClassBytes, shown: bytes) -> messages.Woven | None:
+        file = ClassFile.parse(asked.data)
+        prepared = self._prepared.pop((asked.name, asked.loader), None)
+        if prepared is not None:
+            self.ledger.withdraw(asked.name, asked.loader, prepared.sites)
+            if _members(prepared.file) != _members(file):
+                prepared = None
+        advised = None
+        if prepared is not None and not prepared.depends_on_code:
+            planned, advised = prepared.planned, prepared.advised
+        else:
+            planned = self._plan(file, asked.name, asked.loader)
+        if asked.class_id == _BEING_LOADED:
+            if self._is_crowded(planned):
+                return None
+            planned = self._within_limits(planned)
+        ledger = self.ledger
+        for refusal in planned.refusals:
+            ledger.refuse(refusal)
+        is_new = prepared is None and not ledger.places(asked.name, asked.loader)
+        ledger.find(self._found(planned, file, asked.loader) if is_new else planned.problems)
+        if not planned.methods:
+            return self._unchanged(asked, shown)
+        if advised is None:
+            advised = self._factory.advise(planned)
+            for refusal in advised.refusals:
+                ledger.refuse(refusal)
+        probes = frozenset(probe for method in planned.methods for probe in method.probes)
+        known = ledger.first_site(asked.name, asked.loader, shown, probes)
+        woven = weave(file, advised.plan, ledger.next_site if known is None else known)
+        for refusal in woven.refusals:
+            ledger.refuse(refusal)
+        if woven.data is None:
+            return self._unchanged(asked, shown)
+        if known is None:
+            if not ledger.has_room(len(woven.sites)):
+                detail = f"a session has {SITES:,} places: name fewer methods, or split the script"
+                ledger.refuse(Refusal(RefusalReason.NO_SITES, asked.name, None, detail))
+                return self._unchanged(asked, shown)
+            ledger.keep_sites(asked.name, asked.loader, shown, probes, len(woven.sites))
+        return self._answer(asked, shown, advised, woven.sites, woven.data)
+
+    def _answer(
+        self, asked: ClassBytes, shown: bytes, advised: AdvisedClass, sites: tuple[Site, ...], data: bytes
+    ) -> messages.Woven:
+        self.ledger.wove(asked.name, asked.loader, sites)
+        return messages.Woven(
+            asked.request,
+            shown,
+            Verdict.WOVEN,
+            handler_classes([each for each in advised.handlers if each.class_name not in self.ledger.installed]),
+            _method_sites(sites),
+            data,
+        )
+
+    def _unchanged(self, asked: ClassBytes, shown: bytes) -> messages.Woven:
+        self.ledger.wove(asked.name, asked.loader, ())
+        return messages.Woven(asked.request, shown, Verdict.UNCHANGED, (), (), b"")
+
+    def _found(self, planned: PlannedClass, file: ClassFile, loader: str) -> tuple[Diagnostic, ...]:
+        """What there is to say of a class that was not there when the program was loaded."""
+        name = planned.class_name.replace("/", ".")
+        there = {probe for method in planned.methods for probe in method.probes}
+        in_vain = [
+            why_missing_there(probe, self.planner, file, planned, self.ledger.hierarchy.ancestors)
+            for probe in (() if planned.refusals or planned.problems else self.program.active)
+            if probe.id not in there and not self.ledger.methods(probe.id)
+            if self.waits_for(probe.id, name, loader)
+        ]
+        return (*planned.problems, *in_vain, *other_lines(self.program.active, self.planner, [(file, planned)]))
+
+    def _within_limits(self, planned: PlannedClass) -> PlannedClass:
+        """Without the probes that would be in more methods than their ``max=`` says, or in more classes than
+        --max-classes does."""
+        more = Counter(probe for method in planned.methods for probe in method.probes)
+        name = planned.class_name.replace("/", ".")
+        refusals = list(planned.refusals)
+        over = set()
+        for id_ in more:
+            probe = self.program.probes[id_]
+            attachment, there = probe.attachment, self.ledger.methods(id_)
+            if not isinstance(attachment, MethodAttachment):
+                continue
+            most, most_classes = attachment.max_methods, attachment.max_classes
+            if len(there) + more[id_] > most:
+                over.add(id_)
+                detail = f"{probe.name} may be in {most} methods (max=), is in {len(there)}, and {more[id_]} match here"
+                refusals.append(Refusal(RefusalReason.TOO_MANY, name, None, detail))
+            elif most_classes is not None and len({(class_, loader) for class_, loader, *_ in there}) >= most_classes:
+                over.add(id_)
+                detail = f"{probe.name} may be in {most_classes} classes (--max-classes), and is in them"
+                refusals.append(Refusal(RefusalReason.TOO_MANY, name, None, detail))
+        if not over:
+            return planned
+        left = [
+            replace(method, advice=tuple(advice for advice in method.advice if advice.bound.probe.id not in over))
+            for method in planned.methods
+        ]
+        return replace(planned, methods=tuple(method for method in left if method.advice), refusals=tuple(refusals))
+
+    def _is_over_limit(self, planned: PlannedClass) -> bool:
+        """Whether a probe may come to be in more methods than its ``max=`` says, if all that is foreseen is loaded."""
+        return any(room < self.ledger.foreseen_methods(id_) for id_, room in self._room(planned))
+
+    def _is_crowded(self, planned: PlannedClass) -> bool:
+        """Whether a probe has room for a class, but not if all that is foreseen is loaded."""
+        return any(0 <= room < self.ledger.foreseen_methods(id_) for id_, room in self._room(planned))
+
+    def _room(self, planned: PlannedClass) -> Iterator[tuple[int, int]]:
+        """In how many more methods each probe of a class may be beside those of the class, by its ``max=``."""
+        for id_, more in Counter(probe for method in planned.methods for probe in method.probes).items():
+            attachment = self.program.probes[id_].attachment
+            assert isinstance(attachment, MethodAttachment)
+            yield id_, attachment.max_methods - len(self.ledger.methods(id_)) - more
+
+    @property
+    def _limits_classes(self) -> bool:
+        attachments = [probe.attachment for probe in self.program.active]
+        return any(isinstance(each, MethodAttachment) and each.max_classes is not None for each in attachments)
+
+    def _plan(self, file: ClassFile, name: str, loader: str) -> PlannedClass:
+        if file.name.replace("/", ".") != name:
+            raise ClassFileError(f"the class file of {name} says {file.name}")
+        ledger = self.ledger
+        ancestors = ledger.hierarchy.ancestors(name)
+        planned = self.planner.plan_class(file, in_jdk=loader in _JDK_LOADERS, ancestors=ancestors)
+        for undecided in self.planner.undecided:
+            if mutf8.encode(undecided.replace(".", "/")) in file.data:
+                ledger.naming.setdefault(undecided, {})[name] = loader
+        refusal = self._hazard(name, file) if planned.methods else None
+        if refusal is not None:
+            return PlannedClass(planned.class_name, (), (*planned.refusals, refusal), planned.problems)
+        return planned
+
+    def _hazard(self, name: str, file: ClassFile) -> Refusal | None:
+        """Of a class that this JDK would harm by retransforming it, whatever is woven."""
+        version = self.ledger.java_version
+        if ANNOTATED_RECORDS not in self.allow and breaks_records(version) and file.has_annotated_components:
+            detail = (
+                f"JDK {version} may break retransformed records with annotated types (JDK-8376185); 25.0.4 does not"
+            )
+            return Refusal(RefusalReason.RECORD, name, None, detail)
+        return None
+
+
+def _patterns(texts: Iterable[str]) -> tuple[Pattern, ...]:
+    found = [pattern for text in texts for pattern in class_patterns(text)]
+    return tuple(dict.fromkeys(Pattern(PatternKind(pattern.kind), pattern.text) for pattern in found))
+
+
+def pool_pattern(text: str) -> Pattern:
+    """The name of a memory pool, with ``*`` and ``?`` as in a shell, or a /regular expression/."""
+    if len(text) > 1 and text.startswith("/") and text.endswith("/"):
+        return Pattern(PatternKind.REGEX, text[1:-1])
+    globbed = "*" in text or "?" in text
+    return Pattern(PatternKind.GLOB if globbed else PatternKind.EXACT, text)
+
+
+def _members(file: ClassFile) -> tuple[str, str | None, tuple[str, ...], dict[tuple[str, str], int]]:
+    """What the plan of a class depends on, apart from the code: the order of methods is the JVM's business."""
+    methods = {(method.name, method.descriptor): method.access_flags for method in file.methods}
+    return file.name, file.super_name, file.interfaces, methods
+
+
+def _method_sites(sites: Iterable[Site]) -> tuple[MethodSites, ...]:
+    return tuple(
+        MethodSites(
+            method,
+            descriptor,
+            tuple(
+                messages.Site(site.id, site.probe, _POINTS[site.point], site.line, site.target_class, site.member)
+                for site in group
+            ),
+        )
+        for (method, descriptor), group in groupby(sites, key=lambda site: (site.method, site.descriptor))
+    )
+
+
+def handler_classes(handlers: Sequence[HandlerClass]) -> tuple[messages.HandlerClass, ...]:
+    return tuple(messages.HandlerClass(each.class_name, each.data) for each in handlers)
+
+
+def loses_parameter_names(java_version: str) -> bool:
+    """Whether retransformation drops MethodParameters: before JDK 17.0.20, and in 18 (JDK-8240908)."""
+    numbers = _numbers(java_version)
+    return numbers < [17, 0, 20] or numbers[0] == 18
+
+
+def breaks_records(java_version: str) -> bool:
+    """Whether a retransformed record with annotated types may be left with wrong constants: from the first JDK with
+    records (16) to 25.0.3 (JDK-8376185)."""
+    return [16] <= _numbers(java_version) < [25, 0, 4]
+
+
+def _numbers(java_version: str) -> list[int]:
+    return [int(each) for each in re.findall(r"\d+", java_version.removeprefix("1."))[:3]]

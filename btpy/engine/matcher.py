@@ -1,0 +1,255 @@
+"""Asks a target which of its loaded classes the probes of a program match. Touches nothing there."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from btpy.classfile.reader import ClassFile
+from btpy.engine.agent import MAX_CLASSES, READ_AT_ONCE, Agent
+from btpy.engine.instrumentation import Instrumentation
+from btpy.engine.matching import (
+    Inventory,
+    MatchedClass,
+    Matching,
+    check_limits,
+    doubtful,
+    looked_at,
+    other_lines,
+    why_missing,
+)
+from btpy.engine.target import Target
+from btpy.errors import ClassFileError, NothingMatched, ScriptError
+from btpy.lang.program import Probe
+from btpy.model.attachments import MethodAttachment
+from btpy.model.diagnostics import Diagnostic, Severity
+from btpy.plan import diagnose
+from btpy.plan.diagnose import TargetFacts
+from btpy.plan.plan import Refusal, RefusalReason
+from btpy.wire.messages import Classes, LoadedClass, LoadedRefusal, Pattern, PatternKind
+
+_LEFT_OUT = "methods that do not fit are left out with:  --missing warn"
+
+
+@dataclass(slots=True)
+class Matcher:
+    """Of some probes of a version of the program: all of its own, or those of a script that is being added."""
+
+    agent: Agent
+    target: Target
+    instrumentation: Instrumentation
+    probes: Sequence[Probe]
+    _searched: int = 0
+
+    def match(self, first: int | None = None) -> Matching:
+        """``first``: of more classes only so many, by name, are looked at.
+
+        Raises UsageError for patterns that match more than MAX_CLASSES classes, unless ``first`` is given.
+        """
+        instrumentation, ids = self.instrumentation, self._ids
+        for loaded in self.agent.found(instrumentation.owner_patterns(ids)).classes:
+            instrumentation.learn(loaded)
+        found = self.agent.found(instrumentation.patterns(ids), refuse_more=first is None)
+        self._searched = found.request
+        wanted = found.classes if first is None else sorted(found.classes, key=lambda each: each.name)[:first]
+        classes, refusals = self.planned(wanted)
+        problems = dict.fromkeys(each for known in classes if known.planned for each in known.planned.problems)
+        own = [each for each in problems if self._is_own(each)]
+        beyond = found.matched - len(wanted)
+        matching = Matching(found.loaded, tuple(classes), tuple(refusals), tuple(own), {}, beyond)
+        # A class that was not looked at, or has no class file, may turn out to match.
+        hidden = beyond > 0 or any(each.planned is None for each in classes)
+        inventory = self._inventory(found.loaded)
+        missing = {
+            probe.id: self._why_missing(probe, classes, refusals, inventory)
+            for probe in self.probes
+            if isinstance(probe.attachment, MethodAttachment) and not matching.methods(probe.id) and not hidden
+        }
+        told = (
+            *other_lines(self.probes, instrumentation.planner, looked_at(classes)),
+            *doubtful(self.probes, classes, inventory, self._exists),
+        )
+        return replace(matching, missing=missing, told=told)
+
+    def loaded_meanwhile(self, matching: Matching) -> Matching:
+        """Those of its probes' classes that were loaded since this was matched."""
+        known = {each.loaded.id for each in matching.classes}
+        refused = {refusal.class_name for refusal in matching.refusals}
+        patterns = self.instrumentation.patterns(self._ids)
+        found = self.agent.search(patterns, MAX_CLASSES, since=self._searched) if patterns else Classes(0, 0, 0, ())
+        self._searched = found.request
+        fresh = [loaded for loaded in found.classes if loaded.id not in known and loaded.name not in refused]
+        classes, refusals = self.planned(fresh)
+        self.instrumentation.refused(refusals)
+        return Matching(found.loaded, tuple(classes), tuple(refusals), (), {})
+
+    def settle(self, matching: Matching, missing: str) -> tuple[Diagnostic, ...]:
+        """The warnings. Raises ScriptError for problems and UsageError for what matches too much, NothingMatched."""
+        warnings = self._unfit(matching, missing)
+        told = list(matching.told)
+        check_limits(self.probes, matching)
+        for probe in self.probes:
+            attachment = probe.attachment
+            if not isinstance(attachment, MethodAttachment):
+                continue
+            if probe.id in matching.missing and not attachment.pending:
+                warnings.append(matching.missing[probe.id])
+            elif probe.id in matching.missing and any(
+                self.instrumentation.waits_for(probe.id, each.loaded.name, each.loaded.loader)
+                for each in matching.classes
+            ):
+                told.append(replace(matching.missing[probe.id], severity=Severity.WARNING))
+        on_methods = sum(isinstance(probe.attachment, MethodAttachment) for probe in self.probes)
+        if missing == "all" and len(warnings) == on_methods:
+            missing = "error"
+        return (*_raised_or_told(warnings, missing), *told)
+
+    def _unfit(self, matching: Matching, missing: str) -> list[Diagnostic]:
+        """Warnings for methods that match and do not fit, where they may be left out. Raises ScriptError."""
+        if not matching.problems:
+            return []
+        problems = diagnose.together(matching.problems)
+        elsewhere = all(
+            matching.methods(each.id) for each in self.probes if isinstance(each.attachment, MethodAttachment)
+        )
+        if not elsewhere:
+            raise ScriptError(problems)
+        if missing not in ("warn", "ignore"):
+            raise ScriptError([replace(each, help=(*each.help, _LEFT_OUT)) for each in problems])
+        return [replace(each, severity=Severity.WARNING) for each in problems] if missing == "warn" else []
+
+    def missed_after_all(self, matching: Matching, missing: str) -> tuple[Diagnostic, ...]:
+        """Diagnoses probes that are nowhere, now that the JVM has shown the bytes of classes without a class file, and
+        that methods which match have been refused.
+
+        Raises NothingMatched.
+        """
+        woven = {site.probe for site in self.instrumentation.woven_sites()}
+        inventory = self._inventory(matching.loaded)
+        refusals = self.instrumentation.refused_code()  # those of ``matching``, and what was refused while weaving
+        found = []
+        for probe in self.probes:
+            attachment = probe.attachment
+            if not isinstance(attachment, MethodAttachment) or attachment.pending:
+                continue
+            if probe.id in woven or probe.id in matching.missing:
+                continue
+            if not matching.methods(probe.id):
+                found.append(self._why_missing(probe, matching.classes, refusals, inventory))
+                continue
+            refusal = matching.refusal(probe.id, refusals)
+            if refusal is not None:
+                found.append(diagnose.place_refused(probe, refusal))
+        return _raised_or_told(found, missing)
+
+    def planned(self, found: Sequence[LoadedClass]) -> tuple[list[MatchedClass], list[Refusal]]:
+        """The classes that can be woven, with what would be; why others cannot, or some of their methods."""
+        instrumentation = self.instrumentation
+        for loaded in found:
+            instrumentation.learn(loaded)
+        refusals = []
+        usable = []
+        for loaded in found:
+            refusal = refused(loaded)
+            if refusal is None:
+                usable.append(loaded)
+            else:
+                refusals.append(refusal)
+        classes = [self._matched(loaded, data) for loaded, data in self._class_files(usable)]
+        again = set(look_up(self.agent, instrumentation))
+        classes = [
+            self._matched(each.loaded, each.file.data) if each.file and each.loaded.name in again else each
+            for each in classes
+        ]
+        refusals += [refusal for each in classes if each.planned for refusal in each.planned.refusals]
+        return classes, refusals
+
+    def _class_files(self, classes: Sequence[LoadedClass]) -> Iterator[tuple[LoadedClass, bytes]]:
+        if len(classes) <= READ_AT_ONCE:  # one question
+            yield from self.agent.class_files(classes)
+            return
+        from btpy.engine.class_sources import class_files  # beside the start of everything else
+
+        with class_files(self.target.process) as known:
+            yield from self.agent.class_files(classes, known)
+
+    def _matched(self, loaded: LoadedClass, data: bytes) -> MatchedClass:
+        if not data:
+            return MatchedClass(loaded, None, None)
+        try:
+            file = ClassFile.parse(data)
+            return MatchedClass(loaded, file, self.instrumentation.plan(loaded, file))
+        except ClassFileError:
+            return MatchedClass(loaded, None, None)  # not the class that was loaded: the JVM's own bytes decide
+
+    def _why_missing(
+        self, probe: Probe, classes: Sequence[MatchedClass], refusals: Sequence[Refusal], inventory: Inventory
+    ) -> Diagnostic:
+        looked_at = self._looked_at(probe.id, classes)
+        return why_missing(probe, self.instrumentation.planner, looked_at, refusals, inventory)
+
+    def _looked_at(self, probe: int, classes: Sequence[MatchedClass]) -> Sequence[MatchedClass]:
+        """What a diagnosis goes by. Of classes in which the operation cannot be, the target has listed none: some are
+        fetched."""
+        planner = self.instrumentation.planner
+        if not planner.constants_of(probe):
+            return classes
+        patterns = tuple(Pattern(PatternKind(each.kind), each.text) for each in planner.class_patterns_of(probe))
+        known = {each.loaded.id for each in classes}
+        found = self.agent.search(patterns, READ_AT_ONCE).classes
+        more, _ = self.planned([loaded for loaded in found if loaded.id not in known])
+        return [*classes, *more]
+
+    def _exists(self, loader: str, name: str) -> bool:
+        return any(fact.name == name for facts in self.agent.supertypes(loader, (name,)) for fact in facts)
+
+    def _inventory(self, loaded: int) -> Inventory:
+        agent = self.agent
+        everything = (Pattern(PatternKind.REGEX, ".*"),)
+        return Inventory(
+            facts=TargetFacts(loaded, 0, self.target.pid, self.target.main),
+            names=lambda: agent.search(everything, MAX_CLASSES).classes,
+            subtypes=lambda name: [
+                each.name
+                for each in agent.search((Pattern(PatternKind.SUBTYPE, name),), 100).classes
+                if each.name != name
+            ],
+            ancestors=self.instrumentation.ledger.hierarchy.ancestors,
+            class_file=agent.class_file,
+        )
+
+    @property
+    def _ids(self) -> Container[int]:
+        return frozenset(probe.id for probe in self.probes)
+
+    def _is_own(self, problem: Diagnostic) -> bool:
+        """A class may have methods that the probes of other scripts do not fit; that was told when it was found."""
+        return any(problem.primary.span.source is probe.span.source for probe in self.probes) or any(
+            problem.primary.span.source is function.span.source for probe in self.probes for function in probe.calls
+        )
+
+
+def refused(loaded: LoadedClass) -> Refusal | None:
+    """Why a class is left alone."""
+    if loaded.refusal is LoadedRefusal.LOADER:
+        detail = f"its loader {loaded.loader} does not see btpy's run-time classes"
+        return Refusal(RefusalReason.LOADER, loaded.name, None, detail)
+    if loaded.refusal is LoadedRefusal.UNMODIFIABLE or not loaded.modifiable:
+        kind = "a hidden class" if "/" in loaded.name else "this class"
+        return Refusal(RefusalReason.UNMODIFIABLE, loaded.name, None, f"the JVM does not let {kind} be changed")
+    return None
+
+
+def look_up(agent: Agent, instrumentation: Instrumentation) -> tuple[str, ...]:
+    """Has the supertypes of undecided types looked up; the classes that are planned otherwise then."""
+    found: dict[str, None] = {}
+    for loader, names in instrumentation.undecided():
+        for types in agent.supertypes(loader, names):
+            found.update(dict.fromkeys(instrumentation.looked_up(types)))
+    return tuple(found)
+
+
+def _raised_or_told(missed: list[Diagnostic], missing: str) -> tuple[Diagnostic, ...]:
+    if missed and missing == "error":
+        raise NothingMatched(tuple(missed))
+    return tuple(missed) if missing in ("error", "warn") else ()

@@ -1,0 +1,428 @@
+"""What the probes of a program match in a target, found out before anything in it is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from btpy.classfile.operations import MethodOperations
+from btpy.classfile.reader import ClassFile, Member
+from btpy.classfile.sourcemap import source_map
+from btpy.errors import ClassFileError, UsageError
+from btpy.frozen import dataclass
+from btpy.lang.program import Probe, Program
+from btpy.lang.syntax import nodes
+from btpy.model.attachments import MethodAttachment
+from btpy.model.diagnostics import Diagnostic, Severity
+from btpy.model.patterns import ClassPatternKind, MethodPattern, Pattern, class_patterns
+from btpy.model.points import Point
+from btpy.model.source import Span
+from btpy.plan import diagnose, locations
+from btpy.plan.diagnose import KnownClass, MappedLines, TargetFacts
+from btpy.plan.listing import ListedClass, ListedProbe, Skipped, kind_of, listed_methods, takes_every_method
+from btpy.plan.plan import OF_PLACES, Refusal, RefusalReason
+from btpy.plan.planner import PlannedClass, PlannedMethod, Planner, java_signature
+from btpy.wire.messages import LoadedClass, LoadedRefusal
+
+ACC_INTERFACE, ACC_NATIVE = 0x0200, 0x0100
+
+
+@dataclass(frozen=True, slots=True)
+class MatchedClass:
+    """A loaded class that a class pattern matches.
+
+    ``file`` and ``planned`` are None when the class has no class file to read (made at run time): what is woven into it
+    is known when the JVM hands its bytes over.
+    """
+
+    loaded: LoadedClass
+    file: ClassFile | None
+    planned: PlannedClass | None
+
+
+def looked_at(classes: Iterable[MatchedClass]) -> list[tuple[ClassFile, PlannedClass]]:
+    """Those that have a class file to read."""
+    return [(each.file, each.planned) for each in classes if each.file is not None and each.planned is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """``missing``: a diagnostic for each probe that matches no code, by probe id; ``told``: warnings about those that
+    do. ``beyond``: number of classes that match and were not looked at."""
+
+    loaded: int
+    classes: tuple[MatchedClass, ...]
+    refusals: tuple[Refusal, ...]
+    problems: tuple[Diagnostic, ...]
+    missing: Mapping[int, Diagnostic]
+    beyond: int = 0
+    told: tuple[Diagnostic, ...] = ()
+
+    def methods(self, probe: int) -> int:
+        """Methods that the probe goes into, as far as they are known before weaving."""
+        return sum(
+            probe in method.probes
+            for each in self.classes
+            if each.planned is not None
+            for method in each.planned.methods
+        )
+
+    def woven_classes(self, probe: int) -> int:
+        """Classes that hold these methods."""
+        return sum(
+            each.planned is not None and any(probe in method.probes for method in each.planned.methods)
+            for each in self.classes
+        )
+
+    def refusal(self, probe: int, refusals: Iterable[Refusal]) -> Refusal | None:
+        """The first of ``refusals`` that is about a method which the probe goes into."""
+        into = {
+            (each.loaded.name, method.name + method.descriptor)
+            for each in self.classes
+            if each.planned is not None
+            for method in each.planned.methods
+            if probe in method.probes
+        }
+        classes = {name for name, _ in into}
+        return next(
+            (
+                each
+                for each in refusals
+                if (each.class_name in classes if each.method is None else (each.class_name, each.method) in into)
+            ),
+            None,
+        )
+
+    def with_those_of(self, later: Matching) -> Matching:
+        """Also the classes that were loaded later."""
+        return replace(self, classes=(*self.classes, *later.classes), refusals=(*self.refusals, *later.refusals))
+
+    @property
+    def to_weave(self) -> tuple[LoadedClass, ...]:
+        return tuple(each.loaded for each in self.classes if each.planned is None or each.planned.methods)
+
+
+def listed(
+    program: Program, planner: Planner, matching: Matching, ancestors: Callable[[str], frozenset[str]]
+) -> tuple[ListedProbe, ...]:
+    """What each method probe of a program matches, for people to read."""
+    refused = [
+        ListedClass(refusal.class_name, "class", "", "", (), (), Skipped(refusal.reason.value, refusal.detail))
+        for refusal in matching.refusals
+        if refusal.method is None and refusal.class_name not in {each.loaded.name for each in matching.classes}
+    ]
+    found = []
+    for probe in program.probes:
+        if not isinstance(probe.attachment, MethodAttachment):
+            continue
+        patterns = planner.class_patterns_of(probe.id)
+        classes = [
+            _listed(probe, each)
+            for each in matching.classes
+            if each.file is not None and planner.applies(probe.id, each.file, ancestors(each.loaded.name))
+        ]
+        classes += [
+            each for each in refused if any(pattern.matches(each.name, ancestors(each.name)) for pattern in patterns)
+        ]
+        unseen = sum(
+            each.file is None
+            and any(pattern.matches(each.loaded.name, ancestors(each.loaded.name)) for pattern in patterns)
+            for each in matching.classes
+        )
+        if not takes_every_method(probe.attachment):  # else a class is listed even where it has none
+            classes = [each for each in classes if each.methods or each.skipped is not None]
+        classes.sort(key=lambda each: (each.name, each.loader))
+        found.append(ListedProbe(probe.name, tuple(classes), matching.beyond, unseen))
+    return tuple(found)
+
+
+def _listed(probe: Probe, matched: MatchedClass) -> ListedClass:
+    loaded, file, planned = matched.loaded, matched.file, matched.planned
+    assert file is not None
+    assert planned is not None
+    whole = next((each for each in planned.refusals if each.method is None), None)
+    return ListedClass(
+        loaded.name,
+        kind_of(loaded.access_flags),
+        loaded.loader,
+        loaded.code_source,
+        (*((loaded.superclass,) if loaded.superclass else ()), *loaded.interfaces),
+        () if whole is not None else listed_methods(probe, file, planned),
+        None if whole is None else Skipped(whole.reason.value, whole.detail),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """What a diagnosis may ask the target. ``names``: all loaded classes; ``subtypes``: names of loaded subtypes;
+    ``class_file``: of a class by its name, None where it has none."""
+
+    facts: TargetFacts
+    names: Callable[[], Sequence[LoadedClass]]
+    subtypes: Callable[[str], Sequence[str]]
+    ancestors: Callable[[str], frozenset[str]]
+    class_file: Callable[[str], bytes | None]
+
+
+def why_missing(
+    probe: Probe,
+    planner: Planner,
+    classes: Iterable[MatchedClass],
+    refusals: Iterable[Refusal],
+    inventory: Inventory,
+) -> Diagnostic:
+    """The reason why a method probe matches no method of the loaded classes.
+
+    ``refusals``: of the classes that match and are not among ``classes``, too.
+    """
+    attachment = probe.attachment
+    assert isinstance(attachment, MethodAttachment)
+    patterns = planner.class_patterns_of(probe.id)
+    mine = [
+        each
+        for each in classes
+        if any(
+            pattern.matches(
+                each.loaded.name,
+                inventory.ancestors(each.loaded.name),
+                each.file.annotations if each.file is not None else (),
+            )
+            for pattern in patterns
+        )
+    ]
+    if not mine:
+        refused = [
+            each
+            for each in refusals
+            if any(pattern.matches(each.class_name, inventory.ancestors(each.class_name)) for pattern in patterns)
+        ]
+        if refused:
+            return diagnose.classes_refused(probe, refused)
+        names = inventory.names()
+        loaded = {each.name: each for each in names}
+        nearby = diagnose.nearest_class_names(attachment.classes[0].text, loaded)
+        facts = replace(inventory.facts, loaders=len({each.loader for each in names}))
+        return diagnose.no_class_matches(probe, facts, [_read(loaded[name], inventory) for name in nearby], loaded)
+    without_file = {each.loaded.name for each in mine if each.file is None}
+    if len(without_file) == len(mine):
+        refused = [each for each in refusals if each.method is None and each.class_name in without_file]
+        if refused and refused[0].reason in _UNASKED:
+            return diagnose.protected_class(probe, refused[0])
+        if refused:
+            return diagnose.classes_refused(probe, refused)
+    methods = [MethodPattern(pattern.text) for pattern in attachment.methods]
+    named = [
+        (each, method)
+        for each in mine
+        if each.file is not None
+        for method in each.file.methods
+        if any(pattern.matches(method.name, method.annotations) for pattern in methods)
+    ]
+    native = [method for _, method in named if method.access_flags & ACC_NATIVE]
+    if native and len(native) == len(named):
+        return diagnose.native_method(probe, _spelled(native[0]))
+    for each in mine:
+        for refusal in each.planned.refusals if each.planned is not None else ():
+            if refusal.reason in _UNASKED:
+                return diagnose.protected_class(probe, refusal)
+    interfaces = [each.loaded.name for each in mine if each.loaded.access_flags & ACC_INTERFACE]
+    if interfaces and named and all(method.code is None for _, method in named):
+        return diagnose.interface_without_code(probe, interfaces[0], inventory.subtypes(interfaces[0]))
+    if not named:
+        return diagnose.no_method_matches(probe, [_known(each.loaded, each.file) for each in mine])
+    inside = [
+        (each, method, operations)
+        for each in mine
+        if each.file is not None
+        for method, operations in planner.looked_through(probe.id, each.file)
+    ]
+    if inside:
+        return _why_no_place(probe, [each for each, _, _ in inside], [operations for _, _, operations in inside])
+    return diagnose.no_overload_fits(probe, [_spelled(method) for _, method in named])
+
+
+def doubtful(
+    probes: Iterable[Probe], classes: Sequence[MatchedClass], inventory: Inventory, exists: Callable[[str, str], bool]
+) -> tuple[Diagnostic, ...]:
+    """Warnings about parts of probes that can never be anything: exceptions of a class that is not there (BT310), the
+    object of static methods (BT311). ``exists``: whether a loader finds the class of a name."""
+    warnings: list[Diagnostic] = []
+    for probe in probes:
+        if not isinstance(probe.attachment, MethodAttachment):
+            continue
+        methods = [
+            (matched, method)
+            for matched in classes
+            for method in (matched.planned.methods if matched.planned is not None else ())
+            if probe.id in method.probes
+        ]
+        if not methods:
+            continue
+        loaders = list(dict.fromkeys(matched.loaded.loader for matched, _ in methods))
+        if probe.attachment.thrown is not None and not _is_there(probe.attachment.thrown, loaders, inventory, exists):
+            names = [loaded.name for loaded in inventory.names()]
+            warnings.append(diagnose.no_such_exception(probe, names, inventory.facts))
+        self_span = _self_of(probe)
+        if self_span is not None and all(_is_static(matched.file, method) for matched, method in methods):
+            spelled = [diagnose.method_of(matched.loaded.name, method.name) for matched, method in methods]
+            warnings.append(diagnose.always_null_self(probe, self_span, list(dict.fromkeys(spelled))))
+    return tuple(warnings)
+
+
+def _is_there(
+    thrown: Pattern, loaders: Iterable[str], inventory: Inventory, exists: Callable[[str, str], bool]
+) -> bool:
+    """Whether a class of exceptions is loaded or can be: one that was never thrown may not be loaded yet."""
+    patterns = class_patterns(thrown.text)
+    if any(pattern.kind is ClassPatternKind.ANNOTATED for pattern in patterns):
+        return True
+    if any(pattern.is_meant_by(loaded.name) for loaded in inventory.names() for pattern in patterns):
+        return True
+    named = [pattern.text for pattern in patterns if pattern.kind in (ClassPatternKind.EXACT, ClassPatternKind.SUBTYPE)]
+    return any(exists(loader, name) for loader in loaders for name in named)
+
+
+def _self_of(probe: Probe) -> Span | None:
+    """Where a probe first names ``self``."""
+    if any(formal.name == "self" for formal in probe.formals or ()):
+        return None
+    names = (node for node in nodes.walk(probe.tree) if isinstance(node, nodes.Name))
+    return next((name.span for name in names if name.text == "self"), None)
+
+
+def _is_static(file: ClassFile | None, planned: PlannedMethod) -> bool:
+    methods = file.methods if file is not None else ()
+    return any(
+        method.is_static and (method.name, method.descriptor) == (planned.name, planned.descriptor)
+        for method in methods
+    )
+
+
+def check_limits(probes: Iterable[Probe], matching: Matching) -> None:
+    """Raises UsageError for a probe that matches more methods or classes than it may."""
+    for probe in probes:
+        attachment = probe.attachment
+        if not isinstance(attachment, MethodAttachment):
+            continue
+        methods = matching.methods(probe.id)
+        if methods > attachment.max_methods:
+            raise UsageError(
+                f"{probe.name} matches {methods} methods; the limit is {attachment.max_methods}",
+                help=[f"narrow its patterns, or raise the limit: @OnMethod(…, max={methods}), or --max-methods"],
+            )
+        classes = matching.woven_classes(probe.id)
+        if attachment.max_classes is not None and classes > attachment.max_classes:
+            raise UsageError(
+                f"{probe.name} matches methods of {classes} classes; the limit is {attachment.max_classes}",
+                help=[f"narrow its patterns, or raise the limit: --max-classes {classes}"],
+            )
+
+
+def why_missing_there(
+    probe: Probe,
+    planner: Planner,
+    file: ClassFile,
+    planned: PlannedClass,
+    ancestors: Callable[[str], frozenset[str]],
+) -> Diagnostic:
+    """As :func:`why_missing`, of a class that the probe has waited for and that is being loaded."""
+    name, flags = file.name.replace("/", "."), file.access_flags
+    loaded = LoadedClass(0, name, "", "", (), flags, True, "", LoadedRefusal.NONE)
+    nobody = Inventory(TargetFacts(0, 0, 0, ""), lambda: (), lambda name: (), ancestors, lambda name: None)
+    found = why_missing(probe, planner, [MatchedClass(loaded, file, planned)], (), nobody)
+    return replace(found, severity=Severity.WARNING)
+
+
+_UNASKED = (RefusalReason.PROTECTED, RefusalReason.PARAMETER_NAMES, RefusalReason.RECORD)
+"""A class that is traced only when that is allowed in so many words."""
+
+
+def _why_no_place(probe: Probe, classes: Iterable[MatchedClass], found: Sequence[MethodOperations]) -> Diagnostic:
+    """The reason why nothing in the methods that a probe looks through is what it asks for."""
+    attachment = probe.attachment
+    assert isinstance(attachment, MethodAttachment)
+    point = attachment.points[0]
+    for each in classes:
+        for refusal in each.planned.refusals if each.planned is not None else ():
+            if refusal.reason in OF_PLACES:
+                return diagnose.place_refused(probe, refusal)
+    if point is Point.LINE:
+        lines = [line for operations in found for _, line in operations.lines]
+        name = attachment.methods[0].text
+        files = {each.loaded.id: each.file for each in classes if each.file is not None}
+        known = [mapped for file in files.values() if (mapped := _mapped_lines(probe, file, lines, ())) is not None]
+        return diagnose.no_line(probe, f"{attachment.classes[0].shown}::{name}", lines, known)
+    there = [text for operations in found for text in locations.described(point, operations) if text]
+    return diagnose.no_operation(probe, len(found), there)
+
+
+def other_lines(
+    probes: Iterable[Probe], planner: Planner, classes: Iterable[tuple[ClassFile, PlannedClass]]
+) -> tuple[Diagnostic, ...]:
+    """BT309 for each probe at LINE of which source maps say that it is not where its reader thinks."""
+    at_lines = [
+        probe
+        for probe in probes
+        if isinstance(probe.attachment, MethodAttachment) and Point.LINE in probe.attachment.points
+    ]
+    if not at_lines:
+        return ()
+    mapped = [each for each in classes if each[0].attribute("SourceDebugExtension") is not None]
+    found = [_other_lines(probe, planner, mapped) for probe in at_lines]
+    return tuple(each for each in found if each is not None)
+
+
+def _other_lines(
+    probe: Probe, planner: Planner, classes: Iterable[tuple[ClassFile, PlannedClass]]
+) -> Diagnostic | None:
+    known = []
+    for file, planned in classes:
+        found = planner.looked_through(probe.id, file)
+        lines = [line for _, operations in found for _, line in operations.lines]
+        codes = {(method.name, method.descriptor): method.code for method, _ in found}
+        at = [
+            code.line_at(advice.at)
+            for method in planned.methods
+            for advice in method.advice
+            if advice.bound.probe.id == probe.id and advice.at is not None
+            if (code := codes.get((method.name, method.descriptor))) is not None
+        ]
+        mapped = _mapped_lines(probe, file, lines, at)
+        if mapped is not None and at:
+            known.append(mapped)
+    return diagnose.lines_of_others(probe, known) if known else None
+
+
+def _mapped_lines(probe: Probe, file: ClassFile, lines: Iterable[int], at: Iterable[int]) -> MappedLines | None:
+    """``lines``: numbers of the code that the probe looks through; ``at``: those at which it is."""
+    attachment = probe.attachment
+    assert isinstance(attachment, MethodAttachment)
+    sources = source_map(file)
+    if sources is None or attachment.operation is None or attachment.operation.lines is None:
+        return None
+    first, last = attachment.operation.lines
+    there = sorted(set(at))
+    mapped = tuple((number, *origin) for number in there if (origin := sources.origin(number)) is not None)
+    others = sources.numbers(range(first, last + 1), sorted({*lines}.difference(there)))
+    origin = sources.origin(others[0]) if others else None
+    if origin is None and not mapped:
+        return None
+    written = origin.file if origin is not None else ""
+    return MappedLines(file.name.replace("/", "."), sources.source, mapped, written, tuple(others))
+
+
+def _read(loaded: LoadedClass, inventory: Inventory) -> KnownClass:
+    data = inventory.class_file(loaded.name)
+    try:
+        return _known(loaded, None if data is None else ClassFile.parse(data))
+    except ClassFileError:
+        return _known(loaded, None)
+
+
+def _known(loaded: LoadedClass, file: ClassFile | None) -> KnownClass:
+    methods = None if file is None else tuple(_spelled(method) for method in file.methods)
+    return KnownClass(loaded.name, loaded.loader, bool(loaded.access_flags & ACC_INTERFACE), methods)
+
+
+def _spelled(method: Member) -> str:
+    return diagnose.java_method(method.name, java_signature(method.descriptor)[0])

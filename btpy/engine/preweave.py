@@ -1,0 +1,136 @@
+"""Weaving classes before they are loaded.
+
+A thread that loads a class to be woven waits until the client has answered: a millisecond, of which the weaving is the
+smaller part. So the client goes through the class path of the target for classes that the patterns name, weaves them,
+and gives the agent its answers in advance, each with the fingerprint of the very bytes that it is the answer for. Who
+loads these bytes waits for nobody; for other bytes the agent asks, as ever.
+
+Answers are given by one version of the instrumentation. Before the probes change, this is stopped and the agent forgets
+what it has; what it has used until then the client knows by the time it has forgotten.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Container, Iterable
+
+from btpy import interpreter
+from btpy.engine.agent import Agent
+from btpy.engine.instrumentation import Instrumentation
+from btpy.errors import BtpyError
+from btpy.jvm.processes import JvmProcess
+from btpy.wire.fingerprint import fingerprint
+from btpy.wire.messages import Foreseen
+
+MOST_CLASSES = 4096
+MOST_BYTES = 16 * 1024 * 1024
+"""Of woven classes: the target keeps them in a file."""
+
+AT_ONCE_BYTES = 128 * 1024
+"""In one FORESEE: an answer that a thread waits for may be behind it."""
+
+LONGEST_REST = 0.1
+"""Seconds between two classes, or two archives, while nobody waits."""
+
+MOST_HANDLERS = 64
+"""Handler classes that are defined for classes which may never be loaded."""
+
+
+class Foresight:
+    """For one version. ``wanted``: which names classes have that may be loaded.
+
+    It takes a quarter of a core at most, and the whole of one while somebody waits (:meth:`finish`).
+    """
+
+    def __init__(
+        self, agent: Agent, process: JvmProcess, version: Instrumentation, wanted: Callable[[str], bool]
+    ) -> None:
+        self._agent = agent
+        self._process = process
+        self._version = version
+        self._wanted = wanted
+        self._stopped = threading.Event()
+        self._awaited = threading.Event()
+        self._begun = 0.0
+        self._known: set[bytes] = set()
+        self._waiting: list[Foreseen] = []
+        self._waiting_bytes = self._bytes = self._classes = self._handlers = 0
+        self._thread = threading.Thread(target=self._run, name="btpy-foresight", daemon=True)
+        self._thread.start()
+
+    def finish(self, seconds: float) -> None:
+        """Wait until all is woven, so long at most."""
+        self._awaited.set()
+        self._thread.join(seconds)
+        self._awaited.clear()
+
+    def stop(self) -> None:
+        """Nothing more is said to the agent when this returns."""
+        self._stopped.set()
+        self._thread.join()
+
+    def abandon(self) -> None:
+        """As :meth:`stop`, but what is being said may still be: the connection is about to end."""
+        self._stopped.set()
+
+    def _run(self) -> None:
+        try:
+            with interpreter.gc_paused():
+                self._foresee()
+        except BtpyError:
+            pass  # the agent has no room for more, or the connection is over, which is reported in its place
+
+    def _foresee(self) -> None:
+        from btpy.engine.class_sources import ClassPath  # beside the start of everything else
+
+        path = ClassPath(self._process, self._agent.locations())
+        self._begun = time.perf_counter()
+        for place in path.places():
+            for name, data in place(self._wanted):
+                self._add(name, data)
+                if self._waiting_bytes > AT_ONCE_BYTES:
+                    self._send()
+                if self._is_over():
+                    break
+            if self._is_over():
+                break
+        if not self._stopped.is_set():
+            self._send()
+
+    def _is_over(self) -> bool:
+        """Whether no more is to be woven; after a rest, if nobody waits."""
+        if not self._awaited.is_set():
+            self._stopped.wait(min(LONGEST_REST, 3 * (time.perf_counter() - self._begun)))
+        self._begun = time.perf_counter()
+        return self._stopped.is_set() or self._classes == MOST_CLASSES or self._bytes > MOST_BYTES
+
+    def _add(self, name: str, data: bytes) -> None:
+        shown = fingerprint(data)
+        if shown in self._known:  # in several archives
+            return
+        self._known.add(shown)
+        made = self._version.foresee(name, data, MOST_HANDLERS - self._handlers)
+        if made is None:
+            return
+        answer, handlers = made
+        if handlers:
+            self._agent.install((), (), handlers)
+            self._version.installed(handler.name for handler in handlers)
+            self._handlers += len(handlers)
+        self._waiting.append(answer)
+        self._waiting_bytes += len(answer.woven)
+        self._bytes += len(answer.woven)
+        self._classes += 1
+
+    def _send(self) -> None:
+        if self._waiting:
+            self._agent.foresee(tuple(self._waiting))
+            self._waiting.clear()
+            self._waiting_bytes = 0
+
+
+def names_wanted(matches: Iterable[Callable[[str], bool]], loaded: Container[str]) -> Callable[[str], bool]:
+    """Whether one of the patterns matches a name of a class that is not loaded; ``loaded`` may grow."""
+    patterns = tuple(matches)
+    return lambda name: name not in loaded and any(each(name) for each in patterns)

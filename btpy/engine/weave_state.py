@@ -1,0 +1,213 @@
+"""What is known of a target and what was done to it, whichever scripts run in it at the moment.
+
+The versions of a session's instrumentation share one ledger, and its lock: while one is being prepared on the thread
+that adds a script, another answers for classes on the thread that reads.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+
+from btpy.model.diagnostics import Diagnostic
+from btpy.plan.hierarchy import Hierarchy
+from btpy.plan.plan import SITES, Refusal, Site, first_site
+
+ARRIVING_SECONDS = 10.0
+"""How long after its class file was answered for a class may still not be among the loaded ones."""
+
+SITES_AT_ONCE = 1024
+"""Ids that are set aside for classes that are foreseen: those of the answers between them go on counting."""
+
+Place = tuple[int, str, str]
+"""A probe, and the name and descriptor of a method that it is in."""
+
+_Method = tuple[str, str, str, str]  # class, loader, name, descriptor
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """What the agent was told to answer for class files of a class that nobody has loaded yet. ``version``: which has
+    made it. ``probes``: of the sites."""
+
+    name: str
+    superclass: str
+    interfaces: tuple[str, ...]
+    shown: bytes
+    version: object
+    probes: frozenset[int]
+    sites: tuple[Site, ...]
+    refusals: tuple[Refusal, ...]
+    problems: tuple[Diagnostic, ...]
+
+
+@dataclass(slots=True)
+class Ledger:
+    """``slot`` is the session's (CONFIGURED). Fields are read and written under ``lock``.
+
+    ``woven``: by class and loader, where probes are in the bytes which the JVM was last given. ``naming``: by type
+    of which it is undecided whether operations on it are meant, the classes that name it, and their loaders.
+    ``foreseen``: by id. ``told``: what was said of classes that were there. ``looked_up``: loaders and types.
+    ``extended``: of a class being loaded, its loader and a supertype.
+    """
+
+    slot: int
+    java_version: str
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    sites: dict[int, Site] = field(default_factory=dict)
+    hierarchy: Hierarchy = field(default_factory=Hierarchy)
+    refusals: dict[Refusal, None] = field(default_factory=dict)  # an ordered set
+    problems: dict[Diagnostic, None] = field(default_factory=dict)  # likewise
+    told: set[Diagnostic] = field(default_factory=set)
+    installed: set[str] = field(default_factory=set)
+    woven: dict[tuple[str, str], frozenset[Place]] = field(default_factory=dict)
+    naming: dict[str, dict[str, str]] = field(default_factory=dict)
+    looked_up: set[tuple[str, str]] = field(default_factory=set)
+    extended: list[tuple[str, str]] = field(default_factory=list)
+    foreseen: dict[int, Foreseen] = field(default_factory=dict)
+    _foreseen_methods: Counter[int] = field(default_factory=Counter)
+    _last_foreseen: int = 0
+    _reserved: range = range(0)  # sites
+    _next_site: int = field(init=False)
+    _first_sites: dict[tuple[str, str, bytes, frozenset[int]], int] = field(default_factory=dict)
+    _methods: dict[int, dict[_Method, None]] = field(default_factory=dict)  # ordered sets
+    _arriving: deque[tuple[float, str, str, object]] = field(default_factory=deque)
+
+    def __post_init__(self) -> None:
+        self._next_site = first_site(self.slot)
+
+    def take_sites(self, count: int) -> int:
+        """The first of so many ids for sites."""
+        first = self._next_site
+        self._next_site += count
+        return first
+
+    def has_room(self, count: int) -> bool:
+        """Whether so many ids are left."""
+        return self._next_site + count <= (self.slot + 1) * SITES
+
+    @property
+    def next_site(self) -> int:
+        return self._next_site
+
+    def first_site(self, name: str, loader: str, shown: bytes, probes: frozenset[int]) -> int | None:
+        """The same bytes get the same sites again: another agent may have the class retransformed at any time."""
+        return self._first_sites.get((name, loader, shown, probes))
+
+    def keep_sites(self, name: str, loader: str, shown: bytes, probes: frozenset[int], count: int) -> None:
+        """The next ``count`` sites are those of these bytes with these probes."""
+        self._first_sites[name, loader, shown, probes] = self.take_sites(count)
+
+    def first_foreseen_site(self) -> int:
+        """The first of some sites that nobody else is given."""
+        if len(self._reserved) < SITES_AT_ONCE // 2 and self.has_room(SITES_AT_ONCE):
+            first = self.take_sites(SITES_AT_ONCE)
+            self._reserved = range(first, first + SITES_AT_ONCE)
+        return self._reserved.start
+
+    def foresee(self, foreseen: Foreseen) -> int | None:
+        """The id of an answer that is given in advance; its sites begin at :meth:`first_foreseen_site`. None: they are
+        too many."""
+        if len(foreseen.sites) > len(self._reserved):
+            return None
+        self._reserved = self._reserved[len(foreseen.sites) :]
+        self._last_foreseen += 1
+        self.foreseen[self._last_foreseen] = foreseen
+        self._foreseen_methods.update(_methods_of(foreseen.sites))
+        return self._last_foreseen
+
+    def foreseen_methods(self, probe: int) -> int:
+        """How many methods it will be in, besides those that it is in, if all that was foreseen is loaded."""
+        return self._foreseen_methods[probe]
+
+    def forget_foreseen(self) -> None:
+        """The agent has forgotten, and told what it had used."""
+        self._foreseen_methods.clear()
+        self.foreseen.clear()
+
+    def arrived(self, id_: int, loader: str) -> bool:
+        """A class was loaded that was foreseen, and got that answer. False: there is none of that id."""
+        found = self.foreseen.get(id_)
+        if found is None:
+            return False
+        if found.sites:
+            del self.foreseen[id_]
+            self._foreseen_methods.subtract(_methods_of(found.sites))
+            self._first_sites[found.name, loader, found.shown, found.probes] = found.sites[0].id
+        self.hierarchy.add(found.name, found.superclass, found.interfaces)
+        self.arrives(found.name, loader, found.version)
+        for refusal in found.refusals:
+            self.refuse(refusal)
+        self.find(found.problems)
+        self.wove(found.name, loader, found.sites)
+        return True
+
+    def wove(self, name: str, loader: str, sites: Iterable[Site]) -> None:
+        """The JVM is given the class with these sites; with none: as it is."""
+        places = set()
+        for site in sites:
+            self.sites[site.id] = site.of_loader(loader)
+            self._methods.setdefault(site.probe, {})[name, loader, site.method, site.descriptor] = None
+            places.add((site.probe, site.method, site.descriptor))
+        if places:
+            self.woven[name, loader] = frozenset(places)
+        else:
+            self.woven.pop((name, loader), None)
+
+    def withdraw(self, name: str, loader: str, sites: Iterable[Site]) -> None:
+        """The class was woven ahead with these sites, but not so given to the JVM."""
+        for site in sites:
+            self.sites.pop(site.id, None)
+            self._methods.get(site.probe, {}).pop((name, loader, site.method, site.descriptor), None)
+            self.woven.pop((name, loader), None)
+
+    def resume(self, sites: Iterable[Site], agent_sites: Iterable[int]) -> None:
+        """What a client that left had woven, and the sites of its probes in the agent. Before all else."""
+        woven: dict[tuple[str, str], list[Site]] = {}
+        for site in sites:
+            woven.setdefault((site.class_name, site.loader), []).append(site)
+        for (name, loader), found in woven.items():
+            self.wove(name, loader, found)
+        self._next_site = max((self._next_site, *(each + 1 for each in (*self.sites, *agent_sites))))
+
+    def places(self, name: str, loader: str) -> frozenset[Place]:
+        """Where probes are in a class."""
+        return self.woven.get((name, loader), frozenset())
+
+    def methods(self, probe: int) -> Collection[_Method]:
+        """The methods that the probe has been in."""
+        return self._methods.get(probe, {})
+
+    def holding(self, probes: Iterable[int]) -> list[tuple[str, str]]:
+        """Name and loader of the classes that one of the probes is in."""
+        wanted = frozenset(probes)
+        return [where for where, held in self.woven.items() if any(probe in wanted for probe, _, _ in held)]
+
+    def arrives(self, name: str, loader: str, version: object) -> None:
+        """The version answers for a class that is being loaded."""
+        now = time.monotonic()
+        while self._arriving and self._arriving[0][0] < now - ARRIVING_SECONDS:
+            self._arriving.popleft()
+        self._arriving.append((now, name, loader, version))
+
+    def take_arriving(self, version: object) -> set[tuple[str, str]]:
+        """Name and loader of the classes that were being loaded a moment ago and for which another version answered;
+        they are told once."""
+        since = time.monotonic() - ARRIVING_SECONDS
+        found = {(name, loader) for at, name, loader, by in self._arriving if at >= since and by is not version}
+        self._arriving = deque(each for each in self._arriving if each[3] is version)
+        return found
+
+    def find(self, problems: Iterable[Diagnostic]) -> None:
+        self.problems.update(dict.fromkeys(each for each in problems if each not in self.told))
+
+    def refuse(self, refusal: Refusal) -> None:
+        self.refusals[refusal] = None
+
+
+def _methods_of(sites: Iterable[Site]) -> Counter[int]:
+    """How many methods each probe is in."""
+    return Counter(probe for probe, _, _ in {(site.probe, site.method, site.descriptor) for site in sites})

@@ -1,0 +1,111 @@
+"""Two settings of the Python interpreter that hold for the whole process, changed while a session needs it.
+
+**The cyclic garbage collector.** Thousands of classes are read, planned and woven into objects that live on and that no
+cycle holds. The collector looks at all of them again and again without a result: it takes between a third and a half of
+the time. While it is paused, new objects count as old afterwards, as if the collector had looked at them. It looks at
+old objects only when many of them have been added since the last full collection, and it does not count those that came
+while it was paused. So a full collection is run here when the number of objects has doubled: otherwise a program that
+attaches again and again would keep the objects of all its sessions.
+
+**The switch interval.** One thread of Python runs at a time. A thread that returns from the socket waits until the
+running thread gives up the interpreter, five milliseconds by default, while a thread of the application waits for its
+class. When the rest of the client was busy, an answer that takes half a millisecond of work came after eleven.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+
+SHORT = 0.0005
+"""Seconds. The cost of switching ten times as often cannot be measured."""
+
+_FEW = 100_000
+
+
+class _Shared:
+    """A context manager that any thread may enter. ``change`` runs when the first user enters; the function that it
+    returns runs when the last user leaves."""
+
+    def __init__(self, change: Callable[[], Callable[[], None]]) -> None:
+        self._change = change
+        self._lock = threading.Lock()
+        self._users = 0
+        self._restore: Callable[[], None]
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._users:
+                self._restore = self._change()
+            self._users += 1
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        with self._lock:
+            self._users -= 1
+            if not self._users:
+                self._restore()
+
+
+def gc_paused() -> _Shared:
+    """No thread runs the garbage collector until the last user has left; then its setting is as it was before."""
+    return _gc_paused
+
+
+_most_objects = 0
+"""The number of objects beyond which the next resumption runs a full collection; 0: none have been counted yet."""
+
+
+def _pause() -> Callable[[], None]:
+    was_enabled = gc.isenabled()
+    gc.disable()
+    return _resume if was_enabled else gc.disable
+
+
+def _resume() -> None:
+    global _most_objects
+    if not gc.get_freeze_count():  # else the application has frozen objects, and wants them to stay frozen
+        objects = _age_objects()
+        if objects > _most_objects:
+            if _most_objects:
+                gc.collect()
+                objects = _age_objects()
+            _most_objects = 2 * objects + _FEW
+    gc.enable()
+
+
+def _age_objects() -> int:
+    """Moves all objects into the oldest generation without looking at them. Returns their number."""
+    gc.freeze()
+    objects = gc.get_freeze_count()
+    gc.unfreeze()
+    return objects
+
+
+_gc_paused = _Shared(_pause)
+
+_interval_lock = threading.Lock()
+_intervals: list[float] = []
+"""The interval before the first user entered, then that of each user."""
+
+
+@contextmanager
+def switch_interval(seconds: float = SHORT) -> Iterator[None]:
+    """A thread runs for so many seconds at most before another one may run. The shortest interval of all users holds;
+    after the last has left, the interval is as it was before."""
+    with _interval_lock:
+        if not _intervals:
+            _intervals.append(sys.getswitchinterval())
+        _intervals.append(seconds)
+        sys.setswitchinterval(min(_intervals))
+    try:
+        yield
+    finally:
+        with _interval_lock:
+            _intervals.remove(seconds)
+            sys.setswitchinterval(min(_intervals))
+            if len(_intervals) == 1:
+                _intervals.clear()

@@ -1,0 +1,217 @@
+"""The constants of an aggregation: the same for every sample of a map, and so a part of what the map is."""
+
+from __future__ import annotations
+
+from btpy.frozen import dataclass
+from btpy.lang.builtins import (
+    AGGREGATIONS,
+    MAX_BUCKETS,
+    MAX_PRECISION,
+    MAX_VALUES,
+    MAX_WINDOWS,
+    PCTL_PRECISION,
+    PRECISION,
+    Parameter,
+    Signature,
+)
+from btpy.lang.check.attachments import Report
+from btpy.lang.check.faults import FaultError
+from btpy.lang.link.parameters import constant
+from btpy.lang.syntax import nodes
+from btpy.model.diagnostics import Diagnostic, Label, did_you_mean, quote
+from btpy.model.maps import Linear, MapKind, Most, Percents, Series, SeriesOperator
+from btpy.model.types import ANY, BYTES, DOUBLE, DURATION, LONG, Kind, Type
+
+_PERCENTILES = (50.0, 90.0, 99.0)
+_INTERVAL = 1_000_000_000
+_SHORTEST_INTERVAL = 1_000_000
+_WINDOWS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """What a map holds."""
+
+    kind: MapKind
+    precision: int = PRECISION
+    parameters: Linear | Series | Most | Percents | None = None
+
+
+PLAIN = Definition(MapKind.VALUE)
+
+
+def definition(call: nodes.Call, report: Report) -> Definition:
+    """What the aggregation makes of a map. A call with too few or too many arguments is reported where it is typed."""
+    try:
+        return _definition(call)
+    except FaultError as fault:
+        report(fault.diagnostic)
+        return Definition(AGGREGATIONS[call.function.text].kind)
+
+
+def signature_of(call: nodes.Call) -> Signature:
+    """The parameters of the aggregation for this call: ``pctl`` takes any number of percentiles."""
+    rule = AGGREGATIONS[call.function.text]
+    value = (Parameter("value", ANY),) if rule.sampled else ()
+    if rule.kind is MapKind.PCTL:
+        more = tuple(Parameter(f"percentile {at}", DOUBLE, 0) for at in range(1, len(call.arguments)))
+        return Signature((*value, *more))
+    return Signature((*value, *rule.parameters))
+
+
+def units_of(call: nodes.Call) -> list[tuple[nodes.Expression, Type]]:
+    """The bounds of a linear histogram with their types, which must be those of its samples."""
+    if AGGREGATIONS[call.function.text].kind is not MapKind.LHIST:
+        return []
+    return [(tree, _number(tree)[1]) for tree in _constants(call).values()]
+
+
+def _definition(call: nodes.Call) -> Definition:
+    rule = AGGREGATIONS[call.function.text]
+    given = _constants(call)
+    match rule.kind:
+        case MapKind.HIST:
+            note = "2**k buckets for each power of two"
+            return Definition(rule.kind, _integer(given, "k", "hist", PRECISION, 0, MAX_PRECISION, note))
+        case MapKind.PCTL:
+            percents = tuple(_percent(tree) for tree in _positional(call)) or _PERCENTILES
+            return Definition(rule.kind, PCTL_PRECISION, Percents(percents))
+        case MapKind.LHIST if len(given) == len(rule.parameters):
+            return Definition(rule.kind, parameters=_linear(given))
+        case MapKind.TSERIES:
+            return Definition(rule.kind, parameters=_series(given))
+        case MapKind.TOPK:
+            return Definition(rule.kind, parameters=Most(_integer(given, "n", "topk", 10, 1, MAX_VALUES)))
+        case MapKind.SAMPLE_OF:
+            return Definition(rule.kind, parameters=Most(_integer(given, "n", "sample_of", 5, 1, MAX_VALUES)))
+        case _:
+            return Definition(rule.kind)
+
+
+def _positional(call: nodes.Call) -> list[nodes.Expression]:
+    return [argument.value for argument in call.arguments if argument.name is None][1:]
+
+
+def _constants(call: nodes.Call) -> dict[str, nodes.Expression]:
+    """What is given for the parameters after the value, by name."""
+    names = [parameter.name for parameter in AGGREGATIONS[call.function.text].parameters]
+    given = dict(zip(names, _positional(call), strict=False))
+    for argument in call.arguments:
+        if argument.name is not None and argument.name.text in names:
+            given.setdefault(argument.name.text, argument.value)
+    return given
+
+
+def _integer(
+    given: dict[str, nodes.Expression], name: str, of: str, default: int, least: int, most: int, note: str = ""
+) -> int:
+    tree = given.get(name)
+    if tree is None:
+        return default
+    value = _value(tree)
+    if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
+        return value
+    message = f"`{name}` of `{of}` is a number from {least} to {most}"
+    label = Label(tree.span, "not a constant" if value is None else "")
+    raise FaultError(Diagnostic("BT107", message, label, notes=(note,) if note else ()))
+
+
+def _value(tree: nodes.Expression) -> int | float | bool | str | None:
+    found = constant(tree)
+    return None if found is None else found.value
+
+
+def _number(tree: nodes.Expression) -> tuple[int | float, Type]:
+    number = constant(tree)
+    if number is not None and isinstance(number.value, int | float):
+        types = {
+            nodes.LiteralKind.INTEGER: LONG,
+            nodes.LiteralKind.LONG: LONG,
+            nodes.LiteralKind.FLOAT: DOUBLE,
+            nodes.LiteralKind.DURATION: DURATION,
+            nodes.LiteralKind.SIZE: BYTES,
+        }
+        if number.kind in types:
+            return number.value, types[number.kind]
+    raise FaultError(Diagnostic("BT107", "a bound of `lhist` is a constant number", Label(tree.span, "not a constant")))
+
+
+def _linear(given: dict[str, nodes.Expression]) -> Linear:
+    low, high, step = (float(_number(given[name])[0]) for name in ("min", "max", "step"))
+    if step <= 0:
+        raise FaultError(Diagnostic("BT107", "a step is above 0", Label(given["step"].span)))
+    if high <= low:
+        raise FaultError(
+            Diagnostic(
+                "BT107",
+                "the maximum of `lhist` is not above its minimum",
+                Label(given["max"].span, "the maximum"),
+                (Label(given["min"].span, "the minimum"),),
+                notes=("lhist(value, min, max, step)",),
+            )
+        )
+    linear = Linear(low, high, step)
+    if abs(low + linear.buckets * step - high) > step * 1e-6:
+        raise FaultError(
+            Diagnostic(
+                "BT107",
+                "the steps of `lhist` do not end at its maximum",
+                Label(given["step"].span, "the step"),
+                (Label(given["max"].span, "the maximum"),),
+            )
+        )
+    if linear.buckets > MAX_BUCKETS:
+        raise FaultError(
+            Diagnostic(
+                "BT107",
+                f"`lhist` has {linear.buckets} buckets, {MAX_BUCKETS} are possible",
+                Label(given["step"].span, "take a larger step"),
+                help=("hist(value) has buckets that grow with the values",),
+            )
+        )
+    return linear
+
+
+def _percent(tree: nodes.Expression) -> float:
+    value = _value(tree)
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 100:
+        return float(value)
+    raise FaultError(Diagnostic("BT107", "a percentile is a number between 0 and 100", Label(tree.span)))
+
+
+def _series(given: dict[str, nodes.Expression]) -> Series:
+    interval = _INTERVAL
+    if "interval" in given:
+        tree = given["interval"]
+        length = constant(tree)
+        if length is None or length.kind is not nodes.LiteralKind.DURATION:
+            raise FaultError(
+                Diagnostic("BT202", "an interval has a unit of time", Label(tree.span), help=("tseries(value, 1s)",))
+            )
+        interval = int(length.value or 0)
+        if interval < _SHORTEST_INTERVAL:
+            raise FaultError(Diagnostic("BT107", "an interval is at least 1ms long", Label(tree.span, "too short")))
+    windows = _integer(given, "windows", "tseries", _WINDOWS, 1, MAX_WINDOWS)
+    operator = SeriesOperator.SUM
+    if "operator" in given:
+        tree = given["operator"]
+        text = _value(tree)
+        known = [each.value for each in SeriesOperator]
+        if text not in known:
+            raise FaultError(
+                Diagnostic(
+                    "BT107",
+                    "`operator` of `tseries` is one of " + quote(f'"{name}"' for name in known),
+                    Label(tree.span),
+                    help=did_you_mean(str(text), known) if isinstance(text, str) else (),
+                )
+            )
+        operator = SeriesOperator(text)
+    return Series(interval, windows, operator)
+
+
+def same_unit(sample: Type, bound: Type) -> bool:
+    """Whether samples of a type can be counted between bounds of another."""
+    if sample.kind in (Kind.DURATION, Kind.BYTES):
+        return bound.kind is sample.kind
+    return sample.kind in (Kind.ANY, Kind.OBJECT, Kind.LONG) or bound.kind in (Kind.LONG, Kind.DOUBLE)

@@ -1,0 +1,839 @@
+"""The annotations of a probe: what it attaches to, where, and what each argument may be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeVar
+
+from btpy.frozen import dataclass
+from btpy.lang.builtins import ANNOTATIONS, DEFAULT_MAX_METHODS, LOCATIONS, Location, Place
+from btpy.lang.check.patterns import check_pattern, check_signature
+from btpy.lang.hints import foreign_names
+from btpy.lang.syntax import nodes
+from btpy.model.attachments import (
+    Attachment,
+    BeginAttachment,
+    ClassLoadAttachment,
+    EndAttachment,
+    ErrorAttachment,
+    EventAttachment,
+    LowMemoryAttachment,
+    MethodAttachment,
+    ProbeAttachment,
+    SampleAttachment,
+    TimerAttachment,
+)
+from btpy.model.diagnostics import Diagnostic, Fix, Label, did_you_mean, nearest, quote
+from btpy.model.patterns import OperationPattern, Pattern
+from btpy.model.points import Point
+from btpy.model.source import Span
+
+Report = Callable[[Diagnostic], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """``places``: where the body runs, each written location once. ``location``: where that was said, and why it
+    matters. ``host``: the probe that ``@OnProbe`` names; its id in the attachment is not known yet."""
+
+    attachment: Attachment
+    places: tuple[Place, ...]
+    location: Label
+    name: nodes.Identifier | None
+    outermost: bool
+    doc: str = ""
+    unit: str = ""
+    host: nodes.Name | None = None
+
+
+def attach(probe: nodes.Probe, report: Report) -> Attached | None:
+    """Reads the annotations of a probe; None when a reported error leaves nothing to check the body against."""
+    attaching: list[nodes.Annotation] = []
+    outermost = False
+    for annotation in probe.annotations:
+        rule = ANNOTATIONS.get(annotation.name.text)
+        if rule is None:
+            report(
+                Diagnostic(
+                    "BT106",
+                    f"unknown annotation `@{annotation.name.text}`",
+                    Label(annotation.name.span),
+                    help=foreign_names.of_annotation(annotation.name.text)
+                    or did_you_mean(f"@{annotation.name.text}", [f"@{name}" for name in ANNOTATIONS]),
+                    notes=("annotations: " + " ".join(f"@{name}" for name in ANNOTATIONS),),
+                )
+            )
+            return None
+        if rule.attaches:
+            attaching.append(annotation)
+        outermost = outermost or rule.name == "Outermost"
+    if len(attaching) != 1:
+        report(_attaches(probe, attaching))
+        return None
+    annotation = attaching[0]
+    match annotation.name.text:
+        case "OnMethod":
+            attached = _on_method(annotation, outermost, report)
+        case "OnTimer":
+            attached = _on_timer(annotation, report)
+        case "OnSample":
+            attached = _on_sample(annotation, report)
+        case "OnProbe":
+            attached = _on_probe(annotation, report)
+        case "OnBegin":
+            attached = Attached(BeginAttachment(), (Place.BEGIN,), Label(annotation.name.span), None, False)
+            _no_arguments(annotation, report)
+        case "OnEvent":
+            attached = _on_event(annotation, report)
+        case "OnUncaught":
+            attached = _on_uncaught(annotation, outermost, report)
+        case "OnClassLoad":
+            attached = _on_class_load(annotation, report)
+        case "OnLowMemory":
+            attached = _on_low_memory(annotation, report)
+        case "OnError":
+            attached = Attached(ErrorAttachment(), (Place.FAILURE,), Label(annotation.name.span), None, False)
+            _no_arguments(annotation, report)
+        case _:
+            attached = Attached(EndAttachment(), (Place.END,), Label(annotation.name.span), None, False)
+            _no_arguments(annotation, report)
+    if outermost and attached is not None and not isinstance(attached.attachment, MethodAttachment):
+        report(
+            Diagnostic("BT111", "`@Outermost` works only with `@OnMethod`", Label(annotation.span, "no method here"))
+        )
+    if attached is None:
+        return None
+    return replace(attached, doc=_text(probe, "Doc", report), unit=_text(probe, "Unit", report))
+
+
+def _text(probe: nodes.Probe, name: str, report: Report) -> str:
+    """The text of ``@Doc`` or ``@Unit``, empty where there is none."""
+    annotation = next((each for each in probe.annotations if each.name.text == name), None)
+    if annotation is None:
+        return ""
+    if len(annotation.arguments) == 1:
+        return _string(annotation.arguments[0], report) or ""
+    report(Diagnostic("BT103", f"`@{name}` takes a text", Label(annotation.span), help=(f'write @{name}("…")',)))
+    return ""
+
+
+def _on_probe(annotation: nodes.Annotation, report: Report) -> Attached | None:
+    if len(annotation.arguments) != 1:
+        report(
+            Diagnostic(
+                "BT103",
+                "`@OnProbe` takes the name of a probe",
+                Label(annotation.span),
+                help=(
+                    "write @OnProbe(library.probe), as  import btpy.jdbc; @OnProbe(jdbc.statement) { … }",
+                    "btpy lib list names the libraries",
+                ),
+            )
+        )
+        return None
+    host = annotation.arguments[0].value
+    if not isinstance(host, nodes.Name) or not host.text:  # reported when names were settled
+        return None
+    return Attached(ProbeAttachment(-1), (Place.PROBE,), Label(annotation.name.span), None, False, host=host)
+
+
+def _attaches(probe: nodes.Probe, attaching: list[nodes.Annotation]) -> Diagnostic:
+    names = [f"@{rule.name}" for rule in ANNOTATIONS.values() if rule.attaches]
+    if not attaching:
+        return Diagnostic(
+            "BT111",
+            "this probe does not say where it attaches",
+            Label(probe.annotations[0].span),
+            help=('add @OnMethod(class="…", method="…")',),
+            notes=("one of " + " ".join(names),),
+        )
+    return Diagnostic(
+        "BT111",
+        "this probe attaches twice",
+        Label(attaching[1].name.span, "the second"),
+        (Label(attaching[0].name.span, "the first"),),
+        help=('write a probe for each; class= and method= take lists:  class=["a.B", "c.D"]',),
+    )
+
+
+def _no_arguments(annotation: nodes.Annotation, report: Report) -> None:
+    if annotation.arguments:
+        report(
+            Diagnostic(
+                "BT103",
+                f"`@{annotation.name.text}` takes no arguments",
+                Label(annotation.arguments[0].span.to(annotation.arguments[-1].span), "unexpected"),
+            )
+        )
+
+
+# ---------------------------------------------------------------- @OnTimer
+
+
+def _on_timer(annotation: nodes.Annotation, report: Report) -> Attached | None:
+    arguments = annotation.arguments
+    number = arguments[0].value if len(arguments) == 1 else None
+    if len(arguments) != 1 or (arguments[0].name is not None and arguments[0].name.text != "period"):
+        plain = isinstance(number, nodes.Literal) and number.kind is nodes.LiteralKind.INTEGER
+        period = f"{number.span.text}ms" if plain and number is not None else "5s"
+        report(
+            Diagnostic(
+                "BT103",
+                f"`@OnTimer` takes 1 argument but {len(arguments)} were given"
+                if len(arguments) != 1
+                else "`@OnTimer` takes a period",
+                Label(annotation.span),
+                help=(f"write @OnTimer({period})",),
+            )
+        )
+        return None
+    value = arguments[0].value
+    if not isinstance(value, nodes.Literal) or not isinstance(value.value, int) or isinstance(value.value, bool):
+        report(Diagnostic("BT201", "a period is a duration", Label(value.span), help=("write @OnTimer(5s)",)))
+        return None
+    if value.kind is not nodes.LiteralKind.DURATION:
+        report(
+            Diagnostic(
+                "BT202",
+                f"`{value.span.text}` has no unit of time",
+                Label(value.span),
+                help=(f"write @OnTimer({value.value}ms) or @OnTimer({value.value}s)",),
+            )
+        )
+        return None
+    if value.value < 1_000_000:
+        report(Diagnostic("BT107", "a timer runs at most once a millisecond", Label(value.span, "too short")))
+        return None
+    return Attached(TimerAttachment(value.value), (Place.TIMER,), Label(annotation.name.span), None, False)
+
+
+# ---------------------------------------------------------------- @OnSample
+
+_MOST_SAMPLES_A_SECOND = 1000
+_SAMPLE_HELP = 'write @OnSample(99), or @OnSample(99, threads="all") for threads that wait, too'
+
+
+def _on_sample(annotation: nodes.Annotation, report: Report) -> Attached | None:
+    arguments = _given(annotation, report, by_position=2)
+    rate = arguments.get("hz")
+    if rate is None:
+        report(
+            Diagnostic(
+                "BT103",
+                "`@OnSample` takes a number of samples per second",
+                Label(annotation.span),
+                help=(_SAMPLE_HELP,),
+            )
+        )
+        return None
+    value = rate.value
+    literal = value if isinstance(value, nodes.Literal) else None
+    if literal is not None and literal.kind is nodes.LiteralKind.DURATION and isinstance(literal.value, int):
+        often = max(1, round(1_000_000_000 / max(1, literal.value)))
+        report(
+            Diagnostic(
+                "BT201",
+                "`@OnSample` takes a number of samples per second, not a period",
+                Label(value.span),
+                help=(f"write @OnSample({min(often, _MOST_SAMPLES_A_SECOND)})",),
+            )
+        )
+        return None
+    number = literal.value if literal is not None else None
+    if isinstance(number, bool) or not isinstance(number, int):
+        report(
+            Diagnostic(
+                "BT201", "the number of samples per second is a whole number", Label(value.span), help=(_SAMPLE_HELP,)
+            )
+        )
+        return None
+    if not 1 <= number <= _MOST_SAMPLES_A_SECOND:
+        report(
+            Diagnostic(
+                "BT107",
+                f"`@OnSample` takes 1 to {_MOST_SAMPLES_A_SECOND} samples a second",
+                Label(value.span),
+                help=(_SAMPLE_HELP,),
+            )
+        )
+        return None
+    threads = arguments.get("threads")
+    chosen = _string(threads, report) if threads is not None else "busy"
+    if threads is not None and chosen not in ("busy", "all"):
+        if chosen is not None:
+            report(
+                Diagnostic(
+                    "BT107",
+                    f'`threads` is "busy" or "all", not "{chosen}"',
+                    Label(threads.value.span),
+                    help=('"busy": threads that use a processor; "all": threads that wait, too',),
+                )
+            )
+        return None
+    attachment = SampleAttachment(number, chosen == "all")
+    return Attached(attachment, (Place.SAMPLE,), Label(annotation.name.span), None, False)
+
+
+# ---------------------------------------------------------------- @OnEvent and what else happens
+
+
+def _given(annotation: nodes.Annotation, report: Report, by_position: int = 1) -> dict[str, nodes.Argument]:
+    """Arguments by name; the first ``by_position`` of them may be given without."""
+    rule = ANNOTATIONS[annotation.name.text]
+    given: dict[str, nodes.Argument] = {}
+    for position, argument in enumerate(annotation.arguments):
+        name = rule.arguments[position] if argument.name is None and position < by_position else ""
+        if argument.name is not None:
+            name = "class" if argument.name.text == "clazz" else argument.name.text
+        if name not in rule.arguments:
+            report(
+                Diagnostic(
+                    "BT107",
+                    f"`@{rule.name}` has no argument `{name}`" if name else f"`@{rule.name}` has no second argument",
+                    Label(argument.span, "unexpected"),
+                    help=foreign_names.of_argument(rule.name, name) or did_you_mean(name, rule.arguments),
+                    notes=("arguments: " + ", ".join(each for each in rule.arguments if each != "clazz"),),
+                )
+            )
+        elif name in given:
+            report(
+                Diagnostic(
+                    "BT102",
+                    f"`{name}` is given twice",
+                    Label(argument.span, "again here"),
+                    (Label(given[name].span, "first here"),),
+                )
+            )
+        else:
+            given[name] = nodes.Argument(argument.span, nodes.Identifier(argument.span, name), argument.value)
+    return given
+
+
+def _on_event(annotation: nodes.Annotation, report: Report) -> Attached | None:
+    argument = _given(annotation, report).get("name")
+    if argument is None:
+        report(
+            Diagnostic(
+                "BT103",
+                "`@OnEvent` needs the name of the event",
+                Label(annotation.span),
+                help=(
+                    'write @OnEvent("name"): a probe sends it with send("name")',
+                    '@OnEvent("") is SIGUSR1 of btpy itself:  kill -USR1 PID',
+                ),
+            )
+        )
+        return None
+    name = _string(argument, report)
+    if name is None:
+        return None
+    return Attached(EventAttachment(name), (Place.EVENT,), Label(annotation.name.span), None, False)
+
+
+def _on_uncaught(annotation: nodes.Annotation, outermost: bool, report: Report) -> Attached:
+    """Where the JVM hands over an exception that nothing caught: ``Thread.dispatchUncaughtException(Throwable)``."""
+    span = annotation.name.span
+    attachment = MethodAttachment(
+        classes=(Pattern("java.lang.Thread", span),),
+        methods=(Pattern("dispatchUncaughtException", span),),
+        exclude=(),
+        signature=Pattern("void (java.lang.Throwable)", span),
+        loader=None,
+        points=(Point.ENTRY,),
+        thrown=_checked(_given(annotation, report).get("type"), False, report),
+        pending=False,
+        max_methods=1,
+        uncaught=True,
+    )
+    return Attached(attachment, (Place.UNCAUGHT,), Label(span), None, outermost)
+
+
+def _on_class_load(annotation: nodes.Annotation, report: Report) -> Attached | None:
+    argument = _given(annotation, report).get("class")
+    if argument is None:
+        report(
+            Diagnostic(
+                "BT111",
+                "`@OnClassLoad` needs a class",
+                Label(annotation.name.span),
+                help=('write @OnClassLoad(class="com.acme.**")',),
+            )
+        )
+        return None
+    attachment = ClassLoadAttachment(_patterns(argument, False, report))
+    return Attached(attachment, (Place.CLASS_LOAD,), Label(annotation.name.span), None, False)
+
+
+_DEFAULT_ABOVE = 0.9
+
+
+def _on_low_memory(annotation: nodes.Annotation, report: Report) -> Attached | None:
+    given = _given(annotation, report)
+    above: object = _DEFAULT_ABOVE
+    if "above" in given:
+        value = given["above"].value
+        above = value.value if isinstance(value, nodes.Literal) else None
+        if not isinstance(above, float) or not 0.0 < above < 1.0:
+            report(
+                Diagnostic(
+                    "BT107",
+                    "`above` is a share between 0 and 1",
+                    Label(value.span),
+                    help=("write above=0.9",),
+                )
+            )
+            return None
+    pool = _string(given.get("pool"), report)
+    pattern = Pattern(pool, given["pool"].value.span) if pool is not None else None
+    attachment = LowMemoryAttachment(pattern, round(float(str(above)) * 1000))
+    return Attached(attachment, (Place.LOW_MEMORY,), Label(annotation.name.span), None, False)
+
+
+# ---------------------------------------------------------------- @OnMethod
+
+
+def _on_method(annotation: nodes.Annotation, outermost: bool, report: Report) -> Attached | None:
+    rule = ANNOTATIONS["OnMethod"]
+    given: dict[str, nodes.Argument] = {}
+    misspelt: dict[str, nodes.Argument] = {}
+    for argument in annotation.arguments:
+        if argument.name is None:
+            report(
+                Diagnostic(
+                    "BT107",
+                    "the arguments of `@OnMethod` have names",
+                    Label(argument.span, "which one?"),
+                    help=('write @OnMethod(class="…", method="…", location=RETURN)',),
+                )
+            )
+            return None
+        name = "class" if argument.name.text == "clazz" else argument.name.text
+        if name not in rule.arguments:
+            report(
+                Diagnostic(
+                    "BT107",
+                    f"`@OnMethod` has no argument `{name}`",
+                    Label(argument.name.span),
+                    help=foreign_names.of_argument("OnMethod", name) or did_you_mean(name, rule.arguments),
+                    notes=("arguments: " + ", ".join(rule.arguments),),
+                )
+            )
+            misspelt.update((meant.replace("clazz", "class"), argument) for meant in nearest(name, rule.arguments)[:1])
+        elif name in given:
+            report(
+                Diagnostic(
+                    "BT102",
+                    f"`{name}` is given twice",
+                    Label(argument.name.span, "again here"),
+                    (Label(given[name].span, "first here"),),
+                    help=('several patterns are a list:  class=["a.B", "c.D"]',) if name == "class" else (),
+                )
+            )
+        else:
+            given[name] = argument
+    given = {**misspelt, **given}  # what is said of the others is not that this one is missing
+    if "class" not in given:
+        report(
+            Diagnostic(
+                "BT111",
+                "`@OnMethod` needs a class",
+                Label(annotation.name.span),
+                help=(
+                    'write @OnMethod(class="com.acme.Foo", method="bar")',
+                    'all classes of a package:  class="com.acme.**"',
+                ),
+            )
+        )
+        return None
+    location = _locations(annotation, given.get("location"), report)
+    name_argument = given.get("id")
+    name_text = _string(name_argument, report)
+    methods = _patterns(given.get("method"), True, report)
+    if location is None:
+        return None
+    attachment = MethodAttachment(
+        classes=_patterns(given["class"], False, report),
+        methods=methods or (Pattern("*", annotation.name.span),),
+        exclude=_patterns(given.get("exclude"), False, report),
+        signature=_signature(given.get("type"), report),
+        loader=_pattern(given.get("loader"), report),
+        points=location.points,
+        thrown=location.thrown,
+        pending=_boolean(given.get("pending"), report),
+        max_methods=_count(given.get("max"), DEFAULT_MAX_METHODS, report),
+        operation=location.operation,
+    )
+    named = (
+        nodes.Identifier(name_argument.value.span, name_text)
+        if name_argument is not None and name_text is not None
+        else None
+    )
+    return Attached(attachment, location.places, location.reason, named, outermost)
+
+
+def _string(argument: nodes.Argument | None, report: Report) -> str | None:
+    if argument is None:
+        return None
+    value = argument.value
+    if isinstance(value, nodes.Literal) and isinstance(value.value, str):
+        return value.value
+    bare = re.sub(r"\.class$", "", value.span.text)
+    report(
+        Diagnostic(
+            "BT201",
+            f"`{argument.name.text}` is a string" if argument.name else "the argument is a string",
+            Label(value.span, "not a string in double quotes"),
+            help=(f'write "{bare}"',) if re.fullmatch(r"[\w.$]+", bare) else (),
+            fixes=(Fix(value.span, f'"{bare}"'),) if re.fullmatch(r"[\w.$]+", bare) else (),
+        )
+    )
+    return None
+
+
+def _boolean(argument: nodes.Argument | None, report: Report) -> bool:
+    if argument is None:
+        return False
+    value = argument.value
+    if isinstance(value, nodes.Literal) and isinstance(value.value, bool):
+        return value.value
+    name = argument.name.text if argument.name else "this"
+    report(Diagnostic("BT201", f"`{name}` is true or false", Label(value.span)))
+    return False
+
+
+def _count(argument: nodes.Argument | None, default: int, report: Report) -> int:
+    if argument is None:
+        return default
+    value = argument.value
+    if isinstance(value, nodes.Literal) and value.kind is nodes.LiteralKind.INTEGER:
+        number = int(value.value or 0)
+        if number > 0:
+            return number
+    name = argument.name.text if argument.name else "this"
+    report(Diagnostic("BT201", f"`{name}` is a number above 0", Label(value.span)))
+    return default
+
+
+# ---------------------------------------------------------------- patterns
+
+
+def _pattern(argument: nodes.Argument | None, report: Report) -> Pattern | None:
+    text = _string(argument, report)
+    return None if text is None or argument is None else Pattern(text, argument.value.span)
+
+
+def _patterns(argument: nodes.Argument | None, method: bool, report: Report) -> tuple[Pattern, ...]:
+    """One string or a list of strings."""
+    if argument is None:
+        return ()
+    values = [argument.value]
+    if isinstance(argument.value, nodes.ListDisplay):
+        values = [element.value for element in argument.value.elements]
+        if not values:
+            report(Diagnostic("BT313", "this list of patterns is empty", Label(argument.value.span)))
+    patterns: list[Pattern] = []
+    for value in values:
+        text = _string(nodes.Argument(value.span, argument.name, value), report)
+        if text is not None:
+            pattern = Pattern(text, value.span)
+            check_pattern(pattern, method, report)
+            patterns.append(pattern)
+    return tuple(patterns)
+
+
+def _signature(argument: nodes.Argument | None, report: Report) -> Pattern | None:
+    pattern = _pattern(argument, report)
+    return pattern if pattern is not None and check_signature(pattern, report) else None
+
+
+# ---------------------------------------------------------------- locations
+
+
+@dataclass(frozen=True, slots=True)
+class _Located:
+    """What ``location=`` says: one location, or several of a list joined."""
+
+    places: tuple[Place, ...]
+    points: tuple[Point, ...]
+    thrown: Pattern | None
+    operation: OperationPattern | None
+    reason: Label  # explains the places
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """One location with its arguments; ``span`` is all of it."""
+
+    location: Location
+    thrown: Pattern | None
+    operation: OperationPattern | None
+    span: Span
+
+
+_OUTSIDE = frozenset({Place.ENTRY, Place.RETURN, Place.THROW, Place.EXIT})
+_COMMON_LOCATIONS = 14  # the first of the table, shown where one of all is meant
+
+
+def _locations(annotation: nodes.Annotation, argument: nodes.Argument | None, report: Report) -> _Located | None:
+    if argument is None:
+        entry = LOCATIONS["ENTRY"]
+        reason = Label(annotation.name.span, f"location=ENTRY: {entry.doc}")
+        return _Located((entry.place,), entry.points, None, None, reason)
+    values = [argument.value]
+    if isinstance(argument.value, nodes.ListDisplay):
+        values = [element.value for element in argument.value.elements]
+    written: list[_Written] = []
+    for value in values:
+        each = _location(value, report)
+        if each is None:
+            return None
+        written.append(each)
+    if not written:
+        report(Diagnostic("BT104", "this list of locations is empty", Label(argument.value.span)))
+        return None
+    thrown = _agreed(written, lambda each: each.thrown, report)
+    operation = _agreed(written, lambda each: each.operation, report)
+    found = [each.location for each in written]
+    if {location.name for location in found} >= {"RETURN", "THROW"}:
+        found = [
+            LOCATIONS["EXIT"],
+            *(location for location in found if location.name not in ("RETURN", "THROW", "EXIT")),
+        ]
+    points = [point for location in found for point in location.points]
+    why = found[0].doc if len(found) == 1 else ", or ".join(location.doc for location in found)
+    return _Located(
+        tuple(dict.fromkeys(location.place for location in found)),
+        tuple(point for point in Point if point in points),
+        thrown,
+        operation,
+        Label(argument.span, why),
+    )
+
+
+_Agreed = TypeVar("_Agreed", Pattern, OperationPattern)
+
+
+def _agreed(written: list[_Written], part: Callable[[_Written], _Agreed | None], report: Report) -> _Agreed | None:
+    """What the locations of a list say about the operations, or about the exceptions, they mean: they share it."""
+    having = [each for each in written if part(each) is not None]
+    for each in having[1:]:
+        if _texts(part(each)) != _texts(part(having[0])):
+            report(
+                Diagnostic(
+                    "BT111",
+                    "the locations of a list share their arguments",
+                    Label(each.span, "other arguments than the first"),
+                    (Label(having[0].span, "the first"),),
+                    help=("write a probe for each",),
+                )
+            )
+            break
+    return part(having[0]) if having else None
+
+
+def _texts(part: Pattern | OperationPattern | None) -> object:
+    """The arguments as written, wherever that was."""
+    if isinstance(part, OperationPattern):
+        return _texts(part.owner), _texts(part.member), _texts(part.signature), part.lines
+    return part.text if part is not None else None
+
+
+def _location(value: nodes.Expression, report: Report) -> _Written | None:
+    arguments: tuple[nodes.Argument, ...] = ()
+    if isinstance(value, nodes.Call):
+        name, arguments = value.function, value.arguments
+    elif isinstance(value, nodes.Name):
+        name = nodes.Identifier(value.span, value.text)
+    elif isinstance(value, nodes.Field) and isinstance(value.target, nodes.Name) and value.target.text == "Kind":
+        report(
+            Diagnostic(
+                "BT011",
+                "this is BTrace's form of a location",
+                Label(value.span),
+                help=(f"write location={value.name.text}",),
+                fixes=(Fix(value.span, value.name.text),),
+            )
+        )
+        return None
+    else:
+        report(
+            Diagnostic(
+                "BT104",
+                "a location is a name",
+                Label(value.span),
+                help=("write location=RETURN",),
+                notes=(" ".join(LOCATIONS),),
+            )
+        )
+        return None
+    location = LOCATIONS.get(name.text)
+    if location is None:
+        near = nearest(name.text.upper(), LOCATIONS) or [each for each in LOCATIONS if each == name.text.upper()]
+        shown = name.text
+        if name.span.text.startswith("@"):  # of a point probe
+            shown, near = name.span.text, [f"@{each.lower()}" for each in near]
+        report(
+            Diagnostic(
+                "BT104",
+                f"unknown location `{shown}`",
+                Label(name.span, "did you mean " + " or ".join(f"`{each}`" for each in near) + "?" if near else ""),
+                notes=(" ".join((*list(LOCATIONS)[:_COMMON_LOCATIONS], "…") if near else LOCATIONS),),
+                fixes=(Fix(name.span, near[0]),) if len(near) == 1 else (),
+            )
+        )
+        return None
+    return _with_arguments(location, arguments, value.span, report)
+
+
+def _with_arguments(
+    location: Location, arguments: tuple[nodes.Argument, ...], span: Span, report: Report
+) -> _Written | None:
+    given: dict[str, nodes.Argument] = {}
+    accepted = (*location.arguments, "when") if location.after is not None else location.arguments
+    for position, argument in enumerate(arguments):
+        key = argument.name.text if argument.name is not None else ""
+        if argument.name is None and position < len(location.arguments):
+            key = location.arguments[position]
+        if key not in accepted:
+            report(
+                Diagnostic(
+                    "BT107",
+                    f"`{location.name}` has no argument `{key}`" if key else _arity(location, accepted),
+                    Label(argument.span, "unexpected"),
+                    help=did_you_mean(key, accepted) or _without(key, location),
+                    notes=(f"arguments: {quote(accepted)}",) if accepted else (),
+                )
+            )
+        elif key in given:
+            report(
+                Diagnostic(
+                    "BT102",
+                    f"`{key}` is given twice",
+                    Label(argument.span, "again here"),
+                    (Label(given[key].span, "first here"),),
+                )
+            )
+        else:
+            given[key] = nodes.Argument(argument.span, nodes.Identifier(argument.span, key), argument.value)
+    if "when" in given:
+        time = _when(given["when"].value, report)
+        if time is None:
+            return None
+        if time == "AFTER" and location.after is not None:
+            location = location.after
+    if location.name in ("THROW", "RAISE", "CATCH"):
+        operation = None if location.name == "THROW" else OperationPattern()
+        return _Written(location, _checked(given.get("type"), False, report), operation, span)
+    if location.place in _OUTSIDE:
+        return _Written(location, None, None, span)
+    operation = OperationPattern(
+        _owner(location, given, report),
+        _checked(given.get("method" if location.name == "CALL" else "field"), True, report),
+        _signature(given.get("type"), report) if location.name == "CALL" else None,
+        _lines(given.get("line"), report),
+    )
+    return _Written(location, None, operation, span)
+
+
+def _without(key: str, location: Location) -> tuple[str, ...]:
+    return (f"leave it out: BEFORE and AFTER are the same at {location.name}",) if key == "when" else ()
+
+
+def _arity(location: Location, accepted: tuple[str, ...]) -> str:
+    if not accepted:
+        return f"`{location.name}` takes no arguments"
+    if not location.arguments:
+        return f"the arguments of `{location.name}` have names"
+    count = len(location.arguments)
+    unnamed = " without a name" if len(accepted) > count else ""
+    return f"`{location.name}` takes at most {count} argument{'' if count == 1 else 's'}{unnamed}"
+
+
+def _when(value: nodes.Expression, report: Report) -> str | None:
+    """``BEFORE`` or ``AFTER``."""
+    text = value.text if isinstance(value, nodes.Name) else ""
+    if text in ("BEFORE", "AFTER"):
+        return text
+    report(
+        Diagnostic(
+            "BT107",
+            "`when` is BEFORE or AFTER",
+            Label(value.span),
+            help=did_you_mean(text.upper(), ("BEFORE", "AFTER")) or ("write when=AFTER",),
+        )
+    )
+    return None
+
+
+def _checked(argument: nodes.Argument | None, member: bool, report: Report) -> Pattern | None:
+    pattern = _pattern(argument, report)
+    if pattern is not None:
+        check_pattern(replace(pattern, text=_without_dimensions(pattern.text)), member, report)
+    return pattern
+
+
+def _without_dimensions(text: str) -> str:
+    return re.sub(r"(\[])+$", "", text)
+
+
+def _owner(location: Location, given: dict[str, nodes.Argument], report: Report) -> Pattern | None:
+    """The class or type that an operation is about; of an array the type of its elements. A regular expression, and
+    ``*``, are about the elements as they stand, with any number of dimensions."""
+    owner = _checked(given.get("class" if "class" in location.arguments else "type"), False, report)
+    if owner is None or location.name not in ("NEWARRAY", "ARRAY_GET", "ARRAY_SET"):
+        return owner
+    text = owner.text
+    is_any = text in ("*", "**") or (len(text) > 1 and text[0] == text[-1] == "/")
+    if not text.endswith("[]") and not is_any:
+        report(
+            Diagnostic(
+                "BT107",
+                f"`type` of `{location.name}` is the type of an array",
+                Label(owner.span, "not an array"),
+                help=(f'write type="{owner.text}[]"',),
+            )
+        )
+    return replace(owner, text=owner.text.removesuffix("[]"))
+
+
+_LAST_LINE = 65_535  # JVMS §4.7.12
+
+
+def _lines(argument: nodes.Argument | None, report: Report) -> tuple[int, int] | None:
+    if argument is None:
+        return None
+    value = argument.value
+    ends = (value.first, value.end) if isinstance(value, nodes.Range) else (value, value)
+    numbers = [_line(end) for end in ends]
+    first, last = numbers
+    if first is None or last is None:
+        wrong = ends[0] if first is None else ends[1]
+        report(
+            Diagnostic(
+                "BT107",
+                f"a line is a number from 1 to {_LAST_LINE}",
+                Label(wrong.span),
+                help=("write LINE(142) or LINE(142..150)",),
+            )
+        )
+        return None
+    if last < first:
+        report(
+            Diagnostic(
+                "BT107",
+                "these lines end before they begin",
+                Label(value.span),
+                help=(f"write LINE({last}..{first})",),
+            )
+        )
+    return first, last
+
+
+def _line(value: nodes.Expression) -> int | None:
+    if isinstance(value, nodes.Literal) and value.kind is nodes.LiteralKind.INTEGER:
+        number = int(value.value or 0)
+        if 0 < number <= _LAST_LINE:
+            return number
+    return None

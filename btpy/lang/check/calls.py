@@ -1,0 +1,332 @@
+"""Calls of functions of the language: which signature, which arguments."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from btpy.errors import Permission
+from btpy.lang import builtins, typed_tree
+from btpy.lang.builtins import (
+    AGGREGATIONS,
+    FRAME_WITHOUT,
+    FUNCTIONS,
+    LOCALS,
+    SHOWN,
+    STACK_WITHOUT,
+    STRFTIME,
+    VARIABLES,
+    Function,
+    Place,
+    Signature,
+)
+from btpy.lang.check import operators
+from btpy.lang.check.context import Context
+from btpy.lang.check.conversions import convert, is_object, mistyped, typed_null
+from btpy.lang.check.faults import FaultError, arity, named
+from btpy.lang.check.frameworks import Frameworks, frameworks, jdk
+from btpy.lang.check.functions import inline
+from btpy.lang.check.variables import absent, fact, is_known, live_variables
+from btpy.lang.hints import foreign_names
+from btpy.lang.syntax import nodes
+from btpy.lang.typed_tree import Entry, Expr, InputKind
+from btpy.model.diagnostics import Diagnostic, Fix, Label, Severity, did_you_mean
+from btpy.model.source import Span
+from btpy.model.types import BOOLEAN, INT, STRING, Kind
+
+
+def call_value(context: Context, tree: nodes.Call) -> Expr:
+    name = tree.function.text
+    if name == "entry":
+        return _entry(context, tree)
+    if name in context.functions:
+        called = inline(context, tree)
+        if called.value is None:
+            raise FaultError(
+                Diagnostic("BT108", f"`{name}` returns nothing", Label(tree.function.span, "a statement of its own"))
+            )
+        return called
+    function = FUNCTIONS.get(name)
+    if function is None:
+        if name in AGGREGATIONS:
+            raise FaultError(
+                Diagnostic(
+                    "BT208",
+                    f"`{name}` is an aggregation",
+                    Label(tree.function.span, "only as the value of a map"),
+                    help=(_greater_or_less(tree),)
+                    if name in ("max", "min") and len(tree.arguments) == 2
+                    else (
+                        f"write @name = {tree.span.text}" if len(tree.span.text) < 40 else f"write @name = {name}(…)",
+                    ),
+                )
+            )
+        raise FaultError(_unknown(context, tree))
+    if name == LOCALS:
+        all_locals(context, tree)
+        raise FaultError(
+            Diagnostic(
+                "BT108",
+                "`locals()` is all variables, not one value",
+                Label(tree.span),
+                help=("print(locals()) works; one variable is $name",),
+            )
+        )
+    check_place(context, function, tree.function.span)
+    if name in SHOWN:
+        raise FaultError(
+            Diagnostic(
+                "BT108",
+                f"`{name}()` is for output, not one value",
+                Label(tree.span),
+                help=(f"print({tree.span.text})" if len(tree.span.text) < 40 else f"print({name}(…))",),
+            )
+        )
+    if name == STRFTIME:
+        raise FaultError(
+            Diagnostic(
+                "BT108",
+                "the text of `strftime` can only be printed",
+                Label(tree.span),
+                help=("keep the time itself:  now",),
+                notes=("the time is formatted by btpy, not in the traced program",),
+            )
+        )
+    if function.statement:
+        raise FaultError(
+            Diagnostic("BT108", f"`{name}` has no value", Label(tree.function.span, "a statement of its own"))
+        )
+    if name == "owner_name":
+        _check_owner(context, tree)
+    values = function_arguments(context, tree, function)
+    if function.group is builtins.Group.STACKS and not (values and values[0].type.is_reference):
+        values = _own_stack(context, tree, function, values)
+    return _builtin(context, function, tree.span, values)
+
+
+def _own_stack(context: Context, tree: nodes.Call, function: Function, values: list[Expr]) -> list[Expr]:
+    """The arguments of ``stack``, ``frame``, ``app_frame`` and ``caller`` without an exception: they are about the
+    thread that the probe fires on, or that it samples. Raises FaultError where the body runs on btpy's own thread."""
+    missing = [place for place in context.places if place not in builtins.ON_STACKS]
+    if missing:
+        raise FaultError(
+            Diagnostic(
+                "BT105",
+                f"`{function.name}()` does not exist in {missing[0].value}",
+                Label(tree.span, "this body runs on btpy's own thread, not on one of the traced program"),
+                (context.location,) if context.location is not None else (),
+                help=(
+                    "stacks of busy threads:  @OnSample(99) { @busy[stack()] = count() }",
+                    "stacks of all threads, printed:  print_threads()",
+                ),
+            )
+        )
+    sampled = fact(context, builtins.SAMPLED_STACK, tree.span)
+    return values if sampled is None else [sampled, *values]
+
+
+def _greater_or_less(tree: nodes.Call) -> str:
+    """``max(a, b)`` as an expression."""
+    left, right = (argument.span.text for argument in tree.arguments)
+    return f"of two values:  {left} {'>' if tree.function.text == 'max' else '<'} {right} ? {left} : {right}"
+
+
+def _unknown(context: Context, tree: nodes.Call) -> Diagnostic:
+    name = tree.function.text
+    value = name if name in VARIABLES or is_known(context, name) else foreign_names.value_of(name)
+    if value is not None:
+        help_: tuple[str, ...] = (f"`{value}` is a value: write it without ()",)
+    else:
+        help_ = foreign_names.of_function(name) or did_you_mean(name, (*context.functions, *FUNCTIONS, *AGGREGATIONS))
+    fixes = (Fix(tree.span, value),) if value is not None and not tree.arguments else ()
+    return Diagnostic(
+        "BT101", f"unknown function `{name}`", Label(tree.function.span, "not defined"), help=help_, fixes=fixes
+    )
+
+
+def _check_owner(context: Context, tree: nodes.Call) -> None:
+    """Warns where what is asked for its owner is a monitor."""
+    asked = tree.arguments[0].value if tree.arguments else None
+    if isinstance(asked, nodes.Name) and asked.text == "lock" and context.find_local("lock") is None:
+        context.report(
+            Diagnostic(
+                "BT211",
+                "the JVM does not tell who owns a monitor",
+                Label(tree.span, "always null"),
+                help=("where it waits:  @mon_wait[cls, method, line] = hist(duration)",),
+                notes=("the owner of a lock of java.util.concurrent is known:  owner_name(self)",),
+                severity=Severity.WARNING,
+            )
+        )
+
+
+def check_place(context: Context, function: Function, span: Span) -> None:
+    """Raises FaultError for a function that may not stand here."""
+    missing = [place for place in context.places if place not in function.places]
+    if missing:
+        raise FaultError(
+            Diagnostic(
+                "BT105",
+                f"`{function.name}()` does not run at {missing[0].value}",
+                Label(span, "too slow for a thread of the traced program"),
+                (context.location,) if context.location is not None else (),
+                help=("call it in @OnTimer, @OnBegin, @OnEnd or @OnEvent, and keep its result in a map",),
+            )
+        )
+    if function.allow and function.allow not in context.permissions.allow:
+        raise FaultError(
+            Diagnostic(
+                "BT411",
+                f"`{function.name}()` is not allowed",
+                Label(span, "stops the traced program while it runs"),
+                help=(Permission(function.allow),),
+            )
+        )
+
+
+def function_arguments(context: Context, tree: nodes.Call, function: Function) -> list[Expr]:
+    """Arguments in the types of the parameters, defaults filled in."""
+    name = function.name
+    arguments, signature = match_arguments(context, tree, name, function.synopsis, function.signatures)
+    values: list[Expr] = []
+    for argument, parameter in zip(arguments, signature.parameters, strict=True):
+        if argument is None:
+            values.append(typed_tree.Constant(parameter.type, tree.span, parameter.default))
+            continue
+        value = context.value(argument)
+        if parameter.name == "exception" and value.type.kind is Kind.STRING:
+            wanted = f"`{name}` takes an exception here, not {named(value.type)}"
+            raise FaultError(mistyped(context, value, argument, wanted))
+        values.append(convert(context, value, parameter.type, argument, f"`{parameter.name}` of `{name}`"))
+    if name == "len" and values[0].type.kind in (Kind.STACK,):
+        raise FaultError(
+            mistyped(context, values[0], tree.arguments[0].value, f"{named(values[0].type)} has no length")
+        )
+    if function.redacts:
+        values.append(typed_tree.Constant(BOOLEAN, tree.span, context.permissions.redact))
+    return values
+
+
+def _builtin(context: Context, function: Function, span: Span, values: list[Expr]) -> Expr:
+    match function.name:
+        case "caller":
+            one = typed_tree.Constant(INT, span, 1)
+            return typed_tree.BuiltinCall(function.result, span, "frame", (*values, one))
+        case "frame":
+            *others, skip = values
+            if isinstance(skip, typed_tree.Constant) and not skip.value:
+                return typed_tree.BuiltinCall(function.result, span, "frame", tuple(others))
+            return typed_tree.BuiltinCall(function.result, span, FRAME_WITHOUT, tuple(values))
+        case "lock_waits":
+            globs = typed_tree.Constant(STRING, span, frameworks(context.permissions.frameworks).text)
+            return typed_tree.BuiltinCall(function.result, span, function.name, (globs,))
+        case "app_frame":
+            return _app_frame(context, function, span, values)
+        case "stack":
+            *others, skip = values
+            if isinstance(skip, typed_tree.Constant) and not skip.value:
+                return typed_tree.BuiltinCall(function.result, span, "stack", tuple(others))
+            return typed_tree.BuiltinCall(function.result, span, STACK_WITHOUT, tuple(values))
+        case builtins.MATCHES:
+            text, pattern = values
+            return operators.match(text, pattern, span)
+        case name:
+            return typed_tree.BuiltinCall(function.result, span, name, tuple(values))
+
+
+def _app_frame(context: Context, function: Function, span: Span, values: list[Expr]) -> Expr:
+    """The frame of the application. Where the stack has none, the first frame outside of the JDK is the best answer;
+    where all is the JDK, the caller of the traced method, or the method that made the exception."""
+
+    def without(skipped: Frameworks) -> Expr:
+        text = typed_tree.Constant(STRING, span, skipped.text)
+        return typed_tree.BuiltinCall(function.result, span, FRAME_WITHOUT, (*values, text))
+
+    *exception, n = values
+    frame = without(frameworks(context.permissions.frameworks))
+    if not isinstance(n, typed_tree.Constant) or n.value != 0:
+        return frame
+    nearest = typed_tree.Constant(INT, span, 0 if exception else 1)
+    plain = typed_tree.BuiltinCall(function.result, span, "frame", (*exception, nearest))
+    outside_jdk = typed_tree.Coalesce(function.result, span, without(jdk()), plain)
+    return typed_tree.Coalesce(function.result, span, frame, outside_jdk)
+
+
+def match_arguments(
+    context: Context, call: nodes.Call, name: str, synopsis: str, signatures: tuple[Signature, ...]
+) -> tuple[list[nodes.Expression | None], Signature]:
+    """Arguments in the order of the parameters of the signature that fits, None for defaults."""
+    signature = _signature(context, call, signatures)
+    if signature is None:
+        least = min(each.required for each in signatures)
+        most = max(len(each.parameters) for each in signatures)
+        raise FaultError(arity(call, name, synopsis, least, most))
+    given: list[nodes.Expression | None] = [None] * len(signature.parameters)
+    names = [parameter.name for parameter in signature.parameters]
+    position = 0
+    for argument in call.arguments:
+        if argument.name is None:
+            given[position] = argument.value
+            position += 1
+            continue
+        if argument.name.text not in names:
+            raise FaultError(
+                Diagnostic(
+                    "BT107",
+                    f"`{name}` has no argument `{argument.name.text}`",
+                    Label(argument.name.span),
+                    help=did_you_mean(argument.name.text, names),
+                    notes=(synopsis,),
+                )
+            )
+        at = names.index(argument.name.text)
+        if given[at] is not None:
+            raise FaultError(Diagnostic("BT102", f"`{argument.name.text}` is given twice", Label(argument.span)))
+        given[at] = argument.value
+    for value, parameter in zip(given, signature.parameters, strict=True):
+        if value is None and parameter.default is None:
+            raise FaultError(arity(call, name, synopsis, signature.required, len(names)))
+    return given, signature
+
+
+def _signature(context: Context, call: nodes.Call, signatures: tuple[Signature, ...]) -> Signature | None:
+    count = len(call.arguments)
+    fitting = [each for each in signatures if each.required <= count <= len(each.parameters)]
+    if len(fitting) > 1 and call.arguments[0].name is None:
+        first = context.value(call.arguments[0].value).type
+        wanted = [each for each in fitting if each.parameters[0].type.is_reference == is_object(first)]
+        fitting = wanted or fitting
+    return fitting[0] if fitting else None
+
+
+def _entry(context: Context, tree: nodes.Call) -> Expr:
+    span = tree.span
+    if len(tree.arguments) != 1 or tree.arguments[0].name is not None:
+        raise FaultError(arity(tree, "entry", FUNCTIONS["entry"].synopsis, 1, 1))
+    if context.in_entry:
+        raise FaultError(Diagnostic("BT108", "`entry` inside `entry`", Label(tree.function.span, "write one `entry`")))
+    exits = (Place.RETURN, Place.THROW, Place.EXIT)
+    missing = [place for place in context.places if place not in exits]
+    if missing and context.shape is None:
+        raise FaultError(absent(context, "entry(…)", missing[0], tree.function.span, "known at RETURN, THROW, EXIT"))
+    place = tree.arguments[0].value.span
+    key = id(place.source), place.text
+    if key in context.entry_texts:
+        return replace(context.entry_texts[key], span=span)
+    outer, context.inputs, context.in_entry = context.inputs, [], True
+    try:
+        value = context.value(tree.arguments[0].value)
+        inputs = tuple(context.inputs)
+    finally:
+        context.inputs, context.in_entry = outer, False
+    value = typed_null(value)
+    entry = Entry(len(context.entries), inputs, value)
+    context.entries.append(entry)
+    result = typed_tree.InputValue(value.type, span, context.input(InputKind.ENTRY, entry.index, value.type.slot))
+    context.entry_texts[key] = result
+    return result
+
+
+def all_locals(context: Context, call: nodes.Call) -> tuple[Expr, ...]:
+    """Name and value of every live local variable: ``locals()``."""
+    match_arguments(context, call, LOCALS, FUNCTIONS[LOCALS].synopsis, (Signature(()),))
+    return live_variables(context, call.function.span, call.span)

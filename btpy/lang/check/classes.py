@@ -1,0 +1,86 @@
+"""What is known of the classes of the traced program while a body is typed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from btpy.frozen import dataclass
+from btpy.model.types import Type
+
+
+@dataclass(frozen=True, slots=True)
+class ClassFields:
+    """Instance fields of a class and its superclasses, as far as they could be read. ``complete``: all of them could,
+    and an object of the class has those only, if it is not of a subclass. ``supertypes``: superclasses and interfaces,
+    likewise. ``final``: it has no subclasses. ``statics``: names of static fields."""
+
+    name: str
+    fields: Mapping[str, Type]
+    statics: frozenset[str]
+    supertypes: frozenset[str]
+    complete: bool
+    final: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MethodFacts:
+    """What a call of a method would run. ``place``: ``Order.java:88``, empty where it is not known; ``calls``: what it
+    calls there, ``List.size``, if anything; ``field``: the field whose value it returns, where it does nothing else."""
+
+    place: str
+    calls: str
+    field: str
+
+
+class Classes(Protocol):
+    def fields(self, name: str) -> ClassFields | None:
+        """None: nothing is known of a class of that name."""
+
+    def subtype_with(self, name: str, field: str) -> str | None:
+        """A subtype that has a field of that name, empty when nobody can tell; None: none has."""
+
+    def method(self, owner: str, name: str) -> MethodFacts | None:
+        """Of a method without parameters; None: it is not known."""
+
+    def parameter_names(self, owner: str, name: str) -> tuple[str, ...]:
+        """Of the only method of that name; none where there are several, or it was compiled without."""
+
+
+class _Nothing:
+    def fields(self, name: str) -> ClassFields | None:
+        return None
+
+    def subtype_with(self, name: str, field: str) -> str | None:
+        return None
+
+    def method(self, owner: str, name: str) -> MethodFacts | None:
+        return None
+
+    def parameter_names(self, owner: str, name: str) -> tuple[str, ...]:
+        return ()
+
+
+NOTHING_KNOWN: Classes = _Nothing()
+"""No class is known: every field is looked up when a probe fires."""
+
+
+class Subject(Protocol):
+    """The traced method, for messages."""
+
+    @property
+    def name(self) -> str:
+        """``PricingEngine.quote``."""
+
+    @property
+    def declaration(self) -> str:
+        """``Money quote(String sku, int qty)``; empty for what is no method of Java's."""
+
+
+@dataclass(frozen=True, slots=True)
+class _AnyMethod:
+    name: str = "the traced method"
+    declaration: str = ""
+
+
+ANY_METHOD: Subject = _AnyMethod()

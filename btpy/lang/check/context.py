@@ -1,0 +1,157 @@
+"""The state that the parts of one elaboration share: where the body runs, what it takes in, the variables it makes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from btpy.lang import program, typed_tree
+from btpy.lang.builtins import Place
+from btpy.lang.check.attachments import Report
+from btpy.lang.check.classes import ANY_METHOD, NOTHING_KNOWN, Classes, Subject
+from btpy.lang.check.faults import FaultError
+from btpy.lang.syntax import nodes
+from btpy.lang.typed_tree import Entry, Expr, Input, InputKind, Shape, Statement
+from btpy.model.diagnostics import Label
+from btpy.model.maps import Map
+from btpy.model.permissions import DEFAULT_PERMISSIONS, Permissions
+from btpy.model.source import Span
+from btpy.model.templates import Slot, TemplateKind
+from btpy.model.types import Type
+
+MakeTemplate = Callable[
+    [int, TemplateKind, "tuple[str | Slot, ...]", str, "tuple[int, ...]", "tuple[tuple[str, object], ...]"], int
+]
+"""Gives the id of the next template of the handler: makes it in the check, counts it off when binding. The first
+argument is the probe that it belongs to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """A variable of the body; ``span``: where it was defined; ``in_entry``: inside ``entry(…)``; ``secret``: what it
+    holds is not to be shown."""
+
+    index: int
+    type: Type
+    span: Span
+    in_entry: bool = False
+    secret: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A call of a function of the script that is being inlined. ``result``: where ``return`` puts its value, None: it
+    returns none. ``is_statement``: nothing is being computed around it, so that ``skip()`` can end the firing."""
+
+    function: nodes.Function
+    result: Local | None
+    is_statement: bool
+
+
+@dataclass(slots=True)
+class Context:
+    """One body against one shape (None: any). ``places``: where it runs; ``location``: the label that explains them.
+
+    ``evaluate`` types an expression of the syntax, ``elaborate`` a block: operators, calls and statements meet them
+    here, so that none of their modules needs the one above it. ``in_entry``: inside ``entry(…)``. ``samples``: type of
+    each value that goes into a map, by map id, in order; ``thread_samples``: into a thread variable, by its name, and
+    whether it is a secret.
+    ``speculation``: variable with the id under which records are held back, in a body that does that.
+
+    ``functions``: of the script, by name; ``frame``: the one that is being inlined; ``inlined``: how many were.
+    ``subscribers``: to what the probe provides; ``event``: what was provided to the subscriber that is being inlined.
+    ``permissions``: what the user allows; ``classes``: what is known of the traced program; ``subject``: what messages
+    call the traced method.
+    """
+
+    probe: program.Probe
+    places: tuple[Place, ...]
+    location: Label | None
+    shape: Shape | None
+    maps: dict[str, Map]
+    make_template: MakeTemplate
+    report: Report
+    evaluate: Callable[[Context, nodes.Expression], Expr]
+    elaborate: Callable[[Context, nodes.Block], tuple[Statement, ...]]
+    functions: Mapping[str, nodes.Function] = field(default_factory=dict)
+    subscribers: tuple[program.Probe, ...] = ()
+    permissions: Permissions = DEFAULT_PERMISSIONS
+    classes: Classes = NOTHING_KNOWN
+    subject: Subject = ANY_METHOD
+    inputs: list[Input] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
+    entry_texts: dict[tuple[int, str], typed_tree.InputValue] = field(default_factory=dict)
+    in_entry: bool = False
+    frame: Frame | None = None
+    inlined: int = 0
+    event: Mapping[str, Local | None] | None = None
+    scopes: list[dict[str, Local]] = field(default_factory=lambda: [{}])
+    locals: list[str] = field(default_factory=list)
+    samples: list[tuple[int, Type]] = field(default_factory=list)
+    threads: Mapping[str, program.ThreadVariable] = field(default_factory=dict)
+    thread_samples: list[tuple[str, Type, bool]] = field(default_factory=list)
+    speculation: Local | None = None
+
+    def value(self, tree: nodes.Expression) -> Expr:
+        """The typed expression; never of type VOID. Raises FaultError."""
+        return self.evaluate(self, tree)
+
+    def block(self, tree: nodes.Block) -> tuple[Statement, ...]:
+        """The typed statements; what is wrong with one is reported."""
+        return self.elaborate(self, tree)
+
+    def new_template(
+        self,
+        kind: TemplateKind,
+        parts: tuple[str | Slot, ...],
+        name: str,
+        maps: tuple[int, ...],
+        options: tuple[tuple[str, object], ...],
+    ) -> int:
+        """The id of the next template."""
+        return self.make_template(self.probe.id, kind, parts, name, maps, options)
+
+    def find_local(self, name: str) -> Local | None:
+        for scope in reversed(self.scopes):
+            if name in scope:
+                return scope[name]
+        return None
+
+    def input(self, kind: InputKind, index: int, descriptor: str) -> Input:
+        """The input, taken in if it was not yet."""
+        for known in self.inputs:
+            if known.kind is kind and known.index == index and known.descriptor == descriptor:
+                return known
+        wanted = Input(kind, index, descriptor)
+        self.inputs.append(wanted)
+        return wanted
+
+    def define(self, name: str, type_: Type, span: Span, *, secret: bool = False) -> Local:
+        """A new variable in the innermost scope."""
+        local = self.hide(type_, span, secret=secret)
+        self.scopes[-1][name] = local
+        return local
+
+    def hide(self, type_: Type, span: Span, *, secret: bool = False) -> Local:
+        """A new variable that the script cannot name."""
+        local = Local(len(self.locals), type_, span, self.in_entry, secret)
+        self.locals.append(type_.slot)
+        return local
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """A scope of variables that ends with the block."""
+        self.scopes.append({})
+        try:
+            yield
+        finally:
+            self.scopes.pop()
+
+    @contextmanager
+    def reporting(self) -> Iterator[None]:
+        """Reports the fault that ends the block."""
+        try:
+            yield
+        except FaultError as fault:
+            self.report(fault.diagnostic)

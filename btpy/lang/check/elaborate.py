@@ -1,0 +1,139 @@
+"""The body of one probe → a typed tree, against the shape of one traced method or, before any class is known, against
+none.
+
+Without a shape everything that depends on the method is ANY (or what the probe's parameters declare), so whatever is
+wrong then is wrong in every method. Both runs walk the same code in the same order; that is why the templates of a
+body can be fixed in the first and counted off in the second.
+
+A fault ends the statement it is in, so that it is reported once. The parts: ``statements.py``,
+``expressions.py`` and what they stand on, down to ``context.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from btpy.frozen import dataclass
+from btpy.lang import program, typed_tree
+from btpy.lang.builtins import Place
+from btpy.lang.check.attachments import Report
+from btpy.lang.check.classes import ANY_METHOD, NOTHING_KNOWN, Classes, Subject
+from btpy.lang.check.context import Context, MakeTemplate
+from btpy.lang.check.conversions import condition
+from btpy.lang.check.expressions import value
+from btpy.lang.check.functions import type_uncalled
+from btpy.lang.check.printing import begin_speculation
+from btpy.lang.check.statements import block
+from btpy.lang.check.static_check import check_static
+from btpy.lang.syntax import nodes
+from btpy.lang.typed_tree import Entry, Expr, Input, InputKind, Shape, Statement
+from btpy.model.attachments import BeginAttachment
+from btpy.model.diagnostics import Label
+from btpy.model.maps import Map
+from btpy.model.permissions import Permissions
+from btpy.model.types import BOOLEAN, INT, Type
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What elaboration gives. ``samples``: type of each value that goes into a map, by map id, in order;
+    ``thread_samples``: into a thread variable, by its name, and whether it is a secret."""
+
+    inputs: tuple[Input, ...]
+    entries: tuple[Entry, ...]
+    predicate: Expr | None
+    statements: tuple[Statement, ...]
+    locals_: tuple[str, ...]
+    samples: tuple[tuple[int, Type], ...]
+    thread_samples: tuple[tuple[str, Type, bool], ...]
+
+
+def elaborate(
+    probe: program.Probe,
+    places: tuple[Place, ...],
+    location: Label | None,
+    shape: Shape | None,
+    maps: dict[str, Map],
+    make_template: MakeTemplate,
+    report: Report,
+    *,
+    functions: Mapping[str, nodes.Function],
+    subscribers: tuple[program.Probe, ...] = (),
+    threads: Mapping[str, program.ThreadVariable],
+    outermost: bool = False,
+    thrown: bool = False,
+    permissions: Permissions,
+    classes: Classes = NOTHING_KNOWN,
+    subject: Subject = ANY_METHOD,
+) -> Body:
+    """The body of ``probe`` against ``shape``; what is wrong with it goes to ``report``.
+
+    ``places``: where it runs; ``location``: the label that explains the places. ``outermost``: it fires only when depth
+    is 0. ``thrown``: the exception is an input in any case, for THROW(type=…). ``subscribers``: the probes whose bodies
+    run where this one says ``provide``.
+    """
+    context = Context(
+        probe,
+        places,
+        location,
+        shape,
+        maps,
+        make_template,
+        report,
+        value,
+        block,
+        functions,
+        subscribers,
+        permissions=permissions,
+        classes=classes,
+        subject=subject,
+        threads=threads,
+    )
+    predicate: Expr | None = _outermost(context) if outermost else None
+    tree = probe.tree
+    if tree.when is not None:
+        with context.reporting():
+            when = condition(context, tree.when, "`when`")
+            if predicate is not None:
+                when = typed_tree.Logical(BOOLEAN, when.span, "&&", predicate, when)
+            predicate = when
+    statements = (*begin_speculation(context, probe), *block(context, tree.body))
+    if thrown:
+        context.input(InputKind.EXCEPTION, 0, "Ljava/lang/Object;")
+    if probe.sampling is not None and probe.sampling.by_thread:
+        context.input(InputKind.SAMPLED, 0, "I")
+    return Body(
+        tuple(context.inputs),
+        tuple(context.entries),
+        predicate,
+        statements,
+        tuple(context.locals),
+        tuple(context.samples),
+        tuple(context.thread_samples),
+    )
+
+
+def type_declarations(
+    uncalled: Sequence[nodes.Function],
+    checks: Sequence[nodes.StaticCheck],
+    maps: dict[str, Map],
+    functions: Mapping[str, nodes.Function],
+    report: Report,
+) -> None:
+    """Types functions that nothing calls, as if their callers were anywhere, and the checks between the probes."""
+    declarations: tuple[nodes.Function | nodes.StaticCheck, ...] = (*uncalled, *checks)
+    for each in declarations:
+        tree = nodes.Probe(each.span, (), None, None, False, None, nodes.Block(each.span, ()))
+        probe = program.Probe(-1, "", BeginAttachment(), None, False, tree, each.span)
+        context = Context(probe, (), None, None, maps, lambda *_: 0, report, value, block, functions)
+        if isinstance(each, nodes.Function):
+            type_uncalled(context, each)
+        else:
+            with context.reporting():
+                check_static(context, each.call)
+
+
+def _outermost(context: Context) -> Expr:
+    span = next(each.span for each in context.probe.tree.annotations if each.name.text == "Outermost")
+    depth = typed_tree.InputValue(INT, span, context.input(InputKind.DEPTH, 0, "I"))
+    return typed_tree.Binary(BOOLEAN, span, "==", depth, typed_tree.Constant(INT, span, 0))

@@ -1,0 +1,49 @@
+"""What ends the elaboration of a statement, and how messages name types and numbers."""
+
+from __future__ import annotations
+
+import re
+
+from btpy.lang.syntax import nodes
+from btpy.model.diagnostics import Diagnostic, Label
+from btpy.model.types import Type
+
+
+class FaultError(Exception):
+    """Ends the elaboration of a statement."""
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        super().__init__(diagnostic.message)
+        self.diagnostic = diagnostic
+
+
+def counted(number: int, noun: str) -> str:
+    if number == 0:
+        return f"no {noun}s"
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def were(number: int) -> str:
+    return "was" if number == 1 else "were"
+
+
+def named(type_: Type) -> str:
+    return f"`{type_}`"
+
+
+def with_article(type_: Type) -> str:
+    return f"{'an' if str(type_)[0] in 'aeio' else 'a'} {named(type_)}"
+
+
+def arity(call: nodes.Call, name: str, synopsis: str, least: int, most: int) -> Diagnostic:
+    given = len(call.arguments)
+    takes = f"{least} or {most} arguments" if most == least + 1 else f"{least} to {most} arguments"
+    if least == most:
+        takes = counted(least, "argument")
+    return Diagnostic(
+        "BT103",
+        f"`{name}` takes {takes} but {given} {were(given)} given",
+        Label(call.function.span, re.sub(r"(?<=\w)=(?=\w)", " = ", synopsis)),
+        tuple(Label(argument.span, "unexpected") for argument in call.arguments[most:][:1]),
+        help=("for linear buckets use  lhist(duration, 0, 100ms, 10ms)",) if name == "hist" and given > most else (),
+    )

@@ -1,0 +1,201 @@
+"""Functions of the script: every call becomes the body of the function, with its parameters as variables.
+
+What a body says of values of the traced method (``duration``, ``$name``) means the method of the calling probe; the
+variables of the caller are unknown to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from btpy.lang import typed_tree
+from btpy.lang.check.context import Context, Frame, Local
+from btpy.lang.check.conversions import convert, type_of_name, typed_null
+from btpy.lang.check.faults import FaultError, arity, named
+from btpy.lang.check.redaction import is_secret
+from btpy.lang.syntax import nodes
+from btpy.lang.typed_tree import Expr, Statement
+from btpy.model.diagnostics import Diagnostic, Label, did_you_mean
+from btpy.model.source import Span
+from btpy.model.types import VOID
+
+MAX_INLINED = 1000
+"""Calls of functions in one body, those inside functions included."""
+
+
+def inline(context: Context, call: nodes.Call, *, is_statement: bool = False) -> typed_tree.Inlined:
+    """The call of a function of the script. Raises FaultError."""
+    function = context.functions[call.function.text]
+    context.inlined += 1
+    if context.inlined > MAX_INLINED:
+        raise FaultError(
+            Diagnostic("BT406", f"this probe calls more than {MAX_INLINED} functions", Label(call.function.span))
+        )
+    statements: list[Statement] = []
+    variables: dict[str, Local] = {}
+    for formal, argument in zip(function.formals, _matched(call, function), strict=True):
+        name = formal.name.text
+        value = convert(
+            context,
+            context.value(argument),
+            type_of_name(formal.type),
+            argument,
+            f"`{name}` of `{call.function.text}`",
+            formal.span,
+        )
+        local = context.hide(value.type, formal.name.span, secret=is_secret(context, argument))
+        variables[name] = local
+        statements.append(typed_tree.Let(local.index, value))
+    outer = context.scopes, context.probe, context.frame, context.report
+    report = context.report
+    here = Label(call.function.span, "called from here")
+
+    def report_call(diagnostic: Diagnostic) -> None:
+        report(replace(diagnostic, secondary=(*diagnostic.secondary, here)))
+
+    context.scopes = [variables]
+    context.probe = replace(context.probe, formals=None)
+    context.report = report_call
+    try:
+        return _body(context, call.span, function, statements, is_statement=is_statement)
+    except FaultError as fault:
+        raise FaultError(replace(fault.diagnostic, secondary=(*fault.diagnostic.secondary, here))) from None
+    finally:
+        context.scopes, context.probe, context.frame, context.report = outer
+
+
+def _body(
+    context: Context,
+    span: Span,
+    function: nodes.Function,
+    statements: list[Statement],
+    *,
+    is_statement: bool,
+) -> typed_tree.Inlined:
+    declared = type_of_name(function.result) if function.result is not None else None
+    if not isinstance(function.body, nodes.Block):
+        context.frame = Frame(function, None, False)
+        value: Expr = typed_null(context.value(function.body))
+        if declared is not None:
+            value = convert(context, value, declared, function.body, f"`{function.name.text}`", _result_span(function))
+        return typed_tree.Inlined(value.type, span, tuple(statements), value)
+    result = context.hide(declared, function.name.span) if declared is not None else None
+    is_statement = is_statement and (context.frame is None or context.frame.is_statement)
+    context.frame = Frame(function, result, is_statement)
+    if declared is not None and not returns(function.body):
+        end = function.body.span.end
+        raise FaultError(
+            Diagnostic(
+                "BT108",
+                f"`{function.name.text}` does not always return a value",
+                Label(Span(function.span.source, end - 1, end), "the function can end without `return`"),
+                (Label(_result_span(function), f"{named(declared)} is declared here"),),
+            )
+        )
+    statements += context.block(function.body)
+    if result is None:
+        return typed_tree.Inlined(VOID, span, tuple(statements), None)
+    return typed_tree.Inlined(
+        result.type, span, tuple(statements), typed_tree.LocalValue(result.type, span, result.index)
+    )
+
+
+def _result_span(function: nodes.Function) -> Span:
+    return function.result.span if function.result is not None else function.name.span
+
+
+def leave(context: Context, frame: Frame, tree: nodes.Return) -> list[Statement]:
+    """``return`` in a function."""
+    function = frame.function
+    if frame.result is None:
+        if tree.value is not None:
+            raise FaultError(
+                Diagnostic(
+                    "BT108",
+                    f"`{function.name.text}` is declared without a result",
+                    Label(tree.value.span, "unexpected"),
+                    help=(f"declare its type:  {_head(function)}: string {{ … }}",),
+                )
+            )
+        return [typed_tree.Leave()]
+    if tree.value is None:
+        raise FaultError(
+            Diagnostic(
+                "BT108",
+                f"`{function.name.text}` returns a value",
+                Label(tree.span, "none here"),
+                (Label(_result_span(function), f"{named(frame.result.type)} is declared here"),),
+            )
+        )
+    value = convert(
+        context, context.value(tree.value), frame.result.type, tree.value, "`return`", _result_span(function)
+    )
+    return [typed_tree.Let(frame.result.index, value), typed_tree.Leave()]
+
+
+def _head(function: nodes.Function) -> str:
+    formals = ", ".join(formal.span.text for formal in function.formals)
+    return f"fn {function.name.text}({formals})"
+
+
+def returns(block: nodes.Block) -> bool:
+    """Whether every way through a block ends in ``return``."""
+    for statement in block.statements:
+        match statement:
+            case nodes.Return():
+                return True
+            case nodes.If(then=then, otherwise=otherwise) if otherwise is not None and returns(then):
+                rest = otherwise if isinstance(otherwise, nodes.Block) else nodes.Block(otherwise.span, (otherwise,))
+                if returns(rest):
+                    return True
+            case _:
+                pass
+    return False
+
+
+def has_effect(function: nodes.Function) -> bool:
+    """Whether a call can do anything but give a value."""
+    if not isinstance(function.body, nodes.Block):
+        return False
+    harmless = (nodes.Let, nodes.If, nodes.Return)
+    return any(
+        isinstance(node, nodes.ExpressionStatement | nodes.Assign | nodes.Step | nodes.Delete | nodes.For)
+        for node in nodes.walk(function.body)
+        if not isinstance(node, harmless)
+    )
+
+
+def _matched(call: nodes.Call, function: nodes.Function) -> list[nodes.Expression]:
+    """The arguments in the order of the parameters."""
+    names = [formal.name.text for formal in function.formals]
+    given: dict[str, nodes.Expression] = {}
+    for position, argument in enumerate(call.arguments):
+        if argument.name is None and position >= len(names):
+            break
+        name = names[position] if argument.name is None else argument.name.text
+        if name not in names:
+            raise FaultError(
+                Diagnostic(
+                    "BT107",
+                    f"`{call.function.text}` has no parameter `{name}`",
+                    Label(argument.name.span if argument.name is not None else argument.span),
+                    help=did_you_mean(name, names),
+                    notes=(_head(function),),
+                )
+            )
+        if name in given:
+            raise FaultError(Diagnostic("BT102", f"`{name}` is given twice", Label(argument.span)))
+        given[name] = argument.value
+    if len(given) != len(names) or len(call.arguments) > len(names):
+        raise FaultError(arity(call, call.function.text, _head(function), len(names), len(names)))
+    return [given[name] for name in names]
+
+
+def type_uncalled(context: Context, function: nodes.Function) -> None:
+    """Types a function that nothing calls, for the values that its parameters declare."""
+    variables = {}
+    for formal in function.formals:
+        variables[formal.name.text] = context.hide(type_of_name(formal.type), formal.name.span)
+    context.scopes = [variables]
+    with context.reporting():
+        _body(context, function.name.span, function, [], is_statement=True)

@@ -1,0 +1,377 @@
+"""Maps: what is stored, read and printed of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from btpy.lang import program, typed_tree
+from btpy.lang.builtins import (
+    AGGREGATIONS,
+    EMPTYING,
+    FLUSH,
+    FUNCTIONS,
+    MAX_TABLE_MAPS,
+    NO_RATE_KINDS,
+    ORDERS,
+    PRINT_MAP_OPTIONS,
+    READABLE_KINDS,
+    TABLE_OPTIONS,
+    UNITS,
+    Function,
+)
+from btpy.lang.check.aggregations import same_unit, signature_of, units_of
+from btpy.lang.check.calls import match_arguments
+from btpy.lang.check.context import Context
+from btpy.lang.check.conversions import boxed, convert, may_be_number, mistyped, widen
+from btpy.lang.check.faults import FaultError, arity, counted, named, with_article
+from btpy.lang.check.redaction import concealed
+from btpy.lang.syntax import nodes
+from btpy.lang.typed_tree import Expr, MapView, Statement
+from btpy.model.diagnostics import Diagnostic, Label, did_you_mean, quote
+from btpy.model.maps import Map, MapKind, map_title
+from btpy.model.source import Span
+from btpy.model.templates import TemplateKind
+from btpy.model.types import ANY, LONG, Kind, Type
+
+
+def store(context: Context, target: nodes.MapReference, tree: nodes.Assign) -> Statement:
+    found, keys = map_and_keys(context, target)
+    operator = tree.operator.text
+    value = tree.value
+    if operator == "=" and isinstance(value, nodes.Call) and value.function.text in AGGREGATIONS:
+        return _aggregate(context, found, keys, value)
+    typed = concealed(context, value, context.value(value))
+    context.samples.append((found.id, typed.type))
+    if operator == "=":
+        return typed_tree.MapStore(found.id, keys, boxed(typed))
+    if not may_be_number(typed.type) and not (operator == "+=" and typed.type.kind is Kind.STRING):
+        raise FaultError(mistyped(context, typed, value, f"`{operator}` needs a number, not {named(typed.type)}"))
+    return typed_tree.MapAdd(found.id, keys, operator, boxed(typed))
+
+
+def _aggregate(context: Context, found: Map, keys: tuple[Expr, ...], call: nodes.Call) -> Statement:
+    rule = AGGREGATIONS[call.function.text]
+    arguments = match_arguments(context, call, rule.name, rule.synopsis, (signature_of(call),))[0]
+    if not rule.sampled or arguments[0] is None:
+        context.samples.append((found.id, LONG))
+        return typed_tree.Aggregate(found.id, keys, None)
+    value = context.value(arguments[0])
+    if rule.kind is MapKind.DISTINCT:
+        context.samples.append((found.id, LONG))
+        return typed_tree.Collect(found.id, keys, boxed(value))
+    if rule.of_any_type:
+        value = concealed(context, arguments[0], value)
+        context.samples.append((found.id, value.type))
+        return typed_tree.Collect(found.id, keys, boxed(value))
+    if not may_be_number(value.type):
+        raise FaultError(
+            mistyped(context, value, arguments[0], f"`{rule.name}` takes numbers, not {named(value.type)}")
+        )
+    for bound, type_ in units_of(call):
+        if bound.span.text != "0" and not same_unit(value.type, type_):
+            raise FaultError(
+                Diagnostic(
+                    "BT202" if type_.kind is Kind.LONG else "BT201",
+                    f"a bound of `{rule.name}` is {with_article(type_)}, its samples are {named(value.type)}",
+                    Label(bound.span, named(type_)),
+                    (Label(arguments[0].span, named(value.type)),),
+                    help=("lhist(duration, 0, 100ms, 10ms)",) if value.type.kind is Kind.DURATION else (),
+                )
+            )
+    context.samples.append((found.id, value.type))
+    if not value.type.is_reference and value.type.kind is not Kind.DOUBLE:
+        value = widen(value, LONG)
+    return typed_tree.Aggregate(found.id, keys, value)
+
+
+def map_query(context: Context, call: nodes.Call, function: Function) -> Expr:
+    """``size(@m)``, ``keys(@m)``, ``rate(@m)``, ``has(@m, key, …)``."""
+    if function.name == FLUSH:
+        raise FaultError(
+            Diagnostic(
+                "BT108",
+                "`flush` gives a whole map, not one value",
+                Label(call.span),
+                help=(f"print({call.span.text})", f"table({call.span.text}, …)"),
+            )
+        )
+    asked = whole_map(context, call, function) if function.name != "has" else None
+    misplaced = [place for place in context.places if place not in function.places]
+    if misplaced:
+        raise FaultError(
+            Diagnostic(
+                "BT105",
+                f"`{function.name}` does not exist at {misplaced[0].value}",
+                Label(call.function.span, "looks at all keys, too much work for a thread of the application"),
+                (context.location,) if context.location is not None else (),
+                help=("ask for it in a timer:  @OnTimer(1s) { … }",),
+            )
+        )
+    if asked is None:
+        first = call.arguments[0] if call.arguments else None
+        reference = first.value if first is not None else None
+        if not isinstance(reference, nodes.MapReference) or reference.keys or len(call.arguments) < 2:
+            raise FaultError(
+                Diagnostic(
+                    "BT103",
+                    "`has` takes a map and a key",
+                    Label(call.span, function.synopsis),
+                    help=("has(@map, key)",),
+                )
+            )
+        found = find_map(context, reference)
+        keys = tuple(_key(context, argument.value) for argument in call.arguments[1:])
+        if len(keys) != found.keys:
+            raise FaultError(
+                Diagnostic(
+                    "BT204",
+                    f"`@{found.name}` has {counted(found.keys, 'key')}, here {len(keys)}",
+                    Label(call.span, function.synopsis),
+                )
+            )
+        return typed_tree.MapQuery(function.result, call.span, function.name, found.id, keys)
+    found = find_map(context, asked)
+    if function.name == "rate" and found.kind in NO_RATE_KINDS:
+        raise FaultError(
+            Diagnostic(
+                "BT108",
+                f"a {'plain' if found.kind is MapKind.VALUE else f'`{found.kind.value}`'} map has no rate",
+                Label(asked.span, "counts no samples"),
+                help=("count as well:  @hits = count();",),
+            )
+        )
+    return typed_tree.MapQuery(function.result, call.span, function.name, found.id)
+
+
+def view_of(context: Context, tree: nodes.Expression) -> tuple[Map, MapView] | None:
+    """``@m`` or ``flush(@m)`` as an argument of ``print``, ``plot`` and ``table``; None when it is anything else."""
+    flush = isinstance(tree, nodes.Call) and tree.function.text == FLUSH
+    if isinstance(tree, nodes.Call) and flush:
+        reference = whole_map(context, tree, FUNCTIONS[FLUSH])
+    elif isinstance(tree, nodes.MapReference) and not tree.keys:
+        reference = tree
+    else:
+        return None
+    found = find_map(context, reference)
+    return found, MapView(found.id, flush)
+
+
+def whole_map(context: Context, call: nodes.Call, function: Function) -> nodes.MapReference:
+    if len(call.arguments) == 1 and isinstance(call.arguments[0].value, nodes.MapReference):
+        reference = call.arguments[0].value
+        if not reference.keys:
+            return reference
+        raise FaultError(
+            Diagnostic(
+                "BT108",
+                f"`{function.name}` takes a whole map",
+                Label(reference.span, "one key of it"),
+                help=(
+                    f"write {function.name}({map_title(reference.name)})",
+                    f"one key is removed by:  delete {reference.span.text}",
+                ),
+            )
+        )
+    if len(call.arguments) != 1:
+        raise FaultError(arity(call, function.name, function.synopsis, 1, 1))
+    given = call.arguments[0].span
+    of_objects = (f"elements of a value:  len({given.text})", f"bytes of an object:  shallow_size({given.text})")
+    raise FaultError(
+        Diagnostic(
+            "BT103",
+            f"`{function.name}` takes a map",
+            Label(given, "not one"),
+            help=(f"write {function.synopsis}", *(of_objects if function.name == "size" else ())),
+        )
+    )
+
+
+def print_map(context: Context, call: nodes.Call, found: Map, view: MapView) -> Statement:
+    """``print(@m, …)`` and ``plot(@m, …)``."""
+    name = call.function.text
+    options = _options(call, PRINT_MAP_OPTIONS, ORDERS[found.kind], f"a `{found.kind.value}` map")
+    kind = TemplateKind.MAP if name == "print" else TemplateKind.PLOT
+    return typed_tree.PrintMaps(context.new_template(kind, (), "", (found.id,), options), (view,))
+
+
+def plot(context: Context, call: nodes.Call) -> Statement:
+    positional = [argument.value for argument in call.arguments if argument.name is None]
+    viewed = view_of(context, positional[0]) if len(positional) == 1 else None
+    if viewed is None:
+        raise FaultError(Diagnostic("BT103", "`plot` takes a map", Label(call.span), help=("plot(@map)",)))
+    return print_map(context, call, *viewed)
+
+
+def table(context: Context, call: nodes.Call) -> Statement:
+    """``table(@a, @b, …)``: a row a key, a column a map."""
+    views: list[tuple[Map, MapView]] = []
+    for argument in call.arguments:
+        if argument.name is not None:
+            continue
+        viewed = view_of(context, argument.value)
+        if viewed is None:
+            raise FaultError(
+                Diagnostic("BT108", "`table` takes whole maps", Label(argument.span), help=("table(@a, flush(@b))",))
+            )
+        if viewed[0].id in [found.id for found, _ in views]:
+            raise FaultError(Diagnostic("BT102", f"`@{viewed[0].name}` stands there twice", Label(argument.span)))
+        views.append(viewed)
+    if not 1 <= len(views) <= MAX_TABLE_MAPS:
+        raise FaultError(
+            Diagnostic("BT103", f"`table` takes 1 to {MAX_TABLE_MAPS} maps", Label(call.span), help=("table(@a, @b)",))
+        )
+    first = views[0][0]
+    for found, _ in views[1:]:
+        if found.keys != first.keys:
+            raise FaultError(
+                Diagnostic(
+                    "BT204",
+                    f"`@{found.name}` has {counted(found.keys, 'key')}, `@{first.name}` {counted(first.keys, 'key')}",
+                    Label(call.span, "rows are joined by their keys"),
+                )
+            )
+    own = [found.name.rpartition(".")[2] for found, _ in views]
+    columns = {
+        spelt: found
+        for (found, _), name in zip(views, own, strict=True)
+        for spelt in ([found.name, name] if own.count(name) == 1 else [found.name])
+    }
+    orders = {"key": "key"}
+    for spelt, found in columns.items():
+        orders |= {f"{spelt}{order}": f"{found.name}{order}" for order in ("", *_measures(found))}
+    options = tuple(
+        (name, orders[str(value)] if name == "by" else value)
+        for name, value in _options(call, TABLE_OPTIONS, tuple(orders), "this table")
+    )
+    maps = tuple(found.id for found, _ in views)
+    template = context.new_template(TemplateKind.TABLE, (), "", maps, options)
+    return typed_tree.PrintMaps(template, tuple(view for _, view in views))
+
+
+def _measures(found: Map) -> tuple[str, ...]:
+    return tuple(f".{order}" for order in ORDERS[found.kind] if order not in ("key", "value"))
+
+
+def _options(
+    call: nodes.Call, known: dict[str, str], orders: tuple[str, ...], what: str
+) -> tuple[tuple[str, object], ...]:
+    """The named arguments of a call that shows maps. ``orders``: what ``by=`` can be."""
+    options: list[tuple[str, object]] = []
+    for argument in call.arguments:
+        if argument.name is None:
+            continue
+        key, value = argument.name.text, argument.value
+        expected = known.get(key)
+        if expected is None:
+            of = "`print` of a map" if call.function.text == "print" else f"`{call.function.text}`"
+            raise FaultError(
+                Diagnostic(
+                    "BT107",
+                    f"{of} has no argument `{key}`",
+                    Label(argument.name.span),
+                    help=did_you_mean(key, known),
+                    notes=("arguments: " + quote(f"{name}=" for name in known),),
+                )
+            )
+        options.append((key, _option(argument.name, value, expected, orders, what)))
+    return tuple(options)
+
+
+def _option(
+    key: nodes.Identifier, value: nodes.Expression, expected: str, orders: tuple[str, ...], whose: str
+) -> object:
+    constant = value.value if isinstance(value, nodes.Literal) else None
+    fits = {
+        "integer": isinstance(constant, int) and not isinstance(constant, bool) and constant > 0,
+        "string": isinstance(constant, str),
+        "boolean": isinstance(constant, bool),
+        "number": isinstance(constant, int | float) and not isinstance(constant, bool),
+    }[expected]
+    if not fits:
+        raise FaultError(Diagnostic("BT107", f"`{key.text}` takes a constant {expected}", Label(value.span)))
+    known: tuple[str, ...] = {"by": orders, "unit": UNITS}.get(key.text, ())
+    if known and constant not in known:
+        what = f"{whose} has no `{constant}`" if key.text == "by" else f"unknown unit `{constant}`"
+        raise FaultError(
+            Diagnostic(
+                "BT107", what, Label(value.span), help=did_you_mean(str(constant), known), notes=(quote(known, 20),)
+            )
+        )
+    return constant
+
+
+def find_map(context: Context, reference: nodes.MapReference) -> Map:
+    found = context.maps.get(reference.name)
+    if found is None:
+        raise FaultError(
+            Diagnostic(
+                "BT109",
+                f"unknown map `{map_title(reference.name)}`",
+                Label(reference.name_span, "never assigned"),
+                help=did_you_mean(f"{map_title(reference.name)}", [map_title(name) for name in context.maps])
+                or (f"a map exists once a statement assigns to it:  {reference.span.text} = …",),
+                notes=("maps: " + quote(map_title(name) for name in context.maps),) if context.maps else (),
+            )
+        )
+    return found
+
+
+def map_and_keys(context: Context, reference: nodes.MapReference) -> tuple[Map, tuple[Expr, ...]]:
+    found = find_map(context, reference)
+    types = found.key_types if len(found.key_types) == len(reference.keys) else (ANY,) * len(reference.keys)
+    return found, tuple(_key(context, key, type_) for key, type_ in zip(reference.keys, types, strict=True))
+
+
+def _key(context: Context, tree: nodes.Expression, declared: Type = ANY) -> Expr:
+    value = concealed(context, tree, context.value(tree))
+    if declared.kind is not Kind.ANY:
+        value = convert(context, value, declared.or_null(), tree, "this key")
+    kind = value.type.kind
+    if value.type.is_reference:
+        return replace(value, type=ANY) if kind is Kind.NULL else value
+    if kind is Kind.CHAR:
+        return typed_tree.Convert(ANY, value.span, value)
+    return widen(value, LONG) if kind is Kind.INT else value
+
+
+def map_value(context: Context, tree: nodes.MapReference) -> Expr:
+    found, keys = map_and_keys(context, tree)
+    if found.keys != len(keys):
+        raise FaultError(
+            Diagnostic(
+                "BT204",
+                f"`{map_title(tree.name)}` has {counted(found.keys, 'key')}, here {len(keys)}",
+                Label(tree.span),
+                help=(f"all of it is printed by:  print({map_title(tree.name)})",) if not keys else (),
+            )
+        )
+    return map_read(found, keys, tree.span)
+
+
+def map_read(found: Map, keys: tuple[Expr, ...], span: Span) -> Expr:
+    """What the map holds for the keys. Raises FaultError where that is no single value."""
+    if found.kind not in READABLE_KINDS:
+        title = map_title(found.name)
+        raise FaultError(
+            Diagnostic(
+                "BT108",
+                f"a `{found.kind.value}` map has no single value",
+                Label(span, "cannot stand in an expression"),
+                help=(f"print it:  print({title})",),
+            )
+        )
+    return typed_tree.MapValue(ANY, span, found.id, keys)
+
+
+def emptied_maps(checked: program.Program) -> frozenset[int]:
+    """Ids of the maps that a probe empties with ``clear`` or ``flush``: each print of them is about a new interval."""
+    names = {
+        argument.value.name
+        for probe in checked.probes
+        for tree in (probe.tree, *probe.calls)
+        for call in nodes.walk(tree)
+        if isinstance(call, nodes.Call) and call.function.text in EMPTYING
+        for argument in call.arguments
+        if isinstance(argument.value, nodes.MapReference)
+    }
+    return frozenset(map_.id for map_ in checked.maps if map_.name in names)

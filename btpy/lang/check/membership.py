@@ -1,0 +1,50 @@
+"""``x in container``: a list in the script, with ranges in it, or an array or collection of the traced program."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from btpy.lang import typed_tree
+from btpy.lang.builtins import MEMBER
+from btpy.lang.check.context import Context
+from btpy.lang.check.conversions import boxed, typed_null
+from btpy.lang.check.faults import FaultError
+from btpy.lang.check.loops import once, walked
+from btpy.lang.check.operators import binary, equality
+from btpy.lang.syntax import nodes
+from btpy.lang.typed_tree import Expr
+from btpy.model.diagnostics import Diagnostic, Label
+from btpy.model.types import BOOLEAN, NULL
+
+
+def membership(context: Context, tree: nodes.Membership) -> Expr:
+    element = context.value(tree.element)
+    if not isinstance(tree.container, nodes.ListDisplay):
+        container = walked(context, tree.container)
+        return typed_tree.BuiltinCall(BOOLEAN, tree.span, MEMBER, (container, boxed(typed_null(element))))
+    if not tree.container.elements:
+        raise FaultError(Diagnostic("BT209", "nothing is in an empty list", Label(tree.container.span)))
+    element, bound = once(context, element)
+    result: Expr | None = None
+    for each in tree.container.elements:
+        if each.name is not None:
+            raise FaultError(Diagnostic("BT107", "elements of a list have no names", Label(each.name.span)))
+        found = _one(context, tree, element, each.value)
+        result = found if result is None else typed_tree.Logical(BOOLEAN, tree.span, "||", result, found)
+    assert result is not None
+    return bound(result)
+
+
+def _one(context: Context, tree: nodes.Membership, element: Expr, each: nodes.Expression) -> Expr:
+    if not isinstance(each, nodes.Range):
+        return equality(context, "==", element, context.value(each), tree.element, each, tree.span)
+    sides: list[Expr] = []
+    for operator, side in ((">=", each.first), ("<=", each.end)):
+        sign = nodes.Identifier(each.span, operator)
+        value = context.value(side)
+        sides.append(binary(context, operator, sign, element, value, tree.element, side, tree.span))
+    if element.type.is_reference:  # null is in nothing
+        sides.insert(
+            0, typed_tree.Binary(BOOLEAN, tree.span, "!=", element, typed_tree.Constant(NULL, tree.span, None))
+        )
+    return reduce(lambda one, other: typed_tree.Logical(BOOLEAN, tree.span, "&&", one, other), sides)

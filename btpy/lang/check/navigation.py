@@ -1,0 +1,381 @@
+"""Fields and elements of objects of the traced program."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from btpy.errors import Permission
+from btpy.lang import typed_tree
+from btpy.lang.builtins import AGGREGATIONS, ENTRY_OF, FACTS, Place
+from btpy.lang.check.classes import ClassFields
+from btpy.lang.check.context import Context
+from btpy.lang.check.conversions import boxed, convert, mistyped, reasons, type_of_name, typed_null
+from btpy.lang.check.events import EVENT, event_value
+from btpy.lang.check.faults import FaultError, named
+from btpy.lang.check.safe_calls import ALLOW_CALL, SafeMethod, allowed_methods, getters, refused_methods
+from btpy.lang.check.statics import is_static, refuse_static_call, refuse_static_field
+from btpy.lang.check.variables import argument_value, call_argument_value, fact, require, stands_for_all
+from btpy.lang.hints import foreign_names
+from btpy.lang.syntax import nodes
+from btpy.lang.typed_tree import Expr, InputKind
+from btpy.model.diagnostics import Diagnostic, Fix, Label, Severity, did_you_mean, quote
+from btpy.model.source import Span
+from btpy.model.types import ANY, INT, LONG, OBJECT, Kind, Type
+
+_INSTEAD_OF_METHODS = {
+    "length": "len",
+    "size": "len",
+    "contains": "contains",
+    "startsWith": "startswith",
+    "endsWith": "endswith",
+    "toLowerCase": "lower",
+    "toUpperCase": "upper",
+    "trim": "trim",
+    "strip": "trim",
+    "substring": "substr",
+    "name": "enum_name",
+    "getMessage": "message",
+    "getCause": "cause",
+    "getClass": "typeof",
+    "hashCode": "id",
+    "printStackTrace": "stack",
+    "getStackTrace": "stack",
+    "replaceAll": "replace",
+    "split": "split",
+}
+_OPERATORS_INSTEAD = {
+    "equals": "{0} == {1}",
+    "isEmpty": "len({0}) == 0",
+    "matches": "{0} =~ {1}",
+    "get": "{0}[{1}]",
+    "contains": "{1} in {0}",
+    "containsKey": "{1} in {0}",
+    "format": 'f"{{a}} {{b:.2f}}"',
+    "forEach": "for x in {0} limit 20 {{ … }}",
+    "stream": "for x in {0} limit 20 {{ … }}",
+    "iterator": "for x in {0} limit 20 {{ … }}",
+}
+"""By what a method of the program is usually called for; of texts some of these may be called as they are."""
+
+
+def field_value(context: Context, tree: nodes.Field) -> Expr:
+    if isinstance(tree.target, nodes.Name) and tree.target.text == EVENT:
+        return event_value(context, tree)
+    every = stands_for_all(context, tree.target)
+    if every is not None:
+        one = "args[0] or arg0" if every.name == "args" else "targs[0]"
+        raise FaultError(_no_field(tree, f"`{every.name}` has no fields", (f"one argument is {one}",)))
+    if context.places == (Place.FAILURE,) and isinstance(tree.target, nodes.Name) and tree.target.text == "error":
+        return _error_field(context, tree)
+    refuse_static_field(context, tree)
+    target = context.value(tree.target)
+    if isinstance(target, typed_tree.InputValue) and target.input.kind is InputKind.EXCEPTION:
+        _check_exception(context, tree)
+    kind = target.type.kind
+    if kind is Kind.ARRAY and tree.name.text == "length":
+        return typed_tree.BuiltinCall(INT.or_null(), tree.span, "len", (target,))
+    if kind in (Kind.ANY, Kind.OBJECT, Kind.NULL):
+        name = tree.name.text
+        known = _known_field(context, target, tree)
+        if known is not None:
+            return typed_tree.FieldValue(known.or_null(), tree.span, typed_null(target), name)
+        spelled = "|".join(each.spelled(0) for each in getters(name, context.permissions.allow))
+        return typed_tree.FieldValue(ANY, tree.span, typed_null(target), name, spelled)
+    help_ = (f"write len({tree.target.span.text})",) if tree.name.text in ("length", "size") else ()
+    raise FaultError(_no_field(tree, f"{named(target.type)} has no fields", help_, reasons(context, target)))
+
+
+_EXCEPTION_FIELDS = ("detailMessage", "cause", "stackTrace", "suppressedExceptions")
+_OF_EXCEPTIONS = {
+    **dict.fromkeys(("message", "msg", "localizedMessage", "text"), "message"),
+    **dict.fromkeys(("stack", "trace", "stacktrace", "backtrace"), "stack"),
+    **dict.fromkeys(("type", "class", "name", "className"), "typeof"),
+}
+
+
+def _check_exception(context: Context, tree: nodes.Field) -> None:
+    """Warns of what is asked of an exception as if it were a field of each."""
+    function = _OF_EXCEPTIONS.get(tree.name.text)
+    if function is None:
+        return
+    written = f"{function}({tree.target.span.text})"
+    context.report(
+        Diagnostic(
+            "BT210",
+            f"`Throwable` has no field `{tree.name.text}`",
+            Label(tree.name.span, "the firing ends with an error unless the exception's class has this field"),
+            help=(f"write {written}",),
+            notes=("fields: " + quote(_EXCEPTION_FIELDS),),
+            fixes=(Fix(tree.span, written),),
+            severity=Severity.WARNING,
+        )
+    )
+
+
+def _error_field(context: Context, tree: nodes.Field) -> Expr:
+    found = fact(context, f"error.{tree.name.text}", tree.span)
+    if found is None:
+        known = [each.name.removeprefix("error.") for each in FACTS[Place.FAILURE]]
+        raise FaultError(
+            Diagnostic(
+                "BT101",
+                f"`error` has no `{tree.name.text}`",
+                Label(tree.name.span, "not defined"),
+                help=did_you_mean(tree.name.text, known),
+                notes=("it has " + quote(f"error.{name}" for name in known),),
+            )
+        )
+    return found
+
+
+def _known_field(context: Context, target: Expr, tree: nodes.Field) -> Type | None:
+    """The type of the field, where the class of the target is known; None: it is looked up when the probe fires.
+
+    Raises FaultError when neither the class nor a subtype has such a field, nor a getter that may stand for it.
+    """
+    name = tree.name.text
+    if target.type.class_name is None:
+        return None
+    facts = context.classes.fields(target.type.class_name)
+    if facts is None or name in facts.fields or not facts.complete:
+        return None if facts is None else facts.fields.get(name)
+    if any(_may_be(each, facts) for each in getters(name, context.permissions.allow)):
+        return None
+    if not facts.final and context.classes.subtype_with(facts.name, name) is not None:
+        return None
+    if name in facts.statics:
+        raise FaultError(is_static(facts.name, tree))
+    raise FaultError(
+        Diagnostic(
+            "BT210",
+            f"`{facts.name}` has no field `{name}`",
+            Label(tree.name.span, "neither this class nor a known subclass has it" if not facts.final else "not there"),
+            reasons(context, target),
+            help=did_you_mean(name, facts.fields),
+            notes=("fields: " + (quote(facts.fields, 12) or "none"),),
+        )
+    )
+
+
+def _may_be(method: SafeMethod, facts: ClassFields) -> bool:
+    """Whether a value of the class may have the method: the JDK's classes are not subtypes of an application's."""
+    jdk = ("java.", "sun.")
+    if method.owner == facts.name or (method.subtypes and method.owner in facts.supertypes) or not facts.complete:
+        return True
+    return not (method.owner.startswith(jdk) and not facts.name.startswith(jdk))
+
+
+def _no_field(tree: nodes.Field, message: str, help_: tuple[str, ...], reasons: tuple[Label, ...] = ()) -> Diagnostic:
+    return Diagnostic("BT201", message, Label(tree.name.span), reasons, help=help_)
+
+
+def _refuse_index_from_the_end(tree: nodes.Index) -> None:
+    """Raises FaultError for ``x[-1]`` of an array; a map may have such a key."""
+    text = tree.index.span.text.replace(" ", "")
+    if text.startswith("-") and text[1:].isdecimal() and isinstance(tree.index, nodes.Prefix):
+        written = f"{tree.target.span.text}[len({tree.target.span.text}) - {text[1:]}]"
+        raise FaultError(
+            Diagnostic("BT016", "an index counts from 0", Label(tree.index.span), help=(f"write {written}",))
+        )
+
+
+def element_value(context: Context, tree: nodes.Index) -> Expr:
+    every = stands_for_all(context, tree.target)
+    if every is not None:
+        require(context, every, tree.target.span)
+        index = tree.index
+        if isinstance(index, nodes.Literal) and index.kind is nodes.LiteralKind.INTEGER:
+            argument = argument_value if every.name == "args" else call_argument_value
+            return argument(context, int(index.value or 0), tree.span)
+        raise FaultError(
+            Diagnostic(
+                "BT108",
+                f"`{every.name}` takes a constant index",
+                Label(index.span),
+                help=(f"{every.name}[0]",),
+            )
+        )
+    target = context.value(tree.target)
+    if target.type.kind not in (Kind.ANY, Kind.OBJECT, Kind.ARRAY, Kind.NULL):
+        help_ = ("one character:  substr(text, 0, 1)",) if target.type.kind is Kind.STRING else ()
+        raise FaultError(
+            Diagnostic(
+                "BT201",
+                f"{named(target.type)} cannot be indexed",
+                Label(tree.target.span),
+                reasons(context, target),
+                help=help_,
+            )
+        )
+    _refuse_no_container(context, target, tree)
+    if target.type.kind is Kind.ARRAY:
+        _refuse_index_from_the_end(tree)
+    index_value = context.value(tree.index)
+    if target.type.kind is not Kind.ARRAY and not index_value.type.is_numeric:
+        return typed_tree.BuiltinCall(ANY, tree.span, ENTRY_OF, (typed_null(target), boxed(index_value)))
+    element = target.type.element.or_null() if target.type.element is not None else ANY
+    index_value = convert(context, index_value, LONG, tree.index, "an index")
+    return typed_tree.ElementValue(element, tree.span, typed_null(target), index_value)
+
+
+_CONTAINERS = ("java.util.", "java.lang.Iterable", "kotlin.collections.", "scala.collection.")
+"""Where the classes are whose elements a probe can reach, and their supertypes."""
+
+
+def _refuse_no_container(context: Context, target: Expr, tree: nodes.Index) -> None:
+    """Raises FaultError where the class of the target is known, and neither is a collection nor can be one."""
+    facts = context.classes.fields(target.type.class_name) if target.type.class_name is not None else None
+    if facts is None or not facts.complete or facts.name.startswith(_CONTAINERS):
+        return
+    if any(name.startswith(_CONTAINERS) for name in facts.supertypes):
+        return
+    containers = [
+        name
+        for name, type_ in facts.fields.items()
+        if type_.kind is Kind.ARRAY or (type_.class_name or "").startswith(_CONTAINERS)
+    ]
+    raise FaultError(
+        Diagnostic(
+            "BT201",
+            f"`{facts.name}` is not an array, list or map",
+            Label(tree.target.span, "cannot be indexed"),
+            reasons(context, target),
+            help=(f"it has:  {', '.join(f'{tree.target.span.text}.{name}' for name in containers[:3])}",)
+            if containers
+            else (),
+            notes=("fields: " + (quote(facts.fields, 12) or "none"),) if not containers else (),
+        )
+    )
+
+
+def method_call(context: Context, tree: nodes.MethodCall) -> Expr:
+    """A call of a method of the traced program, which must be known to be harmless or allowed by name."""
+    refuse_static_call(context, tree)
+    if isinstance(tree.target, nodes.MapReference) and tree.method.text in AGGREGATIONS:
+        call = tree.span.text[tree.method.span.start - tree.span.start :]
+        written = f"{tree.target.span.text} = {call}"
+        raise FaultError(
+            Diagnostic(
+                "BT208",
+                f"`{tree.method.text}` is an aggregation",
+                Label(tree.method.span, "only as the value of a map"),
+                help=(f"write {written}",),
+                fixes=(Fix(tree.span, written),),
+            )
+        )
+    if isinstance(tree.target, nodes.MapReference):
+        texts = [argument.value.span.text for argument in tree.arguments]
+        help_ = foreign_names.of_map(tree.target.span.text, tree.method.text, texts)
+        if help_:
+            problem = f"a map has no methods: `{tree.method.text}`"
+            raise FaultError(Diagnostic("BT402", problem, Label(tree.method.span), help=help_))
+    target = context.value(tree.target)
+    arguments: list[Expr] = []
+    for argument in tree.arguments:
+        if argument.name is not None:
+            raise FaultError(Diagnostic("BT107", "arguments of a method have no names", Label(argument.name.span)))
+        arguments.append(typed_null(context.value(argument.value)))
+    owner = "java.lang.String" if target.type.kind is Kind.STRING else target.type.class_name
+    found = allowed_methods(tree.method.text, len(arguments), context.permissions.allow)
+    if target.type.kind not in (Kind.ANY, Kind.OBJECT, Kind.STRING, Kind.NULL):
+        found = ()
+    facts = context.classes.fields(owner) if owner is not None else None
+    if any(each.owner == owner for each in found):
+        found = tuple(each for each in found if each.owner == owner)
+    elif owner == "java.lang.String":
+        found = ()
+    elif facts is not None:
+        found = tuple(each for each in found if _may_be(each, facts))
+    if not found:
+        raise FaultError(_not_allowed(context, tree, target))
+    fitting = tuple(method for method in found if method.takes(tuple(argument.type for argument in arguments)))
+    if not fitting:
+        raise FaultError(_wrong_argument(context, tree, arguments, found[0]))
+    found = fitting
+    spelled = "|".join(each.spelled(len(arguments)) for each in found)
+    results = {each.result for each in found}
+    result = results.pop().or_null() if len(results) == 1 else ANY
+    return typed_tree.SafeCall(result, tree.span, typed_null(target), spelled, tuple(map(boxed, arguments)))
+
+
+def cast(context: Context, tree: nodes.Cast) -> Expr:
+    """``x as T``: numbers and booleans are converted, of objects the class is asked."""
+    operand = context.value(tree.operand)
+    wanted = type_of_name(tree.type)
+    if wanted.kind is Kind.ARRAY:
+        raise FaultError(
+            Diagnostic(
+                "BT201",
+                "`as` takes a class or a type of the language",
+                Label(tree.type.span, "an array"),
+                help=("elements are reached without a cast:  x[0]",),
+            )
+        )
+    if wanted in (INT, LONG) and operand.type.is_numeric and not operand.type.is_reference:
+        return typed_tree.Convert(wanted, tree.span, operand)  # as in Java: cut, not rounded
+    if wanted.kind is not Kind.OBJECT and wanted.kind is not Kind.STRING:
+        return convert(context, operand, wanted, tree.operand, "`as`")
+    if not operand.type.is_reference or operand.type.is_numeric:
+        raise FaultError(mistyped(context, operand, tree.operand, f"{named(operand.type)} is not an object"))
+    if wanted == OBJECT and tree.type.name in ("object", "Object", "java.lang.Object"):
+        return replace(typed_null(operand), type=OBJECT)
+    pattern = "java.lang.String" if wanted.kind is Kind.STRING else tree.type.name
+    return typed_tree.CastValue(wanted, tree.span, typed_null(operand), pattern)
+
+
+_ALWAYS = "String, boxes, BigDecimal, UUID, java.time, File, URI, enums"
+
+
+def _not_allowed(context: Context, tree: nodes.MethodCall, value: Expr) -> Diagnostic:
+    method, target, owner = tree.method.text, tree.target.span.text, value.type.class_name
+    called = context.classes.method(owner, method) if owner and not tree.arguments else None
+    target = target if len(target) < 40 else "…"
+    help_: list[str] = []
+    function = _INSTEAD_OF_METHODS.get(method)
+    getter = re.fullmatch(r"(?:get|is)([A-Z])(\w*)", method)
+    texts = [target, *(argument.span.text for argument in tree.arguments)]
+    operator = _OPERATORS_INSTEAD.get(method)
+    if function is not None:
+        help_.append(f"write {function}({', '.join(texts)})")
+    elif operator is not None and (operator.count("{1}") == 0 or len(texts) > 1):
+        help_.append("write " + operator.format(*texts))
+    elif getter is not None and not tree.arguments:
+        field = getter.group(1).lower() + getter.group(2)
+        facts = context.classes.fields(value.type.class_name) if value.type.class_name else None
+        is_there = facts is not None and field in facts.fields
+        if called is not None and called.field:
+            field, is_there = called.field, True
+        help_.append(f"the value {'is' if is_there else 'may be'} a field:  {target}.{field}")
+    elif not tree.arguments:
+        help_.append(f"the value may be a field:  {target}.{method}")
+    refused = [other for other in refused_methods(method) if owner in (None, other.owner)]
+    if value.type.kind in (Kind.ANY, Kind.OBJECT):
+        owner_of_permission = owner or (refused[0].owner if len(refused) == 1 else "the.Class")
+        help_.append(Permission(f"{ALLOW_CALL}{owner_of_permission}.{method}", "or allow exactly this call"))
+    spelled = f"{owner.rpartition('.')[2]}.{method}()" if owner else f"{method}()"
+    runs = (
+        "not a call that btpy knows to be harmless"
+        if owner in {other.owner for other in refused}
+        else "runs application code"
+    )
+    if called is not None and called.place:
+        runs += f" ({called.place}{f' calls {called.calls}' if called.calls else ''})"
+    return Diagnostic(
+        "BT402",
+        f"call to target method `{spelled}` is not allowed in a probe",
+        Label(Span(tree.span.source, tree.method.span.start, tree.span.end), runs),
+        help=tuple(help_),
+        notes=(
+            *(f"{other.owner.rpartition('.')[2]}.{method}(): {other.reason}" for other in refused),
+            f"always allowed: {_ALWAYS} (btpy explain safe-calls)",
+        ),
+    )
+
+
+def _wrong_argument(context: Context, tree: nodes.MethodCall, arguments: list[Expr], method: SafeMethod) -> Diagnostic:
+    """Of a call of a safe method with an argument that is no string, where it takes a string."""
+    for parameter, argument, written in zip(method.parameters or (), arguments, tree.arguments, strict=True):
+        if not replace(method, parameters=(parameter,)).takes((argument.type,)):
+            return mistyped(context, argument, written.value, f"`{method.name}` takes a string")
+    raise AssertionError(method)

@@ -1,0 +1,402 @@
+"""Records: what print, printf and emit ship and how it is shown."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from btpy.lang import program, typed_tree
+from btpy.lang.builtins import FUNCTIONS, LOCALS, SHOWN, SPECULATE, STRFTIME, VARIABLES
+from btpy.lang.check.calls import all_locals, function_arguments, match_arguments
+from btpy.lang.check.context import Context
+from btpy.lang.check.conversions import boxed, convert, may_be_number, mistyped, typed_null
+from btpy.lang.check.faults import FaultError, counted, named, were, with_article
+from btpy.lang.check.maps import print_map, view_of
+from btpy.lang.check.redaction import concealed
+from btpy.lang.check.variables import ALL, all_arguments, is_known, require, resolve
+from btpy.lang.hints import foreign_names
+from btpy.lang.syntax import nodes
+from btpy.lang.typed_tree import Ambient, Expr, Statement
+from btpy.model.diagnostics import Diagnostic, Fix, Label, Severity, quote
+from btpy.model.formats import UNITS, specification, unit
+from btpy.model.source import Span
+from btpy.model.templates import SPECULATIVE, SiteFact, Slot, TemplateKind
+from btpy.model.types import ANY, INT, LONG, STRING, Kind, Type
+
+_DIRECTIVES = "aAbBcdfHIjmMpSUwWxXyYzZ%"
+_CONVERSION = re.compile(r"%[-+ 0#,]*(?:\*|\d{0,4})(?:\.\d{1,3})?[duxXoscefgEGb]")
+
+
+def print_values(context: Context, call: nodes.Call) -> Statement:
+    """``print`` and ``warn``."""
+    positional = [argument.value for argument in call.arguments if argument.name is None]
+    viewed = view_of(context, positional[0]) if len(positional) == 1 and call.function.text == "print" else None
+    if viewed is not None:
+        return print_map(context, call, *viewed)
+    if positional:
+        _check_plain(context, positional[0], len(positional) - 1)
+    record = _Record(context)
+    for position, value in enumerate(positional):
+        if position:
+            record.text(" ")
+        record.add(value)
+    named = next((argument.name for argument in call.arguments if argument.name is not None), None)
+    if named is not None:
+        raise FaultError(
+            Diagnostic(
+                "BT107",
+                f"`{named.text}=` goes with a map only",
+                Label(named.span),
+                help=(
+                    foreign_names.OUTPUT_OPTIONS.get(named.text, 'named values are an event:  emit("name", key=value)'),
+                ),
+            )
+        )
+    kind = TemplateKind.WARN if call.function.text == "warn" else TemplateKind.PRINT
+    return _emitted(context, kind, record, "")
+
+
+_INSERTED = re.compile(r"\$?\{([A-Za-z_$][\w$]*)[^{}]*\}")
+
+
+def _check_plain(context: Context, first: nodes.Expression, others: int) -> None:
+    """Warns of a text that seems to be meant as an f-string, or as the format of ``printf``."""
+    if not isinstance(first, nodes.Literal) or not isinstance(first.value, str):
+        return
+    written = first.span.text
+    inserted = next((each for each in _INSERTED.finditer(written) if is_known(context, each[1])), None)
+    if inserted is not None:
+        fixed = "f" + re.sub(r"\$\{", "{", written)
+        label, help_ = (
+            f"is shown as {inserted[0]}, not as a value",
+            (f"write {fixed}" if len(fixed) < 60 else "write f before it",),
+        )
+        fixes: tuple[Fix, ...] = (Fix(first.span, fixed),)
+    elif others and _CONVERSION.search(first.value):
+        label, help_ = (
+            "is shown as it stands",
+            (f"write printf({written}, …)" if len(written) < 60 else "write printf",),
+        )
+        fixes = ()
+    else:
+        return
+    context.report(
+        Diagnostic(
+            "BT212",
+            "nothing is put into this text",
+            Label(first.span, label),
+            help=help_,
+            fixes=fixes,
+            severity=Severity.WARNING,
+        )
+    )
+
+
+def print_format(context: Context, call: nodes.Call) -> Statement:
+    arguments = call.arguments
+    first = arguments[0].value if arguments else None
+    if not isinstance(first, nodes.Literal) or not isinstance(first.value, str):
+        raise FaultError(
+            Diagnostic(
+                "BT103",
+                "`printf` needs a format",
+                Label(call.function.span if first is None else first.span, "a string in quotes comes first"),
+                help=('printf("%s took %d ms", method, duration / 1ms)', 'print(f"…{value}…") needs no format'),
+            )
+        )
+    named = next((argument for argument in arguments if argument.name is not None), None)
+    if named is not None:
+        raise FaultError(Diagnostic("BT107", "`printf` has no named arguments", Label(named.span)))
+    conversions = [piece for piece in _split_printf(first.value) if piece.startswith("%") and piece != "%%"]
+    given = arguments[1:]
+    wanted = len(conversions) + sum("*" in conversion for conversion in conversions)
+    if wanted != len(given):
+        raise FaultError(
+            Diagnostic(
+                "BT103",
+                f"this format takes {counted(wanted, 'value')} but {len(given)} {were(len(given))} given",
+                Label(first.span, quote(conversions) or "no conversion"),
+                tuple(Label(argument.span, "unexpected") for argument in given[wanted:]),
+                help=('a conversion with * takes its width first:  printf("%*s", width, text)',)
+                if wanted > len(conversions)
+                else (),
+            )
+        )
+    record = _Record(context)
+    values = iter(given)
+    text = first.value.removesuffix("\n")  # every record is a line
+    for piece in _split_printf(text):
+        if piece == "%%":
+            record.text("%")
+        elif piece.startswith("%"):
+            if not _CONVERSION.fullmatch(piece):
+                raise FaultError(
+                    Diagnostic(
+                        "BT207",
+                        f"unknown conversion `{piece}`",
+                        Label(first.span),
+                        help=('a time is put into text by  strftime("%Y-%m-%d %H:%M:%S")',)
+                        if piece[-1] in "YHMST"
+                        else (),
+                        notes=("conversions: %d %u %x %o %s %c %e %f %g %b %%, flags, width or *, precision",),
+                    )
+                )
+            width = next(values).value if "*" in piece else None
+            record.converted(next(values).value, piece, width)
+        else:
+            record.text(piece)
+    return _emitted(context, TemplateKind.PRINT, record, "")
+
+
+def emit_event(context: Context, call: nodes.Call) -> Statement:
+    arguments = call.arguments
+    first = arguments[0] if arguments else None
+    if first is None or first.name is not None:
+        raise FaultError(_emit_needs(call.function.span))
+    kind = first.value
+    if not isinstance(kind, nodes.Literal) or not isinstance(kind.value, str):
+        raise FaultError(_emit_needs(kind.span))
+    record = _Record(context)
+    labels: dict[str, Span] = {}
+    for argument in arguments[1:]:
+        if argument.name is None:
+            name = argument.value.span.text
+            suggestion = f"{name}={name}" if name.isidentifier() else f"name={name}"
+            raise FaultError(
+                Diagnostic(
+                    "BT107", "values of an event have names", Label(argument.span), help=(f"write {suggestion}",)
+                )
+            )
+        label = argument.name.text
+        if label in labels:
+            raise FaultError(
+                Diagnostic(
+                    "BT102",
+                    f"`{label}` is given twice",
+                    Label(argument.name.span, "again here"),
+                    (Label(labels[label], "first here"),),
+                )
+            )
+        labels[label] = argument.name.span
+        record.labelled(argument.value, label)
+    return _emitted(context, TemplateKind.EMIT, record, kind.value)
+
+
+def _emit_needs(span: Span) -> Diagnostic:
+    return Diagnostic(
+        "BT103",
+        "`emit` needs the kind of the event first",
+        Label(span, "a string in quotes"),
+        help=('emit("slow", took=duration)',),
+    )
+
+
+def _check_conversion(context: Context, conversion: str, value: Expr, tree: nodes.Expression) -> None:
+    letter = conversion[-1]
+    number = letter in "duxXoefgEG"
+    fits = not number or may_be_number(value.type)
+    if letter in "duxXo":
+        fits = fits and value.type.kind is not Kind.DOUBLE
+    if not fits:
+        raise FaultError(mistyped(context, value, tree, f"`{conversion}` does not show {with_article(value.type)}"))
+
+
+def _split_printf(text: str) -> list[str]:
+    """Literal text and conversions (``%`` and what follows up to a letter), in order."""
+    return [piece for piece in re.split(r"(%%|%[^A-Za-z%]*[A-Za-z]?)", text) if piece]
+
+
+def _time(context: Context, call: nodes.Call) -> tuple[str, Expr]:
+    """Format and time of ``strftime(format, time)``."""
+    function = FUNCTIONS[STRFTIME]
+    (pattern, time), _ = match_arguments(context, call, STRFTIME, function.synopsis, function.signatures)
+    assert pattern is not None
+    if not isinstance(pattern, nodes.Literal) or not isinstance(pattern.value, str) or not pattern.value:
+        raise FaultError(Diagnostic("BT107", "the format of `strftime` is a constant string", Label(pattern.span)))
+    for directive in _directives(pattern.value):
+        if directive[1:] not in _DIRECTIVES or len(directive) < 2:
+            raise FaultError(
+                Diagnostic(
+                    "BT207",
+                    f"unknown conversion `{directive}`",
+                    Label(pattern.span),
+                    help=("fractions of a second:  %f",) if directive in ("%L", "%N", "%3") else (),
+                    notes=("conversions of strftime: " + " ".join(f"%{letter}" for letter in _DIRECTIVES),),
+                )
+            )
+    if time is None:
+        return pattern.value, typed_tree.AmbientValue(LONG, call.span, Ambient.NOW)
+    return pattern.value, convert(context, context.value(time), LONG, time, "`time` of `strftime`")
+
+
+def _directives(format_: str) -> list[str]:
+    return re.findall("%.?", format_, re.DOTALL)
+
+
+def is_time_format(format_: str) -> bool:
+    """Whether ``strftime`` of the language takes it."""
+    return format_.isprintable() and all(len(each) == 2 and each[1] in _DIRECTIVES for each in _directives(format_))
+
+
+def check_format(type_: Type, span: Span, format_: str) -> None:
+    """Refuses a unit that values of the type do not have; what is no format at all the parser has refused."""
+    known = next((kind for kind, units in UNITS.items() if format_ in units), None)
+    if known is None or unit(type_, format_) is not None or specification(format_) is not None:
+        return
+    raise FaultError(
+        Diagnostic(
+            "BT207",
+            f"`{format_}` is a unit of {'durations' if known is Kind.DURATION else 'sizes'}",
+            Label(span, f"{named(type_)} has no such unit"),
+            help=(f"give it one:  {span.text} * 1{format_}",) if type_.is_integral and len(span.text) < 40 else (),
+        )
+    )
+
+
+def _emitted(context: Context, kind: TemplateKind, record: _Record, name: str) -> Statement:
+    """The record; where the body speculates, its first value is the id under which it is held back."""
+    speculation = context.speculation
+    if speculation is None:
+        return typed_tree.Emit(context.new_template(kind, record.parts(), name, (), ()), record.values)
+    template = context.new_template(kind, record.parts(), name, (), (SPECULATIVE,))
+    return typed_tree.Emit(template, (typed_tree.LocalValue(ANY, speculation.span, speculation.index), *record.values))
+
+
+def begin_speculation(context: Context, probe: program.Probe) -> tuple[Statement, ...]:
+    """What a body that holds records back begins with: nothing is held back yet."""
+    trees = [tree for tree in (probe.tree.body, *(each.body for each in probe.calls)) if SPECULATE in tree.span.text]
+    calls = (node for tree in trees for node in nodes.walk(tree) if isinstance(node, nodes.Call))
+    speculate = next((call for call in calls if call.function.text == SPECULATE), None)
+    context.speculation = None if speculate is None else context.hide(ANY, speculate.span)
+    if context.speculation is None:
+        return ()
+    return (typed_tree.Let(context.speculation.index, typed_tree.Constant(ANY, context.speculation.span, None)),)
+
+
+def speculation(context: Context, call: nodes.Call) -> Statement:
+    """``speculate(id)``, ``commit(id)``, ``discard(id)``."""
+    name = call.function.text
+    function = FUNCTIONS[name]
+    (argument,), _ = match_arguments(context, call, name, function.synopsis, function.signatures)
+    assert argument is not None
+    value = boxed(typed_null(context.value(argument)))
+    if name == SPECULATE:
+        assert context.speculation is not None
+        return typed_tree.Let(context.speculation.index, value)
+    kind = TemplateKind.COMMIT if name == "commit" else TemplateKind.DISCARD
+    return typed_tree.Emit(context.new_template(kind, (), "", (), ()), (value,))
+
+
+class _Record:
+    """Collects what one record ships and how it is shown. ``args``, ``targs`` or ``locals()`` goes last: its slot
+    stands for the rest."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._parts: list[str | Slot] = []
+        self._values: list[Expr] = []
+        self._rest: tuple[Expr, ...] = ()
+        self._rest_of: Span | None = None
+
+    @property
+    def values(self) -> tuple[Expr, ...]:
+        return (*self._values, *self._rest)
+
+    def _take_rest(self, tree: nodes.Expression, values: tuple[Expr, ...]) -> None:
+        if self._rest_of is not None and self._rest_of.text != tree.span.text:
+            raise FaultError(
+                Diagnostic(
+                    "BT108",
+                    f"`{self._rest_of.text}` and `{tree.span.text}` do not fit into one record",
+                    Label(tree.span, "the second"),
+                    (Label(self._rest_of, "the first"),),
+                    help=("print them one after the other",),
+                )
+            )
+        self._rest_of, self._rest = tree.span, values
+
+    def parts(self) -> tuple[str | Slot, ...]:
+        merged: list[str | Slot] = []
+        for part in self._parts:
+            if isinstance(part, str) and merged and isinstance(merged[-1], str):
+                merged[-1] += part
+            elif isinstance(part, Slot) and part.rest:
+                merged.append(replace(part, value=len(self._values)))
+            elif part != "":
+                merged.append(part)
+        return tuple(merged)
+
+    def text(self, text: str) -> None:
+        self._parts.append(text)
+
+    def add(self, tree: nodes.Expression) -> None:
+        if isinstance(tree, nodes.FormattedString):
+            for part in tree.parts:
+                if isinstance(part, str):
+                    self.text(part)
+                else:
+                    self._slot(part.value, None, part.format)
+        elif isinstance(tree, nodes.Literal) and isinstance(tree.value, str):
+            self.text(tree.value)
+        else:
+            self._slot(tree, None, "")
+
+    def converted(self, tree: nodes.Expression, conversion: str, width: nodes.Expression | None) -> None:
+        """``width``: what stands for the ``*`` of the conversion."""
+        number = len(self._values)
+        if width is not None:
+            context = self._context
+            self._values.append(convert(context, context.value(width), INT, width, f"the width of `{conversion}`"))
+        self._slot(tree, None, conversion)
+        slot = self._parts[-1]
+        if width is not None and isinstance(slot, Slot):
+            self._parts[-1] = replace(slot, width=number)
+
+    def labelled(self, tree: nodes.Expression, label: str) -> None:
+        self._slot(tree, label, "")
+
+    def _slot(self, tree: nodes.Expression, label: str | None, format_: str) -> None:
+        context = self._context
+        if isinstance(tree, nodes.Name) and context.find_local(tree.text) is None:
+            formal = any(each.name == tree.text for each in context.probe.formals or ())
+            variable = None if formal else VARIABLES.get(tree.text)
+            if variable is not None and isinstance(variable.source, SiteFact):
+                resolved = resolve(context, tree)
+                if isinstance(resolved, typed_tree.InputValue):  # told, not known of a site
+                    self._parts.append(Slot(len(self._values), resolved.type, label, format_))
+                    self._values.append(resolved)
+                    return
+                self._parts.append(Slot(variable.source, variable.type, label, format_))
+                return
+            if variable is not None and tree.text in ALL:
+                require(context, variable, tree.span)
+                self._take_rest(tree, all_arguments(context, tree.text, tree.span))
+                self._parts.append(Slot(0, ANY, label, format_, rest=True))
+                return
+        if isinstance(tree, nodes.Call) and tree.function.text == LOCALS:
+            self._take_rest(tree, all_locals(context, tree))
+            self._parts.append(Slot(0, ANY, label, format_, rest=True, named=True))
+            return
+        if isinstance(tree, nodes.Call) and tree.function.text == STRFTIME:
+            pattern, value = _time(context, tree)
+            self._parts.append(Slot(len(self._values), STRING, label, format_, time=pattern))
+            self._values.append(value)
+            return
+        if isinstance(tree, nodes.Call) and tree.function.text in SHOWN:
+            function = FUNCTIONS[tree.function.text]
+            arguments = tuple(function_arguments(context, tree, function))
+            shown = typed_tree.BuiltinCall(ANY, tree.span, "show", arguments)
+            value = concealed(context, tree.arguments[0].value, shown)
+            self._parts.append(Slot(len(self._values), ANY, label, format_, bare=function.name == "fields"))
+            self._values.append(value)
+            return
+        value = concealed(context, tree, typed_null(context.value(tree)))
+        type_ = value.type
+        if isinstance(value, typed_tree.MapValue):
+            type_ = next(each.type for each in context.maps.values() if each.id == value.map).or_null()
+        if format_.startswith("%"):
+            _check_conversion(context, format_, value, tree)
+        elif format_:
+            check_format(ANY if type_.kind is Kind.NULL else type_, tree.span, format_)
+        self._parts.append(Slot(len(self._values), type_, label, format_))
+        self._values.append(value)

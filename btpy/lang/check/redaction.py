@@ -1,0 +1,128 @@
+"""What is shown in the place of a secret: of a value whose name says that it is one (a parameter, a field, a key), and
+of what a script makes of it.
+
+A secret stays one through variables, functions, thread variables, ``provide``, ``??``, ``?:``, ``+``, casts, elements,
+and functions that cut or change texts. What only tells about it is none: comparisons, ``len``, ``hash``, ``typeof``.
+This follows from the script alone; fields of an object that is shown as a whole are redacted by the agent.
+"""
+
+from __future__ import annotations
+
+import re
+
+from btpy.lang import typed_tree
+from btpy.lang.check.context import Context
+from btpy.lang.syntax import nodes
+from btpy.lang.typed_tree import Expr
+from btpy.model.secrets import REDACTED, gives_secret, names_secret
+from btpy.model.types import STRING
+
+_EVENT = "event"
+_PASSING = frozenset(
+    (
+        *("entry", "substr", "lower", "upper", "trim", "split", "replace", "truncate", "normalize_sql", "url_path"),
+        *("show", "fields", "enum_name"),
+    )
+)
+"""Functions whose result shows their argument."""
+
+_TELLING = frozenset(
+    ("length", "size", "isEmpty", "isBlank", "isPresent", "getClass", "hashCode", "equals", "contains")
+)
+_NUMBERS = frozenset(("int", "long", "double", "boolean", "duration", "bytes"))
+
+
+def concealed(context: Context, tree: nodes.Expression, value: Expr) -> Expr:
+    """The value, or what hides it; for values that leave the JVM or become keys."""
+    if not context.permissions.redact or not is_secret(context, tree):
+        return value
+    return typed_tree.Constant(STRING, value.span, REDACTED)
+
+
+def is_secret(context: Context, tree: nodes.Expression) -> bool:
+    """Whether the value is a secret or shows one."""
+    match tree:
+        case nodes.TargetVariable(name=name):
+            return names_secret(name)
+        case nodes.Name(text=name):
+            local = context.find_local(name)
+            if local is not None:
+                return local.secret or names_secret(name)
+            return names_secret(name) or is_secret_argument(context, name) or _is_secret_result(context, name)
+        case nodes.ThreadVariable(name=name):
+            variable = context.threads.get(name)
+            return names_secret(name) or (variable is not None and variable.secret)
+        case nodes.Field(target=nodes.Name(text=target), name=identifier) if target == _EVENT and context.event:
+            provided = context.event.get(identifier.text)
+            return names_secret(identifier.text) or (provided is not None and provided.secret)
+        case nodes.Field(name=identifier):
+            return names_secret(identifier.text)
+        case nodes.Index(target=nodes.Name(text="args"), index=nodes.Literal(value=int(number))):
+            return is_secret_argument(context, f"arg{number}")
+        case nodes.Index(target=target, index=index):
+            return _is_key(index) or is_secret(context, target)
+        case nodes.Cast(operand=operand):
+            return is_secret(context, operand)
+        case nodes.Binary(operator=nodes.Identifier(text="??" | "+"), left=left, right=right):
+            return is_secret(context, left) or is_secret(context, right)
+        case nodes.Conditional(then=then, otherwise=otherwise):
+            return is_secret(context, then) or is_secret(context, otherwise)
+        case nodes.Quantified(quantifier=nodes.Identifier(text="first"), container=container):
+            return is_secret(context, container)
+        case nodes.Call():
+            return _call_shows(context, tree)
+        case nodes.MethodCall(target=target, method=method):
+            return _asks_for_secret(tree) or (method.text not in _TELLING and is_secret(context, target))
+        case _:
+            return False
+
+
+def is_secret_argument(context: Context, name: str) -> bool:
+    """Of ``arg2`` or a name of the probe's head: whether the method, or the probe, gives that parameter the name of a
+    secret."""
+    formals = [formal.name for formal in context.probe.formals or ()]
+    number = formals.index(name) if name in formals else int(name[3:]) if re.fullmatch(r"arg\d{1,3}", name) else -1
+    names = context.shape.names if context.shape is not None else ()
+    return any(names_secret(given[number] or "") for given in (names, formals) if 0 <= number < len(given))
+
+
+def _is_secret_result(context: Context, name: str) -> bool:
+    """Of ``retval``, ``oldval`` and ``newval``: whether the name of the method or field says that it is a secret."""
+    return context.shape is not None and context.shape.secret_result and name in ("retval", "oldval", "newval")
+
+
+def _is_key(tree: nodes.Expression) -> bool:
+    return isinstance(tree, nodes.Literal) and isinstance(tree.value, str) and names_secret(tree.value)
+
+
+def _asks_for_secret(call: nodes.MethodCall) -> bool:
+    if call.arguments:
+        return _is_key(call.arguments[0].value)
+    return gives_secret(call.method.text)
+
+
+def _call_shows(context: Context, call: nodes.Call) -> bool:
+    name = call.function.text
+    function = context.functions.get(name)
+    if function is None:
+        return name in _PASSING and any(is_secret(context, each.value) for each in call.arguments)
+    if function.result is not None and function.result.name in _NUMBERS:
+        return False
+    return any(is_secret(context, each.value) for each in call.arguments) or _reads_secret(function)
+
+
+def _reads_secret(function: nodes.Function) -> bool:
+    for node in nodes.walk(function.body):
+        match node:
+            case nodes.Field(name=nodes.Identifier(text=name)) | nodes.TargetVariable(name=name):
+                if names_secret(name):
+                    return True
+            case nodes.MethodCall():
+                if _asks_for_secret(node):
+                    return True
+            case nodes.Index(index=index):
+                if _is_key(index):
+                    return True
+            case _:
+                pass
+    return False

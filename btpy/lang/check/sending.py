@@ -1,0 +1,59 @@
+"""Events that probes send each other: what is sent must be listened to, and must not come back to its sender."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from btpy.lang.check.attachments import Report
+from btpy.lang.program import Probe
+from btpy.lang.syntax import nodes
+from btpy.model.attachments import EventAttachment
+from btpy.model.diagnostics import Diagnostic, Label, did_you_mean
+
+
+def check_sending(probes: Sequence[Probe], others: Sequence[Probe], report: Report) -> None:
+    """Reports events that nobody listens to, and circles of events. ``others``: the probes of other scripts."""
+    listeners: dict[str, list[Probe]] = {}
+    for probe in (*probes, *others):
+        if isinstance(probe.attachment, EventAttachment):
+            listeners.setdefault(probe.attachment.name, []).append(probe)
+    sent = {probe.id: list(_sent(probe)) for probe in (*probes, *others)}
+    for probe in probes:
+        own = probe.attachment.name if isinstance(probe.attachment, EventAttachment) else None
+        for literal in sent[probe.id]:
+            event = str(literal.value)
+            if event not in listeners:
+                report(
+                    Diagnostic(
+                        "BT120",
+                        f'no probe listens to the event "{event}"',
+                        Label(literal.span, "sent here"),
+                        help=did_you_mean(event, listeners) or (f'add a probe:  @OnEvent("{event}") {{ … }}',),
+                    )
+                )
+                continue
+            reached, pending = {event}, [event]
+            while pending:
+                for listener in listeners.get(pending.pop(), ()):
+                    further = {str(each.value) for each in sent[listener.id]} - reached
+                    reached |= further
+                    pending += further
+            if own in reached:
+                report(
+                    Diagnostic(
+                        "BT410",
+                        f'the event "{own}" sends itself',
+                        Label(literal.span, "leads back to this probe"),
+                        (Label(probe.tree.annotations[0].span, "this probe"),),
+                        help=("repeat with a timer:  @OnTimer(1s)",),
+                    )
+                )
+
+
+def _sent(probe: Probe) -> Iterator[nodes.Literal]:
+    for tree in (probe.tree.body, *probe.calls):
+        for node in nodes.walk(tree):
+            if isinstance(node, nodes.Call) and node.function.text == "send" and node.arguments:
+                value = node.arguments[0].value
+                if isinstance(value, nodes.Literal) and isinstance(value.value, str):
+                    yield value

@@ -1,0 +1,66 @@
+"""``config { name = value; }``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from btpy.lang.builtins import SETTINGS, SettingRule
+from btpy.lang.check.attachments import Report
+from btpy.lang.link.parameters import constant
+from btpy.lang.syntax import nodes
+from btpy.model.diagnostics import Diagnostic, Label, did_you_mean
+
+SettingValue = int | float | bool | str
+
+
+def check_settings(settings: Iterable[nodes.Setting], report: Report) -> dict[str, SettingValue]:
+    """The values by name; what is wrong is reported and left out."""
+    found: dict[str, tuple[SettingValue, nodes.Setting]] = {}
+    for setting in settings:
+        name = setting.name.text
+        rule = SETTINGS.get(name)
+        if rule is None:
+            report(
+                Diagnostic(
+                    "BT110",
+                    f"unknown setting `{name}`",
+                    Label(setting.name.span),
+                    help=did_you_mean(name, SETTINGS),
+                    notes=("settings: " + ", ".join(SETTINGS),),
+                )
+            )
+        elif name in found:
+            report(
+                Diagnostic(
+                    "BT102",
+                    f"`{name}` is set twice",
+                    Label(setting.name.span, "again here"),
+                    (Label(found[name][1].name.span, "first here"),),
+                )
+            )
+        else:
+            value = _value(rule, setting.value)
+            if value is None:
+                help_ = did_you_mean(str(getattr(constant(setting.value), "value", "")), rule.choices)
+                report(Diagnostic("BT201", f"`{name}` is {rule.wanted}", Label(setting.value.span), help=help_))
+            else:
+                found[name] = value, setting
+    return {name: value for name, (value, _) in found.items()}
+
+
+def _value(rule: SettingRule, tree: nodes.Expression) -> SettingValue | None:
+    """The value, where it is one that the setting takes."""
+    literal = constant(tree)
+    value = None if literal is None else literal.value
+    match rule.type:
+        case "boolean":
+            fits = isinstance(value, bool)
+        case "text":
+            fits = isinstance(value, str)
+        case "string":
+            fits = value in rule.choices
+        case "integer":
+            fits = isinstance(value, int) and not isinstance(value, bool) and rule.least <= value <= rule.most
+        case _:
+            fits = isinstance(value, int | float) and not isinstance(value, bool) and rule.least < value <= rule.most
+    return value if fits else None

@@ -1,0 +1,173 @@
+"""What a script finds in a session that runs others: a map or a thread variable of the same name is the same.
+
+A name that an active probe uses is settled, and the script must use it alike. One that only removed probes used is
+taken up again where the script uses it alike, so that a new version of a probe goes on with the maps of the old one;
+else the script gets another of that name, and the old one cannot be named any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from btpy.frozen import dataclass
+from btpy.lang.check.attachments import Report
+from btpy.lang.check.faults import named
+from btpy.lang.check.map_declarations import DeclaredMap
+from btpy.lang.check.threads import thread_variables, typed
+from btpy.lang.program import Probe, Program, ThreadVariable
+from btpy.lang.syntax import nodes
+from btpy.model.diagnostics import Diagnostic, Label
+from btpy.model.maps import Map, map_title
+from btpy.model.source import Span
+from btpy.model.templates import Template
+from btpy.model.types import ANY, Type, joined
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """Of the earlier program. ``trees``: what its active probes run."""
+
+    probes: tuple[Probe, ...] = ()
+    active: tuple[Probe, ...] = ()
+    templates: tuple[Template, ...] = ()
+    maps: tuple[Map, ...] = ()
+    threads: tuple[ThreadVariable, ...] = ()
+    trees: tuple[nodes.Tree, ...] = ()
+
+    @staticmethod
+    def of(earlier: Program | None) -> Shared:
+        if earlier is None:
+            return Shared()
+        active = earlier.active
+        trees = tuple(tree for probe in active for tree in (probe.tree, *probe.calls))
+        return Shared(earlier.probes, active, earlier.templates, earlier.maps, earlier.thread_variables, trees)
+
+    # ------------------------------------------------------------ maps
+
+    def maps_with(
+        self,
+        made: Mapping[str, Map],
+        trees: Sequence[nodes.Tree],
+        declared: Mapping[str, DeclaredMap],
+        report: Report,
+    ) -> dict[str, Map]:
+        """All maps that the script may name, by name. ``made``: what the assignments in all scripts define; ``trees``:
+        what the script consists of; ``declared``: by the script."""
+        found = {each.name: each for each in self.maps}
+        live = _maps(self.trees)
+        used = _maps(trees) if found else {}
+        fresh = len(self.maps)
+        for name in made:
+            known, defined = found.get(name), made[name]
+            if name in live and known is not None:
+                if name in declared and _storage(defined) != _storage(known):
+                    place = declared[name].tree.name.span
+                    report(_conflict(f"`{map_title(name)}` is there already, declared otherwise", place, live[name]))
+            elif known is not None and _definition(defined) == _definition(known):
+                found[name] = replace(defined, id=known.id)
+            else:
+                found[name] = replace(defined, id=fresh)
+                fresh += 1
+        for name, reference in used.items():
+            if name in found and name not in made and reference.keys and len(reference.keys) != found[name].keys:
+                keys = f"`{map_title(name)}` has {found[name].keys} keys, here {len(reference.keys)}"
+                report(Diagnostic("BT204", keys, Label(reference.span)))
+        return found
+
+    def maps_typed(
+        self, maps: Mapping[str, Map], types: Mapping[int, Type], trees: Sequence[nodes.Tree], report: Report
+    ) -> dict[str, Map]:
+        """With the types of all that the script puts into them."""
+        live = _maps(self.trees)
+        used = _maps(trees) if live else {}
+        found = dict(maps)
+        for name, each in maps.items():
+            type_ = types.get(each.id, each.type)
+            if name not in live:
+                found[name] = replace(each, type=type_)
+            elif each.type != ANY and joined(each.type, type_) != each.type:
+                held = f"`{map_title(name)}` holds {named(each.type)}, and {named(type_)} here"
+                report(_conflict(held, used[name].span, live[name]))
+        return found
+
+    def all_maps(self, maps: Mapping[str, Map]) -> tuple[Map, ...]:
+        """By id: those that cannot be named any more, too."""
+        by_id = {each.id: each for each in (*self.maps, *maps.values())}
+        return tuple(by_id[id_] for id_ in sorted(by_id))
+
+    # ------------------------------------------------------------ thread variables
+
+    def threads_with(self, trees: Sequence[nodes.Tree], report: Report) -> dict[str, ThreadVariable]:
+        """All variables that the script may name, by name."""
+        live = _threads(self.trees)
+        return thread_variables(
+            trees, {each.name: each for each in self.threads if each.name in live}, len(self.threads), report
+        )
+
+    def threads_typed(
+        self,
+        variables: Mapping[str, ThreadVariable],
+        samples: Iterable[tuple[str, Type, bool]],
+        trees: Sequence[nodes.Tree],
+        report: Report,
+    ) -> dict[str, ThreadVariable]:
+        """With the types of all that the script puts into them."""
+        live = _threads(self.trees)
+        used = _threads(trees) if live else {}
+        before = {each.name: each for each in self.threads}
+        found = typed(variables, samples)
+        for name, each in found.items():
+            known = before.get(name)
+            if known is None:
+                continue
+            if name in live:
+                if each.type not in (ANY, known.type):
+                    held = f"`thread.{name}` holds {named(known.type)}, and {named(each.type)} here"
+                    report(_conflict(held, used[name].span, live[name]))
+                elif each.secret and not known.secret:
+                    report(_conflict(f"`thread.{name}` is given a secret", used[name].span, live[name]))
+                found[name] = known
+            elif each.type == known.type:  # of another type, what threads still keep could not be told from its own
+                found[name] = replace(each, index=known.index)
+        return found
+
+    def all_threads(self, variables: Mapping[str, ThreadVariable]) -> tuple[ThreadVariable, ...]:
+        """By index."""
+        by_index = {each.index: each for each in (*self.threads, *variables.values())}
+        return tuple(by_index[index] for index in sorted(by_index))
+
+
+def _conflict(message: str, here: Span, there: nodes.Tree) -> Diagnostic:
+    return Diagnostic(
+        "BT203", message, Label(here), (Label(there.span, "used by a running probe"),), help=("choose another name",)
+    )
+
+
+def _storage(map_: Map) -> tuple[object, ...]:
+    return map_.capacity, map_.evicts, map_.key_types
+
+
+def _definition(map_: Map) -> tuple[object, ...]:
+    return map_.kind, map_.keys, map_.precision, map_.parameters, *_storage(map_)
+
+
+def _maps(trees: Iterable[nodes.Tree]) -> dict[str, nodes.MapReference]:
+    """The first reference to each map."""
+    found: dict[str, nodes.MapReference] = {}
+    for node in _nodes(trees):
+        if isinstance(node, nodes.MapReference):
+            found.setdefault(node.name, node)
+    return found
+
+
+def _threads(trees: Iterable[nodes.Tree]) -> dict[str, nodes.ThreadVariable]:
+    found: dict[str, nodes.ThreadVariable] = {}
+    for node in _nodes(trees):
+        if isinstance(node, nodes.ThreadVariable):
+            found.setdefault(node.name, node)
+    return found
+
+
+def _nodes(trees: Iterable[nodes.Tree]) -> Iterator[nodes.Tree]:
+    return (node for tree in trees for node in nodes.walk(tree))

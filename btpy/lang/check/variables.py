@@ -1,0 +1,580 @@
+"""Names: variables of the body, of the language, of the traced method and of the operation at a point."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from btpy.lang import typed_tree
+from btpy.lang.builtins import (
+    FACTS,
+    FRAME_PLACES,
+    FRAME_POINTS,
+    FUNCTIONS,
+    IN_METHODS,
+    INDENT,
+    OFF_TARGET,
+    SELF_TIME,
+    VARIABLES,
+    Place,
+    Variable,
+)
+from btpy.lang.check.context import Context
+from btpy.lang.check.conversions import type_of_name, widen
+from btpy.lang.check.faults import FaultError, counted
+from btpy.lang.check.redaction import is_secret_argument
+from btpy.lang.hints import foreign_names
+from btpy.lang.syntax import nodes
+from btpy.lang.typed_tree import Ambient, Expr, InputKind, OperationShape, Shape
+from btpy.model.attachments import MethodAttachment
+from btpy.model.diagnostics import Diagnostic, Fix, Label, did_you_mean, nearest, quote
+from btpy.model.points import Point
+from btpy.model.secrets import REDACTED, names_secret
+from btpy.model.source import Span
+from btpy.model.templates import SiteFact
+from btpy.model.types import ANY, BYTES, DURATION, INT, LONG, OBJECT, STRING, VOID, Kind, Type
+
+_OBJECT = "Ljava/lang/Object;"
+
+ALL = ("args", "targs")
+"""Variables that stand for many values: they can be printed, and indexed with a constant."""
+
+_WITH_EXCEPTION = (Point.THROW, Point.CALL_THROW, Point.RAISE, Point.CATCH)
+_THROWS = (Point.THROW, Point.CALL_THROW)
+
+# What arrays take, for `size`: where references and class pointers are compressed (heaps below 32 GB).
+_ARRAY_HEADER = 16
+_ALIGNMENT = 8
+_REFERENCE = 4
+
+_ARGUMENT = re.compile(r"arg(0|[1-9]\d*)")
+_IN_METHODS = "known where a traced method runs"
+_OTHER_NAMES = {
+    (Place.NEW, "size"): "shallow_size(target)",
+    (Place.FIELD_GET, "oldval"): "retval",
+    (Place.FIELD_GET, "newval"): "retval",
+    (Place.ARRAY_GET, "newval"): "retval",
+    (Place.FIELD_SET, "retval"): "newval",
+    (Place.ARRAY_SET, "retval"): "newval",
+    **{(Place[name], "target"): "lock" for name in ("SYNC_ENTER_BEFORE", "SYNC_ENTER", "SYNC_EXIT", "SYNC_EXIT_AFTER")},
+    (Place.RAISE, "target"): "exception",
+    (Place.CATCH, "target"): "exception",
+    (Place.CAST, "retval"): "target",
+}
+
+
+def refuse_shadowing(context: Context, name: nodes.Identifier) -> None:
+    text = name.text
+    local = context.find_local(text)
+    formal = next((each for each in context.probe.formals or () if each.name == text), None)
+    if local is None and formal is None and text not in VARIABLES and not _ARGUMENT.fullmatch(text):
+        return
+    first = local.span if local is not None else formal.span if formal is not None else None
+    raise FaultError(
+        Diagnostic(
+            "BT102",
+            f"`{text}` is already defined",
+            Label(name.span, "the second definition" if first else "a built-in name"),
+            (Label(first, "the first"),) if first else (),
+            help=("choose another name",),
+        )
+    )
+
+
+def not_assignable(context: Context, target: nodes.Name, tree: nodes.Assign) -> Diagnostic:
+    known = target.text in VARIABLES or any(each.name == target.text for each in context.probe.formals or ())
+    if known or _ARGUMENT.fullmatch(target.text):
+        return Diagnostic(
+            "BT401",
+            f"`{target.text}` is read-only",
+            Label(target.span),
+            help=("keep a value of your own:  let x = …",),
+        )
+    help_ = did_you_mean(target.text, [name for scope in context.scopes for name in scope])
+    if tree.operator.text == "=":
+        help_ = (*help_, f"a new variable is made by:  let {target.text} = …", f"a map by:  @{target.text} = …")
+    return Diagnostic("BT101", f"unknown name `{target.text}`", Label(target.span, "not defined here"), help=help_)
+
+
+def all_arguments(context: Context, name: str, span: Span) -> tuple[Expr, ...]:
+    """Every argument, for ``print(args)`` and ``print(targs)``; none are known before a method is."""
+    if context.shape is None:
+        return ()
+    if name == "args":
+        return tuple(
+            typed_tree.Constant(STRING, span, REDACTED)
+            if context.permissions.redact and is_secret_argument(context, f"arg{index}")
+            else argument_value(context, index, span)
+            for index in range(len(context.shape.parameters))
+        )
+    count = len(_offered(context, name).arguments)
+    return tuple(call_argument_value(context, index, span) for index in range(count))
+
+
+def live_variables(context: Context, function: Span, span: Span) -> tuple[Expr, ...]:
+    """Name and value of every live local variable, for ``print(locals())``."""
+    missing = [place for place in context.places if place not in FRAME_PLACES]
+    if missing and context.shape is None:
+        raise FaultError(absent(context, "locals()", missing[0], function, "known at LINE, RAISE and CATCH"))
+    pairs: list[Expr] = []
+    for index, variable in enumerate(context.shape.variables if context.shape is not None else ()):
+        pairs.append(typed_tree.Constant(STRING, span, variable.name))
+        if context.permissions.redact and names_secret(variable.name):
+            pairs.append(typed_tree.Constant(STRING, span, REDACTED))
+        else:
+            pairs.append(_frame_variable(context, index, span))
+    return tuple(pairs)
+
+
+def is_known(context: Context, name: str) -> bool:
+    """Whether ``name`` is a variable here: of the body, the language, or the traced method (``$name``)."""
+    return (
+        name in VARIABLES
+        or context.find_local(name) is not None
+        or _ARGUMENT.fullmatch(name) is not None
+        or any(each.name == name for each in context.probe.formals or ())
+        or name.startswith("$")
+    )
+
+
+def resolve(context: Context, tree: nodes.Name) -> Expr:
+    name, span = tree.text, tree.span
+    local = context.find_local(name)
+    if local is not None:
+        if context.in_entry and not local.in_entry:
+            raise FaultError(
+                Diagnostic(
+                    "BT105",
+                    f"`{name}` does not exist at entry",
+                    Label(span, "a variable of the body"),
+                    (Label(local.span, "defined here"),),
+                )
+            )
+        return typed_tree.LocalValue(local.type, span, local.index)
+    for index, formal in enumerate(context.probe.formals or ()):
+        if formal.name == name:
+            return argument_value(context, index, span)
+    argument = _ARGUMENT.fullmatch(name)
+    if argument is not None and len(name) < 7:
+        _require_method(context, name, span)
+        return argument_value(context, int(argument.group(1)), span)
+    variable = VARIABLES.get(name)
+    if variable is None:
+        raise FaultError(_unknown(context, tree))
+    require(context, variable, span)
+    return _variable(context, variable, span)
+
+
+def _variable(context: Context, variable: Variable, span: Span) -> Expr:
+    shape = context.shape
+    told = fact(context, variable.name, span)
+    if told is not None:
+        return told
+    if isinstance(variable.source, Ambient):
+        return typed_tree.AmbientValue(variable.type, span, variable.source)
+    if variable.source is SiteFact.PROBE:
+        return typed_tree.Constant(STRING, span, context.probe.name)
+    if variable.source is not None:
+        return typed_tree.SiteValue(variable.type, span, variable.source)
+    match variable.name:
+        case "self":
+            if shape is not None and shape.static:
+                return typed_tree.Constant(OBJECT, span, None)
+            self_type = shape.self_type if shape is not None else OBJECT
+            return typed_tree.InputValue(self_type, span, context.input(InputKind.SELF, 0, _OBJECT))
+        case "retval":
+            return _retval(context, span)
+        case "exception":
+            if shape is not None and shape.point not in _WITH_EXCEPTION and context.places != (Place.UNCAUGHT,):
+                return typed_tree.Constant(OBJECT, span, None)
+            return typed_tree.InputValue(OBJECT, span, context.input(InputKind.EXCEPTION, 0, _OBJECT))
+        case "duration":
+            return typed_tree.InputValue(DURATION, span, context.input(InputKind.DURATION, 0, "J"))
+        case "depth":
+            return typed_tree.InputValue(INT, span, context.input(InputKind.DEPTH, 0, "I"))
+        case "indent":
+            depth = typed_tree.InputValue(INT, span, context.input(InputKind.DEPTH, 0, "I"))
+            return typed_tree.BuiltinCall(STRING, span, INDENT, (depth,))
+        case "self_time":
+            duration = typed_tree.InputValue(DURATION, span, context.input(InputKind.DURATION, 0, "J"))
+            nested = typed_tree.InputValue(LONG, span, context.input(InputKind.NESTED, 0, "J"))
+            return typed_tree.BuiltinCall(DURATION, span, SELF_TIME, (duration, nested))
+        case "target" | "lock":
+            type_ = OBJECT if shape is None else _offered(context, variable.name).target
+            if type_ is None:
+                return typed_tree.Constant(OBJECT, span, None)
+            return typed_tree.InputValue(type_, span, context.input(InputKind.TARGET, 0, _OBJECT))
+        case "oldval":
+            return _operand(context, InputKind.OLD_VALUE, variable.name, span)
+        case "newval":
+            return _operand(context, InputKind.NEW_VALUE, variable.name, span)
+        case "index":
+            return typed_tree.InputValue(INT, span, context.input(InputKind.INDEX, 0, "I"))
+        case "length":
+            return _length(context, 0, span)
+        case "size":
+            return _size(context, span)
+        case "error":
+            fields = ", ".join(each.name for each in FACTS[Place.FAILURE])
+            raise FaultError(Diagnostic("BT108", "`error` is not one value", Label(span), help=(f"one of {fields}",)))
+        case "event":
+            raise FaultError(
+                Diagnostic(
+                    "BT108",
+                    "`event` is all provided values, not one value",
+                    Label(span),
+                    help=("one of them is event.name",),
+                    notes=("it has: " + quote(context.event or ()),),
+                )
+            )
+        case _:  # args, targs
+            raise FaultError(
+                Diagnostic(
+                    "BT108",
+                    f"`{variable.name}` is all arguments, not one value",
+                    Label(span),
+                    help=("print(args) and args[0] work; one argument is arg0, arg1, … or $name",)
+                    if variable.name == "args"
+                    else ("print(targs) and targs[0] work",),
+                )
+            )
+
+
+def fact(context: Context, name: str, span: Span) -> Expr | None:
+    """What the agent tells of what happened, where ``name`` is that."""
+    told = FACTS.get(context.places[0], ()) if context.places else ()  # a function that nothing calls is nowhere
+    for index, each in enumerate(told):
+        if each.name == name:
+            return typed_tree.InputValue(each.type, span, context.input(InputKind.FACT, index, _OBJECT))
+    return None
+
+
+def _retval(context: Context, span: Span) -> Expr:
+    shape = context.shape
+    if shape is None:
+        return typed_tree.InputValue(ANY, span, context.input(InputKind.RETVAL, 0, _OBJECT))
+    returns, descriptor = shape.returns, shape.return_descriptor
+    if shape.operation is not None:
+        returns, descriptor = shape.operation.value or VOID, shape.operation.value_descriptor
+    if returns.kind is Kind.VOID:
+        called = "called " if shape.operation is not None else ""
+        raise FaultError(
+            Diagnostic(
+                "BT205",
+                f"`retval` does not exist: the {called}method returns nothing",
+                Label(span, "of a void method"),
+                help=(f'match only {called}methods that return something:  type="int (..)"',),
+            )
+        )
+    if shape.point in _THROWS:
+        return typed_tree.Constant(returns if returns.is_reference else ANY, span, None)
+    return typed_tree.InputValue(returns, span, context.input(InputKind.RETVAL, 0, descriptor))
+
+
+def _offered(context: Context, name: str) -> OperationShape:
+    assert context.shape is not None
+    if context.shape.operation is None:
+        raise ValueError(f"`{name}` at {context.shape.point.value} of a shape without an operation")
+    return context.shape.operation
+
+
+def _operand(context: Context, kind: InputKind, name: str, span: Span) -> Expr:
+    """``oldval`` and ``newval``."""
+    if context.shape is None:
+        return typed_tree.InputValue(ANY, span, context.input(kind, 0, _OBJECT))
+    operation = _offered(context, name)
+    return typed_tree.InputValue(operation.value or ANY, span, context.input(kind, 0, operation.value_descriptor))
+
+
+def call_argument_value(context: Context, index: int, span: Span) -> Expr:
+    if context.shape is None:
+        return typed_tree.InputValue(ANY, span, context.input(InputKind.TARGET_ARG, index, _OBJECT))
+    operation = _offered(context, "targs")
+    count = len(operation.arguments)
+    if index >= count:
+        raise FaultError(
+            Diagnostic(
+                "BT112",
+                f"the called method has no argument {index}",
+                Label(span),
+                notes=("it has no parameters",)
+                if count == 0
+                else (f"it has {counted(count, 'parameter')}: targs[0] … targs[{count - 1}]",),
+            )
+        )
+    return typed_tree.InputValue(
+        operation.arguments[index],
+        span,
+        context.input(InputKind.TARGET_ARG, index, operation.argument_descriptors[index]),
+    )
+
+
+def _length(context: Context, dimension: int, span: Span) -> Expr:
+    return typed_tree.InputValue(INT, span, context.input(InputKind.LENGTH, dimension, "I"))
+
+
+def _size(context: Context, span: Span) -> Expr:
+    """Bytes of a new array and of the arrays in it.
+
+    Of each dimension: how many arrays × (header + length × element, rounded up). The elements of all dimensions
+    but the last one that was given a length are references.
+    """
+    dimensions, element = 1, 1
+    if context.shape is not None:
+        operation = _offered(context, "size")
+        dimensions, element = operation.dimensions, operation.element_size
+
+    def number(value: int) -> Expr:
+        return typed_tree.Constant(LONG, span, value)
+
+    def binary(operator: str, left: Expr, right: Expr) -> Expr:
+        return typed_tree.Binary(LONG, span, operator, left, right)
+
+    total: Expr | None = None
+    arrays: Expr | None = None
+    for dimension in range(dimensions):
+        last = dimension == dimensions - 1
+        length = widen(_length(context, dimension, span), LONG)
+        content = binary("*", length, number(element if last else _REFERENCE))
+        rounded = binary("&", binary("+", content, number(_ARRAY_HEADER + _ALIGNMENT - 1)), number(-_ALIGNMENT))
+        bytes_ = rounded if arrays is None else binary("*", arrays, rounded)
+        total = bytes_ if total is None else binary("+", total, bytes_)
+        arrays = length if arrays is None else binary("*", arrays, length)
+    assert total is not None
+    return replace(total, type=BYTES)
+
+
+def _frame_variable(context: Context, index: int, span: Span) -> Expr:
+    assert context.shape is not None
+    variable = context.shape.variables[index]
+    return typed_tree.InputValue(
+        variable.type, span, context.input(InputKind.FRAME_VARIABLE, index, variable.descriptor)
+    )
+
+
+def target_variable(context: Context, tree: nodes.TargetVariable) -> Expr:
+    name, span = tree.name, tree.span
+    _require_method(context, f"${name}", span)
+    for index, formal in enumerate(context.probe.formals or ()):
+        if formal.name == name:
+            return argument_value(context, index, span)
+    if context.shape is None:
+        formals = context.probe.formals
+        if formals is not None and not context.probe.open_formals and FRAME_PLACES.isdisjoint(context.places):
+            raise FaultError(
+                Diagnostic(
+                    "BT112",
+                    f"the traced method has no parameter `{name}`",
+                    Label(span),
+                    help=did_you_mean(f"${name}", [f"${formal.name}" for formal in formals]),
+                    notes=("parameters: " + (quote(f"${formal.name}" for formal in formals) or "none"),),
+                )
+            )
+        return typed_tree.InputValue(ANY, span, context.input(InputKind.ARG, 0, _OBJECT))
+    if context.shape.point in FRAME_POINTS and not context.in_entry:
+        return _live_variable(context, context.shape, tree)
+    names = context.shape.names
+    if name in names:
+        return argument_value(context, names.index(name), span)
+    known = [each for each in names if each is not None]
+    if not known and names:
+        named = ", ".join(f"{each} p{at}" for at, each in enumerate(context.shape.parameters))
+        raise FaultError(
+            Diagnostic(
+                "BT112",
+                f"the parameters of the traced method have no names, so `${name}` is unknown",
+                Label(span),
+                help=(
+                    "use arg0, arg1, …",
+                    f"or name them:  probe name({named})",
+                ),
+                notes=("the class was compiled without -g and without -parameters",),
+            )
+        )
+    raise FaultError(
+        Diagnostic(
+            "BT112",
+            f"the traced method has no parameter `{name}`",
+            Label(span),
+            help=did_you_mean(f"${name}", [f"${each}" for each in known]),
+            notes=("parameters: " + (quote(f"${each}" for each in known) or "none"),),
+        )
+    )
+
+
+def _live_variable(context: Context, shape: Shape, tree: nodes.TargetVariable) -> Expr:
+    """A live variable has its present value; a parameter whose variable is unknown the one it had at entry; a
+    variable of the method that is not live here is null."""
+    name, span = tree.name, tree.span
+    live = [variable.name for variable in shape.variables]
+    if name in live:
+        return _frame_variable(context, live.index(name), span)
+    if name in shape.names:
+        return argument_value(context, shape.names.index(name), span)
+    if name in shape.absent_variables:
+        return typed_tree.Constant(ANY, span, None)
+    known = sorted({*live, *shape.absent_variables, *(each for each in shape.names if each is not None)})
+    if known:
+        notes: tuple[str, ...] = ("variables: " + quote(f"${each}" for each in known),)
+    else:
+        notes = ("the class was compiled without -g: its variables have no names",)
+    raise FaultError(
+        Diagnostic(
+            "BT112",
+            f"the traced method has no variable `{name}`",
+            Label(span),
+            help=did_you_mean(f"${name}", [f"${each}" for each in known]),
+            notes=notes,
+        )
+    )
+
+
+def argument_value(context: Context, index: int, span: Span) -> Expr:
+    shape = context.shape
+    if shape is None:
+        formals = context.probe.formals
+        if formals is not None and index >= len(formals) and not context.probe.open_formals:
+            raise FaultError(_no_argument(index, span, len(formals)))
+        declared = _declared(context, index)
+        return typed_tree.InputValue(declared, span, context.input(InputKind.ARG, index, _OBJECT))
+    if index >= len(shape.parameters):
+        raise FaultError(_no_argument(index, span, len(shape.parameters)))
+    return typed_tree.InputValue(
+        shape.parameters[index], span, context.input(InputKind.ARG, index, shape.descriptors[index])
+    )
+
+
+def _declared(context: Context, index: int) -> Type:
+    formals = context.probe.tree.formals or ()
+    return type_of_name(formals[index].type) if index < len(formals) else ANY
+
+
+def _no_argument(index: int, span: Span, count: int) -> Diagnostic:
+    return Diagnostic(
+        "BT112",
+        f"the traced method has no `arg{index}`",
+        Label(span),
+        notes=("it has no parameters",)
+        if count == 0
+        else (f"it has {counted(count, 'parameter')}: arg0 … arg{count - 1}",),
+    )
+
+
+def _require_method(context: Context, name: str, span: Span) -> None:
+    here = [place for place in context.places if place in OFF_TARGET or place is Place.PROBE]
+    if here:
+        raise FaultError(absent(context, name, here[0], span, _IN_METHODS))
+
+
+def require(context: Context, variable: Variable, span: Span) -> None:
+    places = (Place.ENTRY,) if context.in_entry else context.places
+    missing = [place for place in places if place not in variable.places]
+    if missing and context.shape is None:
+        raise FaultError(
+            absent(
+                context,
+                variable.name,
+                missing[0],
+                span,
+                f"known at {variable.known_at}" if variable.known_at else _IN_METHODS,
+            )
+        )
+
+
+def absent(context: Context, name: str, place: Place, span: Span, known: str) -> Diagnostic:
+    if context.in_entry and place is Place.ENTRY:
+        return Diagnostic("BT105", f"`{name}` does not exist at entry", Label(span, known))
+    help_: tuple[str, ...] = ()
+    if place is Place.ENTRY and name in ("duration", "retval", "exception"):
+        better = {"duration": "EXIT", "retval": "RETURN", "exception": "THROW"}[name]
+        extra = "        (also covers exceptions)" if name == "duration" else ""
+        help_ = (
+            f"change the location:  location={better}{extra}",
+            "a value from entry can be used at exit:  entry(arg0)",
+        )
+    elif place in (Place.RETURN, Place.THROW) and name in ("retval", "exception"):
+        help_ = ("EXIT has both, one of them null:  location=EXIT",)
+    elif place is Place.CALL_BEFORE and name in ("duration", "retval", "exception"):
+        help_ = ("when the call has ended:  location=CALL(…, when=AFTER)",)
+    elif place is Place.SYNC_ENTER_BEFORE and name == "duration":
+        help_ = ("when the monitor has been entered:  location=SYNC_ENTER(when=AFTER)",)
+    elif name in foreign_names.OF_METHOD and place in (Place.ENTRY, Place.RETURN, Place.THROW, Place.EXIT):
+        help_ = (foreign_names.OF_METHOD[name],)
+    elif place is Place.PROBE:
+        help_ = ("the values of an event:  event.name",)
+    elif (place, name) in _OTHER_NAMES:
+        help_ = (f"here it is called `{_OTHER_NAMES[place, name]}`",)
+    secondary = (context.location,) if context.location is not None else ()
+    return Diagnostic(
+        "BT105",
+        f"`{name}` does not exist {'at' if place in IN_METHODS else 'in'} {place.value}",
+        Label(span, known),
+        secondary,
+        help=help_,
+    )
+
+
+def _unknown(context: Context, tree: nodes.Name) -> Diagnostic:
+    here = _names_here(context)
+    function = FUNCTIONS.get(tree.text)
+    member = re.match(r"\s*\.\s*([A-Za-z_]\w*)", tree.span.source.text[tree.span.end : tree.span.end + 80])
+    of_member = foreign_names.of_member(tree.text, member[1]) if member is not None else ()
+    help_ = of_member or foreign_names.of_name(tree.text) or did_you_mean(tree.text, here) or _elsewhere(tree.text)
+    if function is not None:
+        help_ = (f"it is a function:  {function.synopsis}",)
+    elif any(name == f"@{tree.text}" for name in (f"@{each}" for each in context.maps)):
+        help_ = (f"did you mean `@{tree.text}`?",)
+    places = ", ".join(place.value for place in context.places)
+    written = foreign_names.NAMES.get(tree.text)
+    variable = VARIABLES.get(written or "")
+    if variable is not None and variable.known_at and not all(place in variable.places for place in context.places):
+        help_ = (f"write {variable.name}, which is known at {variable.known_at}",)
+    return Diagnostic(
+        "BT101",
+        f"unknown name `{tree.text}`",
+        Label(tree.span, "not defined here"),
+        help=help_,
+        notes=(f"at {places} you can use: {quote(here, 11)}",),
+        fixes=(Fix(tree.span, written),) if written is not None and help_ == foreign_names.of_name(tree.text) else (),
+    )
+
+
+def _elsewhere(name: str) -> tuple[str, ...]:
+    """The help for a slip for a variable that other places have."""
+    meant = [VARIABLES[each] for each in nearest(name, VARIABLES)]
+    return tuple(f"did you mean `{each.name}`? It is known at {each.known_at}" for each in meant if each.known_at)
+
+
+def _names_here(context: Context) -> list[str]:
+    own = [name for scope in reversed(context.scopes) for name in scope]
+    formals = [formal.name for formal in context.probe.formals or ()]
+    usable = [
+        variable.name for variable in VARIABLES.values() if all(place in variable.places for place in context.places)
+    ]
+    first = [name for name in ("duration", "retval", "exception", "self", "args") if name in usable]
+    arguments = ["arg0", "arg1"] if "args" in usable else []
+    shape = context.shape
+    names = [f"${name}" for name in (shape.names if shape else ()) if name]
+    names += [f"${each.name}" for each in (shape.variables if shape else ()) if f"${each.name}" not in names]
+    if shape is None and arguments and not formals:
+        names = [f"${name}" for name in _parameter_names(context)] or ["$name"]
+    common = [name for name in ("depth", "method", "cls") if name in usable]
+    rest = [*common, *(name for name in usable if name not in (*first, *common))]
+    return [*own, *formals, *first, *arguments, *names, *rest]
+
+
+def _parameter_names(context: Context) -> tuple[str, ...]:
+    """Of the traced method, where the probe names exactly one that is known."""
+    attachment = context.probe.attachment
+    if not isinstance(attachment, MethodAttachment):
+        return ()
+    patterns = (*attachment.classes, *attachment.methods)
+    return context.classes.parameter_names(patterns[0].text, patterns[1].text) if len(patterns) == 2 else ()
+
+
+def stands_for_all(context: Context, tree: nodes.Expression) -> Variable | None:
+    """``args`` or ``targs``, where the expression is one of them."""
+    if not isinstance(tree, nodes.Name) or tree.text not in ALL or context.find_local(tree.text) is not None:
+        return None
+    formal = any(each.name == tree.text for each in context.probe.formals or ())
+    return None if formal else VARIABLES[tree.text]

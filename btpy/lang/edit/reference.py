@@ -1,0 +1,72 @@
+"""What each word of the language is, from the checker's tables, with an example: for ``help`` and docs/language.md."""
+
+from __future__ import annotations
+
+import tomllib
+from pkgutil import get_data
+from typing import NamedTuple
+
+from btpy.lang import builtins
+
+
+class Entry(NamedTuple):
+    name: str
+    synopsis: str
+    doc: str
+
+
+def examples() -> dict[str, dict[str, str]]:
+    """A script for each word, by table (``examples.toml``)."""
+    data = get_data("btpy.lang", "examples.toml")
+    if data is None:
+        raise FileNotFoundError("btpy/lang/edit/examples.toml is missing from this installation")
+    return {
+        table: {word: text.strip() for word, text in rows.items()}
+        for table, rows in tomllib.loads(data.decode()).items()
+    }
+
+
+def entries() -> dict[str, list[Entry]]:
+    """The words, by table."""
+    return {
+        "annotations": [
+            Entry(
+                rule.name,
+                f"@{rule.name}({', '.join(rule.arguments)})" if rule.arguments else f"@{rule.name}",
+                rule.doc,
+            )
+            for rule in builtins.ANNOTATIONS.values()
+        ],
+        "locations": [
+            Entry(each.name, f"{each.name}({', '.join(each.arguments)})" if each.arguments else each.name, _where(each))
+            for each in builtins.LOCATIONS.values()
+        ],
+        "variables": [
+            Entry(each.name, each.name, f"{each.type}: {each.doc}" + (f" ({each.known_at})" if each.known_at else ""))
+            for each in builtins.VARIABLES.values()
+        ],
+        "functions": [Entry(each.name, each.synopsis, each.doc) for each in builtins.FUNCTIONS.values()],
+        "aggregations": [Entry(each.name, each.synopsis, each.doc) for each in builtins.AGGREGATIONS.values()],
+        "keywords": [
+            Entry(each.name, each.synopsis, each.doc)
+            for each in (*builtins.KEYWORDS.values(), *builtins.QUANTIFIERS.values())
+        ],
+        "settings": [Entry(each.name, f"{each.name} = {each.type}", each.doc) for each in builtins.SETTINGS.values()],
+    }
+
+
+def page(name: str) -> str:
+    """What a word is, with an example; empty when it is none of the language."""
+    shown = examples()
+    pages = [
+        f"{entry.synopsis}\n    {entry.doc}\n\n"
+        + "".join(f"    {line}\n" for line in shown[table][entry.name].split("\n"))
+        for table, rows in entries().items()
+        for entry in rows
+        if entry.name == name.lstrip("@")
+    ]
+    return "\n".join(pages)
+
+
+def _where(location: builtins.Location) -> str:
+    return location.doc + (f"; with `when=AFTER`: {location.after.doc}" if location.after is not None else "")

@@ -1,0 +1,85 @@
+"""What the short forms of a script stand for: the same script with all of them written out."""
+
+from __future__ import annotations
+
+import json
+
+from btpy.lang.edit.formatter import format_source
+from btpy.lang.syntax import nodes, parser
+from btpy.model.source import Source
+
+
+def expand_source(source: Source) -> str:
+    """The script with each ``Class::method @location`` as the ``@OnMethod(…)`` that it becomes, and each ``@Outermost``
+    as the condition that it adds, formatted. Raises ``ScriptError``: it does not parse."""
+    script = parser.parse(source)
+    text = source.text
+    for item in reversed(script.items):
+        if isinstance(item, nodes.PointProbe):
+            written = _probe(nodes.expand(item))
+        elif isinstance(item, nodes.Probe) and any(each.name.text == "Outermost" for each in item.annotations):
+            written = _probe(item)
+        else:
+            continue
+        text = text[: item.span.start] + written + text[item.span.end :]
+    return format_source(Source(source.name, text))
+
+
+def _probe(probe: nodes.Probe) -> str:
+    kept = [each for each in probe.annotations if each.name.text != "Outermost"]
+    lines = [_annotation(each) for each in kept]
+    if probe.name is not None or probe.formals is not None:
+        lines.append(_head(probe))
+    conditions = [] if len(kept) == len(probe.annotations) else ["depth == 0"]
+    if probe.when is not None:
+        written = probe.when.span.text
+        conditions.append(f"({written})" if conditions and _binds_weaker_than_and(probe.when) else written)
+    if conditions:
+        lines.append("when " + " && ".join(conditions))
+    return "\n".join([*lines, probe.body.span.text])
+
+
+def _head(probe: nodes.Probe) -> str:
+    name = f"probe {probe.name.text}" if probe.name is not None else "probe"
+    if probe.formals is None:
+        return name
+    formals = [f"{each.type.span.text} {each.name.text}" for each in probe.formals]
+    return f"{name}({', '.join([*formals, '..'] if probe.open_formals else formals)})"
+
+
+def _binds_weaker_than_and(tree: nodes.Expression) -> bool:
+    return isinstance(tree, nodes.Conditional) or (
+        isinstance(tree, nodes.Binary) and tree.operator.text in ("||", "??")
+    )
+
+
+def _annotation(annotation: nodes.Annotation) -> str:
+    if not annotation.arguments:
+        return f"@{annotation.name.text}"
+    return f"@{annotation.name.text}({', '.join(map(_argument, annotation.arguments))})"
+
+
+def _argument(argument: nodes.Argument) -> str:
+    value = _expression(argument.value)
+    return value if argument.name is None else f"{argument.name.text}={value}"
+
+
+def _expression(tree: nodes.Expression) -> str:
+    """As :func:`btpy.lang.syntax.nodes.expand` makes them: what has no text of its own in the source is spelled out."""
+    match tree:
+        case nodes.Literal(kind=nodes.LiteralKind.STRING):
+            return _string(str(tree.value))
+        case nodes.Name():
+            return tree.text
+        case nodes.Call():
+            return f"{tree.function.text}({', '.join(map(_argument, tree.arguments))})"
+        case nodes.Range():
+            return f"{_expression(tree.first)}..{_expression(tree.end)}"
+        case _:
+            return tree.span.text
+
+
+def _string(value: str) -> str:
+    if value.startswith("/"):  # a regular expression: its backslashes are its own
+        return '"' + value.replace('"', '\\"') + '"'
+    return json.dumps(value, ensure_ascii=False)

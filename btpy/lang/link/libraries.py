@@ -1,0 +1,176 @@
+"""Where libraries are found: the directory of the importing file, those of ``-I``, of ``$BTPY_PATH``, the user's own
+(``~/.config/btpy/probes``), and what comes with btpy. ``btpy.name`` means the last of these alone. A name on the
+command line means first what comes with btpy, and never a file of the working directory.
+
+A probe runs inside other people's programs, so a library that another user may have written is refused
+(:mod:`btpy.files`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from btpy import files
+from btpy.model.diagnostics import did_you_mean_one_of, nearest
+from btpy.model.source import read_text
+
+SUFFIX = ".bt"
+PACKAGED = "btpy"
+"""First part of the names of the libraries that come with btpy."""
+
+
+_JAVA = re.compile(r"(java|javax|jakarta|jdk|org|com|net|io)\.\w+\.\w")
+_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+
+
+class LibraryError(Exception):
+    """A library cannot be had. ``help``: what to do next."""
+
+    def __init__(self, message: str, help: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.help = help
+
+
+class NoLibrary(LibraryError):
+    """There is none of that name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """A file of a search path; ``name`` is what an ``import`` says."""
+
+    name: str
+    path: Path
+
+
+def packaged_directory() -> Path:
+    """The libraries that come with btpy: in an installed package, or beside it in a source tree."""
+    installed = Path(__file__).parent.parent / "_probes"
+    return installed if installed.is_dir() else installed.parent.parent / "probes"
+
+
+def is_name(text: str) -> bool:
+    """Whether ``text`` can be the name of a library."""
+    return _NAME.fullmatch(text) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Libraries:
+    """A search path: ``directories`` in order; ``packaged`` comes last. ``texts``: files as they were
+    once; then no others are there."""
+
+    directories: tuple[Path, ...] = ()
+    packaged: Path = field(default_factory=packaged_directory)
+    texts: Mapping[Path, str] | None = None
+
+    @staticmethod
+    def of(environment: Mapping[str, str], first: Iterable[Path] = ()) -> Libraries:
+        """``first``: the directories of ``-I``."""
+        listed = [Path(each) for each in environment.get("BTPY_PATH", "").split(os.pathsep) if each]
+        home = environment.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
+        return Libraries((*first, *listed, Path(home) / "btpy" / "probes"))
+
+    def shown(self, path: Path) -> str:
+        """How messages name a file: those that come with btpy are ``btpy/name.bt``."""
+        packaged = self.packaged.resolve()
+        if packaged in path.parents:
+            return f"{PACKAGED}/{path.relative_to(packaged)}"
+        here = Path.cwd()
+        return str(path.relative_to(here)) if here in path.parents else str(path)
+
+    def find(self, name: str, *, quoted: bool, beside: Path | None) -> Path:
+        """The file of a library. ``quoted``: ``name`` is a path; ``beside``: the directory of the importing file.
+
+        Raises LibraryError.
+        """
+        return self._first(name, list(self._candidates(name, quoted, beside)))
+
+    def named(self, name: str) -> Path:
+        """The file of a library that the command line names. Raises LibraryError."""
+        candidates = self._candidates(name, False, None) if is_name(name) else ()
+        return self._first(name, sorted(candidates, key=lambda candidate: candidate[0] != self.packaged))
+
+    def _first(self, name: str, candidates: Sequence[tuple[Path, Path]]) -> Path:
+        for directory, relative in candidates:
+            path = directory / relative
+            if self.texts is not None and path.resolve() in self.texts:
+                return path.resolve()
+            if self.texts is None and path.is_file():
+                if directory != self.packaged:
+                    _require_trusted(directory, path.parent)
+                return path.resolve()
+        searched = ["what comes with btpy" if each == self.packaged else str(each) for each, _ in candidates]
+        known = [library.name for library in self.all()]
+        bare = {each.removeprefix(f"{PACKAGED}."): each for each in known}
+        near = nearest(name, known) or [bare[each] for each in nearest(name, bare)]
+        help_ = did_you_mean_one_of(near)
+        if _JAVA.match(name):
+            help_ = ("classes need no import: they are written with their package, as com.acme.Order",)
+        raise NoLibrary(f"there is no library {name!r}", (*help_, "searched: " + ", ".join(searched)))
+
+    def read(self, path: Path) -> str:
+        """The text of a library that was found. Raises LibraryError."""
+        if self.texts is not None:
+            return self.texts[path]
+        return read(path, own=self.packaged.resolve() in path.parents)
+
+    def all(self) -> list[Library]:
+        """Every library of the search path by name, the first of each name; those that come with btpy last."""
+        found: dict[str, Path] = {}
+        for directory in self.directories:
+            for name, path in _listed(directory):
+                found.setdefault(name, path)
+        for name, path in _listed(self.packaged):
+            found.setdefault(f"{PACKAGED}.{name}", path)
+        return [Library(name, path) for name, path in found.items()]
+
+    def _candidates(self, name: str, quoted: bool, beside: Path | None) -> Iterator[tuple[Path, Path]]:
+        first, _, rest = name.partition(".")
+        if quoted:
+            relative = Path(name)
+        elif first == PACKAGED and rest:
+            yield self.packaged, Path(*rest.split(".")).with_suffix(SUFFIX)
+            return
+        else:
+            relative = Path(*name.split(".")).with_suffix(SUFFIX)
+        if beside is not None or quoted:
+            yield beside or Path(), relative
+        for directory in (*self.directories, self.packaged):
+            yield directory, relative
+
+
+def read(path: Path, *, own: bool = False) -> str:
+    """The text of a library. ``own``: it comes with btpy, and may belong to whoever installed that. Raises
+    LibraryError."""
+    try:
+        with path.open("rb") if own else files.open_trusted(path) as file:
+            return read_text(file)
+    except files.Untrusted as error:
+        raise LibraryError(str(error), error.help) from None
+    except OSError as cause:
+        raise LibraryError(f"{path} cannot be read: {(cause.strerror or str(cause)).lower()}") from cause
+    except ValueError as cause:
+        raise LibraryError(f"{path} is {cause}") from cause
+
+
+def _listed(directory: Path) -> Iterator[tuple[str, Path]]:
+    if directory.is_dir():
+        for path in sorted(directory.rglob("*" + SUFFIX)):
+            name = ".".join(path.relative_to(directory).with_suffix("").parts)
+            if is_name(name):
+                yield name, path
+
+
+def _require_trusted(*directories: Path) -> None:
+    """Raises LibraryError where another user could have put the library there."""
+    try:
+        for directory in directories:
+            files.require_trusted(directory)
+    except files.Untrusted as error:
+        raise LibraryError(
+            str(error), (*error.help, "libraries of your own are kept in ~/.config/btpy/probes")
+        ) from None

@@ -1,0 +1,893 @@
+"""A script and its libraries → one script: names settled, parameters replaced by what they were given.
+
+1. The files are read, importers before what they import; a cycle is an error. A file is one module, however often it is
+   imported.
+2. Each module's parameters get their values: from the command line, or from the ``import``.
+3. Names are settled. A parameter becomes a literal. What a library declares gets the library's name before it:
+   ``jdbc.statement``, ``@jdbc.sql``, ``thread.jdbc.start``, so that the stages below know one flat script.
+4. Which probes run is found. ``import`` brings names only: of an imported library those probes run that ``@OnProbe``
+   subscribes to, and those that write a map or thread variable which something that runs reads. ``use`` runs all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from btpy.errors import ScriptError
+from btpy.lang.builtins import AGGREGATIONS, EMPTYING, FUNCTIONS, LOCATIONS, QUANTIFIERS, VARIABLES
+from btpy.lang.link.libraries import Libraries, LibraryError, is_name
+from btpy.lang.link.parameters import (
+    Mistyped,
+    Parameter,
+    Value,
+    constant,
+    converted,
+    declared,
+    literal,
+    settled,
+    spelled,
+)
+from btpy.lang.syntax import nodes, parser
+from btpy.lang.syntax.nodes import LiteralKind, Tree
+from btpy.model.diagnostics import Diagnostic, Label, Severity, did_you_mean, quote
+from btpy.model.source import Source, Span
+
+if TYPE_CHECKING:
+    from btpy.lang.program import Program
+
+_RESERVED = frozenset((*VARIABLES, *LOCATIONS, "BEFORE", "AFTER", "thread"))
+_CALLED = frozenset((*FUNCTIONS, *AGGREGATIONS, *QUANTIFIERS))  # taken for what is called, free for what has a value
+_ARGUMENT = re.compile(r"arg\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedProbe:
+    """``prefix``: the name of its library, empty in the script itself. ``calls``: the functions that it calls,
+    directly or not."""
+
+    tree: nodes.Probe
+    prefix: str
+    calls: tuple[nodes.Function, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """``libraries`` by the bases of their sources. ``imports``: for each library's source the places that brought it
+    in. ``imported``: prefixes of the libraries that are only imported: their maps serve the script."""
+
+    source: Source
+    libraries: tuple[Source, ...]
+    doc: str
+    settings: tuple[nodes.Setting, ...]
+    checks: tuple[nodes.StaticCheck, ...]
+    parameters: tuple[Parameter, ...]
+    functions: dict[str, nodes.Function]
+    maps: tuple[nodes.MapDeclaration, ...]
+    probes: tuple[LinkedProbe, ...]
+    imports: tuple[tuple[Source, Span], ...]
+    imported: frozenset[str]
+    diagnostics: tuple[Diagnostic, ...]
+
+    def came_by(self, source: Source) -> tuple[Label, ...]:
+        """The imports that lead to a library's source, the nearest first."""
+        chain: list[Label] = []
+        known = {id(imported): place for imported, place in self.imports}
+        while id(source) in known and len(chain) < len(known):
+            place = known[id(source)]
+            chain.append(Label(place, "imported here"))
+            source = place.source
+        return tuple(chain)
+
+
+def link(
+    source: Source,
+    libraries: Libraries | None = None,
+    arguments: Mapping[str, str] | None = None,
+    earlier: Program | None = None,
+) -> Linked:
+    """``arguments``: texts of parameters that the command line gives; ``earlier``: the program that the script extends,
+    whose places and names of libraries it leaves alone.
+
+    Raises ScriptError where the script itself cannot be read, UsageError for a parameter without a fitting value.
+    """
+    linker = _Linker(libraries or Libraries(), arguments or {})
+    return linker.link(source if earlier is None else linker.after(earlier, source))
+
+
+def parameters(source: Source) -> tuple[Parameter, ...]:
+    """The parameters that a script declares, as far as they are right. Raises ScriptError where it cannot be read."""
+    items = parser.parse(source).items
+    found = [declared(item, []) for item in items if isinstance(item, nodes.ScriptParameter)]
+    return tuple(parameter for parameter in found if parameter is not None)
+
+
+@dataclass(slots=True, eq=False)
+class _Module:
+    """One file. ``imports``: by alias; None: a library that could not be had, whose names stand for anything.
+    ``given``: what imports say of its parameters, with the places."""
+
+    prefix: str
+    source: Source
+    script: nodes.Script
+    imports: dict[str, _Module | None] = field(default_factory=dict)
+    statements: list[tuple[nodes.Import, _Module]] = field(default_factory=list)
+    parameters: dict[str, Parameter] = field(default_factory=dict)
+    values: dict[str, Value] = field(default_factory=dict)
+    given: dict[str, tuple[nodes.Argument, nodes.Literal]] = field(default_factory=dict)
+    functions: dict[str, nodes.Function] = field(default_factory=dict)
+    probes: list[nodes.Probe] = field(default_factory=list)
+    checks: list[nodes.StaticCheck] = field(default_factory=list)
+    maps: list[nodes.MapDeclaration] = field(default_factory=list)
+    names: dict[str, Span] = field(default_factory=dict)
+    used: set[str] = field(default_factory=set)
+    unsettled: set[str] = field(default_factory=set)  # parameters that are declared wrongly
+
+    def qualified(self, name: str) -> str:
+        return f"{self.prefix}.{name}" if self.prefix else name
+
+    @property
+    def probe_names(self) -> list[str]:
+        return [probe.name.text for probe in self.probes if probe.name is not None]
+
+
+class _Linker:
+    def __init__(self, libraries: Libraries, arguments: Mapping[str, str]) -> None:
+        self._libraries = libraries
+        self._arguments = arguments
+        self._diagnostics: list[Diagnostic] = []
+        self._modules: dict[Path, _Module | None] = {}  # None: it could not be read
+        self._order: list[_Module] = []  # importers before what they import
+        self._imports: list[tuple[Source, Span]] = []
+        self._end = 0
+        self._prefixes: set[str] = set()
+        self._known: dict[Path, Source] = {}  # files of other scripts, whose places are taken over
+
+    def after(self, earlier: Program, source: Source) -> Source:
+        """The source, to be linked behind the program. Raises ScriptError where there is no room."""
+        last = max(earlier.sources, key=lambda each: each.base)
+        placed = replace(source, base=last.base + len(last.text) + 1)
+        if placed.base + len(placed.text) > parser.MAX_LENGTH:
+            message = "the scripts of this session are too long together"
+            place = Label(Span(placed, 0, 0))
+            raise ScriptError([Diagnostic("BT008", message, place, help=("detach, and attach again",))])
+        self._known = {each.path.resolve(): each for each in earlier.sources if each.path is not None}
+        self._prefixes = {probe.name.rpartition(".")[0] for probe in earlier.active}
+        return placed
+
+    def link(self, source: Source) -> Linked:
+        main = _Module("", source, parser.parse(source))
+        self._end = source.base + len(source.text) + 1
+        if source.path is not None:
+            self._modules[source.path.resolve()] = main
+        self._load(main, (main,))
+        modules = self._importers_first(main)
+        for module in modules:
+            self._declare(module)
+        main.values = settled(main.parameters.values(), self._arguments)
+        for module in modules:
+            if module is not main:
+                self._settle(module)
+            self._pass_on(module)
+        for module in modules:
+            resolver = _Resolver(module, self._diagnostics)
+            module.probes = [resolver.tree(probe) for probe in module.probes]
+            module.functions = {name: resolver.tree(each) for name, each in module.functions.items()}
+            module.checks = [resolver.tree(each) for each in module.checks]
+            module.maps = [
+                replace(each, name=replace(each.name, text=module.qualified(each.name.text)))
+                for each in (resolver.tree(each) for each in module.maps)
+            ]
+        functions = {module.qualified(name): each for module in modules for name, each in module.functions.items()}
+        self._refuse_recursion(functions)
+        running, used = _running(modules, functions)
+        imported = frozenset(module.prefix for module in modules if module not in used)
+        self._unused(main, running)
+        kept = [module.source for module in self._order]
+        return Linked(
+            source,
+            tuple(sorted(kept, key=lambda each: each.base)),
+            main.script.doc,
+            tuple(
+                setting
+                for item in main.script.items
+                if isinstance(item, nodes.Config)
+                for setting in _Resolver(main, self._diagnostics).tree(item).settings
+            ),
+            tuple(each for module in modules for each in module.checks),
+            tuple(main.parameters.values()),
+            functions,
+            tuple(each for module in modules for each in module.maps),
+            tuple(running),
+            tuple(self._imports),
+            imported,
+            tuple(self._diagnostics),
+        )
+
+    # ------------------------------------------------------------ files
+
+    def _load(self, module: _Module, importers: tuple[_Module, ...]) -> None:
+        for item in module.script.items:
+            if not isinstance(item, nodes.Import):
+                continue
+            alias = item.alias.text if item.alias is not None else _own_name(item)
+            if not is_name(alias) or "." in alias:
+                self._report(
+                    "BT114", f"`{alias}` cannot be the name of a library here", item.library.span, ("add: as name",)
+                )
+                continue
+            place = item.alias.span if item.alias is not None else item.library.span
+            if not self._define(module, alias, place):
+                continue
+            module.imports[alias] = None
+            imported = self._import(item, module, alias, importers)
+            if imported is not None:
+                module.imports[alias] = imported
+                module.statements.append((item, imported))
+
+    def _import(
+        self, item: nodes.Import, importer: _Module, alias: str, importers: tuple[_Module, ...]
+    ) -> _Module | None:
+        beside = importer.source.path.parent if importer.source.path is not None else None
+        quoted = item.library.span.text.startswith('"')
+        try:
+            path = self._libraries.find(item.library.text, quoted=quoted, beside=beside)
+            if path in self._modules:
+                known = self._modules[path]
+                if known in importers:
+                    cycle = [*importers[importers.index(known) :], known]
+                    chain = " imports ".join(each.source.name for each in cycle)
+                    self._report("BT115", "libraries import each other", item.library.span, notes=(chain,))
+                    return None
+                return known
+            source = Source(self._libraries.shown(path), self._libraries.read(path), self._end, path)
+        except LibraryError as error:
+            self._report("BT114", str(error), item.library.span, error.help)
+            return None
+        elsewhere = self._known.get(path.resolve())
+        if elsewhere is not None and elsewhere.text == source.text:
+            source = elsewhere
+        else:
+            self._end += len(source.text) + 1
+        if self._end > parser.MAX_LENGTH:
+            self._report("BT008", "the script and its libraries are too long together", item.library.span)
+            return None
+        self._imports.append((source, item.library.span))
+        prefix = self._prefix(alias)
+        module = _Module(prefix, source, nodes.Script((), ""))
+        self._modules[path] = module
+        self._order.append(module)
+        try:
+            module.script = parser.parse(source)
+        except ScriptError as error:
+            self._modules[path] = None
+            here = Label(item.library.span, "imported here")
+            self._diagnostics += [replace(each, secondary=(*each.secondary, here)) for each in error.diagnostics]
+            return None
+        for each in module.script.items:
+            if isinstance(each, nodes.Config):
+                self._report(
+                    "BT116",
+                    "a library has no settings",
+                    Span(source, each.span.start, each.span.start + len("config")),
+                    ("settings belong to the script; a library takes parameters:  param name = 5;",),
+                )
+        self._load(module, (*importers, module))
+        return module
+
+    def _prefix(self, alias: str) -> str:
+        name, number = alias, 1
+        while name in self._prefixes:
+            number += 1
+            name = f"{alias}_{number}"
+        self._prefixes.add(name)
+        return name
+
+    def _importers_first(self, main: _Module) -> list[_Module]:
+        finished: list[_Module] = []
+
+        def visit(module: _Module) -> None:
+            if module not in seen:
+                seen.append(module)
+                for _, imported in module.statements:
+                    visit(imported)
+                finished.append(module)
+
+        seen: list[_Module] = []
+        visit(main)
+        return finished[::-1]
+
+    # ------------------------------------------------------------ declarations and parameters
+
+    def _declare(self, module: _Module) -> None:
+        for item in module.script.items:
+            match item:
+                case nodes.ScriptParameter():
+                    parameter = declared(item, self._diagnostics)
+                    if self._define(module, item.name.text, item.name.span):
+                        if parameter is not None:
+                            module.parameters[item.name.text] = parameter
+                        else:
+                            module.unsettled.add(item.name.text)
+                case nodes.Function():
+                    if self._define(module, item.name.text, item.name.span, called=True):
+                        module.functions[item.name.text] = item
+                case nodes.MapDeclaration():
+                    module.maps.append(item)
+                case nodes.StaticCheck():
+                    module.checks.append(item)
+                case nodes.PointProbe():
+                    module.probes.append(nodes.expand(item))
+                case nodes.Probe():
+                    module.probes.append(item)
+                case _:
+                    pass
+
+    def _define(self, module: _Module, name: str, place: Span, *, called: bool = False) -> bool:
+        if name in _RESERVED or (called and name in _CALLED) or _ARGUMENT.fullmatch(name):
+            self._report("BT102", f"`{name}` is a built-in name", place, ("choose another name",))
+            return False
+        first = module.names.setdefault(name, place)
+        if first is not place:
+            self._diagnostics.append(
+                Diagnostic(
+                    "BT102",
+                    f"`{name}` is already defined",
+                    Label(place, "the second definition"),
+                    (Label(first, "the first"),),
+                    help=("choose another name",),
+                )
+            )
+        return first is place
+
+    def _settle(self, module: _Module) -> None:
+        """Gives the parameters of a library their values."""
+        for name, parameter in module.parameters.items():
+            given = module.given.get(name)
+            if given is None:
+                if parameter.default is not None:
+                    module.values[name] = parameter.default
+                continue
+            argument, value = given
+            try:
+                module.values[name] = converted(parameter.type, value)
+            except Mistyped as wrong:
+                self._diagnostics.append(
+                    Diagnostic(
+                        "BT201",
+                        f"`{name}` is {wrong}",
+                        Label(argument.value.span),
+                        (Label(parameter.span, "declared here"),),
+                    )
+                )
+
+    def _pass_on(self, module: _Module) -> None:
+        """Notes what a module gives to the parameters of the libraries that it imports."""
+        resolver = _Resolver(module, self._diagnostics)
+        for item, imported in module.statements:
+            said = set()
+            for argument in item.arguments:
+                name = argument.name.text if argument.name is not None else ""
+                if name not in imported.parameters:
+                    self._diagnostics.append(
+                        Diagnostic(
+                            "BT107",
+                            f"`{item.library.text}` has no parameter `{name}`" if name else "parameters have names",
+                            Label(argument.name.span if argument.name is not None else argument.span),
+                            help=did_you_mean(name, imported.parameters),
+                            notes=("parameters: " + (quote(imported.parameters) or "none"),),
+                        )
+                    )
+                    continue
+                value = constant(resolver.tree(argument.value))
+                if value is None:
+                    self._report(
+                        "BT107",
+                        f"`{name}` is not given a constant",
+                        argument.value.span,
+                        ("a literal, or a parameter of this script",),
+                    )
+                    continue
+                said.add(name)
+                known = imported.given.setdefault(name, (argument, value))
+                if known[0] is not argument and (known[1].kind, known[1].value) != (value.kind, value.value):
+                    self._diagnostics.append(
+                        Diagnostic(
+                            "BT116",
+                            f"`{item.library.text}` is imported twice with different values of `{name}`",
+                            Label(argument.span, "another value"),
+                            (Label(known[0].span, "first imported with this"),),
+                            notes=("each library is loaded once, also where several files import it",),
+                        )
+                    )
+            for name, parameter in imported.parameters.items():
+                if parameter.default is None and name not in said and name not in imported.given:
+                    self._diagnostics.append(
+                        Diagnostic(
+                            "BT103",
+                            f"`{item.library.text}` needs a value for `{name}`",
+                            Label(item.library.span),
+                            (Label(parameter.span, "declared without a default"),),
+                            help=(f"write import {item.library.span.text}({name}=…)",),
+                        )
+                    )
+
+    # ------------------------------------------------------------ functions
+
+    def _refuse_recursion(self, functions: dict[str, nodes.Function]) -> None:
+        """Takes functions that call themselves out of ``functions``, and reports each circle once."""
+        calls = {
+            name: [call for call in _calls(function) if call.function.text in functions]
+            for name, function in functions.items()
+        }
+        state: dict[str, bool] = {}  # False: being followed
+
+        def follow(name: str, path: tuple[str, ...]) -> None:
+            state[name] = False
+            for call in calls[name]:
+                called = call.function.text
+                if called not in state:
+                    follow(called, (*path, called))
+                elif not state[called]:
+                    circle = (*path[path.index(called) :], called)
+                    self._diagnostics.append(
+                        Diagnostic(
+                            "BT407",
+                            f"`{called}` calls itself",
+                            Label(call.function.span, " → ".join(circle)),
+                            (Label(functions[called].name.span, "defined here"),),
+                            notes=("a probe must end, so functions cannot be recursive",),
+                        )
+                    )
+                    broken.update(circle)
+            state[name] = True
+
+        broken: set[str] = set()
+        for name in functions:
+            if name not in state:
+                follow(name, (name,))
+        for name in broken:
+            functions[name] = replace(
+                functions[name], body=nodes.Literal(functions[name].span, LiteralKind.NULL, None), result=None
+            )
+
+    def _unused(self, main: _Module, running: list[LinkedProbe]) -> None:
+        """Warns of what the script itself declares and never uses, unless it is a library itself."""
+        path = main.source.path
+        if not main.probes or (
+            path is not None and any(path.resolve() == each.path.resolve() for each in self._libraries.all())
+        ):
+            return
+        kinds = {**dict.fromkeys(main.parameters, "parameter"), **dict.fromkeys(main.functions, "function")}
+        activating = self._activating(main)
+        kinds |= {
+            alias: "library" for alias, each in main.imports.items() if each is not None and alias not in activating
+        }
+        for name, kind in kinds.items():
+            if name not in main.used:
+                what = "never called" if kind == "function" else "never used"
+                self._diagnostics.append(
+                    Diagnostic(
+                        "BT118",
+                        f"the {kind} `{name}` is {what}",
+                        Label(main.names[name]),
+                        severity=Severity.WARNING,
+                    )
+                )
+
+    @staticmethod
+    def _activating(module: _Module) -> set[str]:
+        return {
+            item.alias.text if item.alias is not None else _own_name(item)
+            for item in module.script.items
+            if isinstance(item, nodes.Import) and item.activates
+        }
+
+    def _report(
+        self, code: str, message: str, place: Span, help: tuple[str, ...] = (), notes: tuple[str, ...] = ()
+    ) -> None:
+        self._diagnostics.append(Diagnostic(code, message, Label(place), help=help, notes=notes))
+
+
+def _own_name(item: nodes.Import) -> str:
+    name = item.library.text
+    return Path(name).stem if item.library.span.text.startswith('"') else name.rpartition(".")[2]
+
+
+# ---------------------------------------------------------------- names
+
+
+_Node = TypeVar("_Node", bound=Tree)
+
+
+class _Resolver:
+    """Settles the names of one module's trees."""
+
+    def __init__(self, module: _Module, diagnostics: list[Diagnostic]) -> None:
+        self._module = module
+        self._diagnostics = diagnostics
+
+    def tree(self, tree: _Node) -> _Node:
+        return cast(_Node, self._rewritten(tree))
+
+    def _rewritten(self, tree: Tree) -> Tree:
+        match tree:
+            case nodes.Name():
+                return self._name(tree)
+            case nodes.Field(target=nodes.Name(text=name)) if name in self._module.imports:
+                return self._member(tree, name)
+            case nodes.MethodCall(target=nodes.Name(text=name)) if name in self._module.imports:
+                return self._library_call(tree, name)
+            case nodes.Call():
+                return self._call(tree)
+            case nodes.MapReference():
+                return self._map(tree)
+            case nodes.ThreadVariable():
+                return replace(tree, name=self._module.qualified(tree.name))
+            case (
+                nodes.Assign(target=nodes.MapReference(library=nodes.Identifier()))
+                | nodes.Step(target=nodes.MapReference(library=nodes.Identifier()))
+            ):
+                self._read_only(cast(nodes.MapReference, tree.target))
+            case nodes.Annotation():
+                return self._annotation(tree)
+            case nodes.Let() | nodes.Formal() | nodes.Quantified() | nodes.For():
+                self._refuse_shadowing(tree)
+            case _:
+                pass
+        return self._parts(tree)
+
+    def _parts(self, tree: Tree) -> Tree:
+        return _changed(tree, self._part)
+
+    def _part(self, part: object) -> object:
+        if isinstance(part, Tree):
+            return self._rewritten(part)
+        if isinstance(part, tuple):
+            after = tuple(self._part(each) for each in part)
+            return after if any(a is not b for a, b in zip(part, after, strict=True)) else part
+        return part
+
+    def _name(self, tree: nodes.Name) -> Tree:
+        name, module = tree.text, self._module
+        if name in module.parameters:
+            module.used.add(name)
+            return self._value_of(module, name, tree.span)
+        if name in module.unsettled:
+            return _anything(tree.span)
+        if name in module.imports:
+            module.used.add(name)
+            self._report(
+                "BT108", f"`{name}` is a library, not a value", tree.span, (f"its names follow a dot:  {name}.…",)
+            )
+            return _anything(tree.span)
+        return tree
+
+    @staticmethod
+    def _value_of(module: _Module, name: str, span: Span) -> nodes.Literal:
+        value = module.values.get(name)
+        return _anything(span) if value is None else literal(module.parameters[name].type, value, span)
+
+    def _member(self, tree: nodes.Field, alias: str) -> Tree:
+        """``library.parameter``."""
+        self._module.used.add(alias)
+        library, name = self._module.imports[alias], tree.name.text
+        if library is None:
+            return _anything(tree.span)
+        if name in library.parameters:
+            return self._value_of(library, name, tree.span)
+        help_: tuple[str, ...] = did_you_mean(name, library.parameters)
+        if name in library.functions:
+            help_ = (f"it is a function:  {alias}.{name}(…)",)
+        elif name in library.probe_names:
+            help_ = (f"it is a probe:  @OnProbe({alias}.{name})",)
+        self._report("BT101", f"`{alias}` has no parameter `{name}`", tree.name.span, help_, _members(alias, library))
+        return _anything(tree.span)
+
+    def _library_call(self, tree: nodes.MethodCall, alias: str) -> Tree:
+        self._module.used.add(alias)
+        library, name = self._module.imports[alias], tree.method.text
+        arguments = cast("tuple[nodes.Argument, ...]", self._part(tree.arguments))
+        if library is None:
+            return _anything(tree.span)
+        if name not in library.functions:
+            help_ = did_you_mean(name, library.functions)
+            self._report(
+                "BT101", f"`{alias}` has no function `{name}`", tree.method.span, help_, _members(alias, library)
+            )
+            return _anything(tree.span)
+        function = nodes.Identifier(tree.target.span.to(tree.method.span), library.qualified(name))
+        return nodes.Call(tree.span, function, arguments)
+
+    def _call(self, tree: nodes.Call) -> Tree:
+        name, module = tree.function.text, self._module
+        if name in module.functions:
+            module.used.add(name)
+            tree = replace(tree, function=replace(tree.function, text=module.qualified(name)))
+        elif name in EMPTYING:
+            for argument in tree.arguments:
+                if isinstance(argument.value, nodes.MapReference) and argument.value.library is not None:
+                    self._read_only(argument.value)
+        return self._parts(tree)
+
+    def _map(self, tree: nodes.MapReference) -> Tree:
+        module: _Module | None = self._module
+        if tree.library is not None:
+            alias = tree.library.text
+            if alias not in self._module.imports:
+                help_ = did_you_mean(alias, self._module.imports)
+                self._report("BT101", f"unknown library `{alias}`", tree.library.span, help_)
+                return _anything(tree.span)
+            self._module.used.add(alias)
+            module = self._module.imports[alias]
+            if module is None:
+                return _anything(tree.span)
+        assert module is not None
+        rewritten = self._parts(tree)
+        assert isinstance(rewritten, nodes.MapReference)
+        name = module.qualified(tree.name)
+        return rewritten if name == tree.name else replace(rewritten, name=name)
+
+    def _read_only(self, tree: nodes.MapReference) -> None:
+        self._report(
+            "BT116",
+            "the maps of a library are read-only",
+            tree.span,
+            ("keep values in a map of your own:  @name[key] = …",),
+        )
+
+    def _refuse_shadowing(self, tree: nodes.Let | nodes.Formal | nodes.Quantified | nodes.For) -> None:
+        match tree:
+            case nodes.Let() | nodes.Formal():
+                names: tuple[nodes.Identifier, ...] = (tree.name,)
+            case nodes.Quantified():
+                names = (tree.variable,)
+            case nodes.For():
+                names = tree.variables
+        module = self._module
+        for name in names:
+            if name.text in module.parameters or name.text in module.imports:
+                self._diagnostics.append(
+                    Diagnostic(
+                        "BT102",
+                        f"`{name.text}` is already defined",
+                        Label(name.span, "the second definition"),
+                        (Label(module.names[name.text], "the first"),),
+                        help=("choose another name",),
+                    )
+                )
+
+    # ------------------------------------------------------------ annotations
+
+    def _annotation(self, tree: nodes.Annotation) -> Tree:
+        if tree.name.text == "OnProbe" and len(tree.arguments) == 1:
+            (argument,) = tree.arguments
+            return replace(tree, arguments=(replace(argument, value=self._subscribed(argument.value)),))
+        return _changed(self._parts(tree), self._folded)
+
+    def _folded(self, part: object) -> object:
+        """f-strings of constants in the arguments of an annotation become strings, calculations numbers."""
+        match part:
+            case nodes.FormattedString():
+                texts = [each if isinstance(each, str) else _text_of(each) for each in part.parts]
+                if all(text is not None for text in texts):
+                    return nodes.Literal(part.span, LiteralKind.STRING, "".join(map(str, texts)))
+                wrong = next(each for each, text in zip(part.parts, texts, strict=True) if text is None)
+                self._report(
+                    "BT107",
+                    "a pattern can hold only text and parameters",
+                    wrong.span if isinstance(wrong, Tree) else part.span,
+                    ('param package: string = "com.acme";   class=f"{package}.**"',),
+                )
+                return nodes.Literal(part.span, LiteralKind.STRING, "*")
+            case nodes.Literal(kind=LiteralKind.LONG):
+                return replace(part, kind=LiteralKind.INTEGER)
+            case nodes.Binary():
+                return constant(part) or _changed(part, self._folded)
+            case Tree():
+                return _changed(part, self._folded)
+            case tuple():
+                after = tuple(self._folded(each) for each in part)
+                return after if any(a is not b for a, b in zip(part, after, strict=True)) else part
+            case _:
+                return part
+
+    def _subscribed(self, value: nodes.Expression) -> nodes.Expression:
+        """The qualified name of the probe that ``@OnProbe`` names; an empty one after a report."""
+        unknown = nodes.Name(value.span, "")
+        match value:
+            case nodes.Field(target=nodes.Name(text=alias), name=name):
+                if alias not in self._module.imports:
+                    help_ = did_you_mean(alias, self._module.imports) or (f"write import btpy.{alias};",)
+                    self._report("BT101", f"unknown library `{alias}`", value.target.span, help_)
+                    return unknown
+                self._module.used.add(alias)
+                library = self._module.imports[alias]
+                if library is None:
+                    return unknown
+                if name.text in library.probe_names:
+                    return nodes.Name(value.span, library.qualified(name.text))
+                help_ = did_you_mean(name.text, library.probe_names)
+                notes = ("probes: " + (quote(library.probe_names) or "none"),)
+                self._report("BT101", f"`{alias}` has no probe `{name.text}`", name.span, help_, notes)
+                return unknown
+            case nodes.Name(text=own):
+                if own in self._module.probe_names:
+                    return nodes.Name(value.span, self._module.qualified(own))
+                names = [*self._module.probe_names, *self._module.imports]
+                self._report("BT101", f"unknown probe `{own}`", value.span, did_you_mean(own, names))
+                return unknown
+            case _:
+                self._report(
+                    "BT107", "`@OnProbe` takes the name of a probe", value.span, ("write @OnProbe(library.probe)",)
+                )
+                return unknown
+
+    def _report(
+        self, code: str, message: str, place: Span, help: tuple[str, ...] = (), notes: tuple[str, ...] = ()
+    ) -> None:
+        self._diagnostics.append(Diagnostic(code, message, Label(place), help=help, notes=notes))
+
+
+_CHILDREN: dict[type[Tree], tuple[str, ...]] = {}
+"""The fields of each class of nodes that can hold nodes with names to settle."""
+
+
+def _changed(tree: Tree, change: Callable[[object], object]) -> Tree:
+    """``tree`` with what ``change`` makes of its parts; the same one where that is nothing new."""
+    node = type(tree)
+    names = _CHILDREN.get(node)
+    if names is None:
+        leaf = issubclass(node, nodes.Identifier | nodes.TypeName | nodes.Literal)
+        listed = [each.name for each in fields(node) if each.name not in ("span", "function", "operator")]
+        names = _CHILDREN[node] = () if leaf else tuple(listed)
+    changed: dict[str, Any] = {}
+    for name in names:
+        before = getattr(tree, name)
+        if isinstance(before, Tree | tuple):
+            after = change(before)
+            if after is not before:
+                changed[name] = after
+    return replace(tree, **changed) if changed else tree
+
+
+def _anything(span: Span) -> nodes.Literal:
+    """What stands for a name that could not be settled, so that nothing else is said of it."""
+    return nodes.Literal(span, LiteralKind.NULL, None)
+
+
+def _text_of(part: nodes.Interpolation) -> str | None:
+    value = part.value
+    if part.format or not isinstance(value, nodes.Literal) or value.value is None:
+        return None
+    if value.kind in (LiteralKind.DURATION, LiteralKind.SIZE):
+        return spelled("duration" if value.kind is LiteralKind.DURATION else "bytes", value.value)
+    return value.value if isinstance(value.value, str) else spelled("", value.value)
+
+
+def _members(alias: str, library: _Module) -> tuple[str, ...]:
+    """What a library offers, for a note."""
+    names = [
+        *(f"{alias}.{name}" for name in library.parameters),
+        *(f"{alias}.{name}()" for name in library.functions),
+    ]
+    return ("it has: " + quote(names, 12),) if names else (f"it has probes only: {quote(library.probe_names)}",)
+
+
+# ---------------------------------------------------------------- which probes run
+
+
+@dataclass(slots=True)
+class _Touched:
+    """Names of the state that a tree reads and writes, and of what it calls and subscribes to."""
+
+    reads: set[str] = field(default_factory=set)
+    writes: set[str] = field(default_factory=set)
+    calls: set[str] = field(default_factory=set)
+    hosts: set[str] = field(default_factory=set)
+
+
+def _calls(tree: Tree) -> Iterator[nodes.Call]:
+    return (node for node in nodes.walk(tree) if isinstance(node, nodes.Call))
+
+
+def _touched(tree: Tree, functions: Mapping[str, nodes.Function]) -> _Touched:
+    found = _Touched()
+    targets: set[int] = set()
+    whole: set[int] = set()
+    for node in nodes.walk(tree):
+        match node:
+            case nodes.Assign() | nodes.Step():
+                targets.add(id(node.target))
+            case nodes.Delete():
+                targets.add(id(node.map))
+            case nodes.Call():
+                if node.function.text in functions:
+                    found.calls.add(node.function.text)
+                elif node.function.text in EMPTYING:
+                    whole.update(id(argument.value) for argument in node.arguments)
+            case nodes.Annotation() if node.name.text == "OnProbe":
+                found.hosts.update(each.value.text for each in node.arguments if isinstance(each.value, nodes.Name))
+            case nodes.MapReference():
+                (found.writes if id(node) in targets else found.reads).add("@" + node.name)
+                if id(node) in whole:
+                    found.writes.add("@" + node.name)
+            case nodes.ThreadVariable():
+                (found.writes if id(node) in targets else found.reads).add("thread." + node.name)
+            case _:
+                pass
+    return found
+
+
+def _running(modules: list[_Module], functions: dict[str, nodes.Function]) -> tuple[list[LinkedProbe], list[_Module]]:
+    """The probes that run, those of libraries first, each library after those that it imports; and the modules of
+    which all probes run: the script itself and the libraries that it uses."""
+    touched = {name: _touched(function, functions) for name, function in functions.items()}
+
+    def called(names: Iterable[str]) -> dict[str, None]:
+        """The functions of these names and what they call, in a stable order."""
+        found: dict[str, None] = {}
+        pending = sorted(names)
+        while pending:
+            name = pending.pop(0)
+            if name not in found:
+                found[name] = None
+                pending += sorted(touched[name].calls)
+        return found
+
+    every = [(module, probe) for module in reversed(modules) for probe in module.probes]
+    facts: dict[int, tuple[_Touched, dict[str, None]]] = {}
+    for _, probe in every:
+        own = _touched(probe, functions)
+        reach = called(own.calls)
+        for name in reach:
+            own.reads |= touched[name].reads
+            own.writes |= touched[name].writes
+        facts[id(probe)] = own, reach
+
+    active: set[int] = set()
+    pending: list[tuple[_Module, nodes.Probe]] = []
+    visited: list[_Module] = []
+    used = [modules[0]]
+
+    def activate(module: _Module, probe: nodes.Probe) -> None:
+        if id(probe) not in active:
+            active.add(id(probe))
+            pending.append((module, probe))
+
+    def use(module: _Module) -> None:
+        """Runs the libraries that a running module says to use."""
+        if module in visited:
+            return
+        visited.append(module)
+        for item, library in module.statements:
+            if item.activates:
+                used.append(library)
+                for probe in library.probes:
+                    activate(library, probe)
+                use(library)
+
+    main = modules[0]
+    named = {module.qualified(probe.name.text): (module, probe) for module, probe in every if probe.name is not None}
+    of_libraries = [(module, probe) for module, probe in every if module is not main]
+    for probe in main.probes:
+        activate(main, probe)
+    use(main)
+    while pending:
+        module, probe = pending.pop()
+        use(module)
+        own, _ = facts[id(probe)]
+        for host in own.hosts & named.keys():
+            activate(*named[host])
+        for other, candidate in of_libraries:
+            if not own.reads.isdisjoint(facts[id(candidate)][0].writes):
+                activate(other, candidate)
+    running = [
+        LinkedProbe(probe, module.prefix, tuple(functions[name] for name in facts[id(probe)][1]))
+        for module, probe in every
+        if id(probe) in active
+    ]
+    return running, used

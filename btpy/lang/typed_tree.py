@@ -1,0 +1,623 @@
+"""The typed tree: a probe that is bound to one shape of traced methods, for the code generator.
+
+Every node carries the type of its value and its place. Conversions are explicit (:class:`Convert`), names are
+resolved, sugar is gone."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Union
+
+from btpy.frozen import dataclass
+from btpy.lang.program import Probe, ThreadVariable
+from btpy.model.formats import Specification
+from btpy.model.points import Point
+from btpy.model.source import Span
+from btpy.model.templates import SiteFact
+from btpy.model.types import Type
+
+
+class InputKind(Enum):
+    SELF = "self"
+    ARG = "arg"  # entry value of argument `index`
+    RETVAL = "retval"
+    EXCEPTION = "exception"
+    DURATION = "duration"  # nanoseconds since entry, read once an exit
+    ENTRY = "entry"  # value number `index` of BoundProbe.entries
+    DEPTH = "depth"  # 0 in the outermost activation of this probe on this thread
+    NESTED = "nested"  # what SelfTimes.enter gave, for the time of the activations that this one has called
+    TARGET = "target"  # what an operation is about: receiver, owner of a field, new object, array, monitor, value
+    TARGET_ARG = "targ"  # argument `index` of a call
+    OLD_VALUE = "oldval"  # of a field that is about to be written
+    NEW_VALUE = "newval"  # about to be written to a field or an array element
+    INDEX = "index"  # of an array element
+    LENGTH = "length"  # of dimension `index` of an array that was made
+    FACT = "fact"  # number `index` of what the agent tells of what happened (builtins.FACTS)
+    FRAME_VARIABLE = "variable"  # live local variable `index` of Shape.variables (LINE, RAISE, CATCH)
+    SAMPLED = "sampled"  # what was decided when the method was entered, for a probe that samples by thread
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A value that the woven site passes to the handler. ``descriptor`` is the JVM's: primitives as they are,
+    references as ``Ljava/lang/Object;`` (the handler lives in the boot loader and cannot name application classes)."""
+
+    kind: InputKind
+    index: int
+    descriptor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What one matched method offers a probe at one location: the key under which bound probes are shared.
+
+    ``parameters`` are types of the declared parameters (no receiver); ``names`` their source names or None. ``point``
+    is the concrete location: an EXIT probe is bound once for RETURN and once for THROW. ``in_jdk``: the method is one
+    that btpy's own run-time code may call, so that the handler must be guarded against re-entrance whatever it does.
+    """
+
+    point: Point
+    static: bool
+    self_type: Type
+    parameters: tuple[Type, ...]
+    descriptors: tuple[str, ...]  # erased descriptors of the parameters, references as Ljava/lang/Object;
+    names: tuple[str | None, ...]
+    returns: Type
+    return_descriptor: str
+    in_jdk: bool = False
+    operation: OperationShape | None = None
+    variables: tuple[Variable, ...] = ()
+    absent_variables: tuple[str, ...] = ()  # names of the method's other local variables, not live here: null
+    secret_result: bool = False  # the name of the method says that it returns a secret
+
+    def __hash__(self) -> int:
+        """Of what tells most shapes apart, and is quick to hash: each method that matches is looked up."""
+        return hash((self.point, self.static, self.descriptors, self.return_descriptor))
+
+
+@dataclass(frozen=True, slots=True)
+class OperationShape:
+    """What the operation at a point inside the method offers; None at ENTRY, RETURN and THROW.
+
+    At CALL_* ``RETVAL`` is the result of the call, ``EXCEPTION`` what left it and ``DURATION`` its time; at FIELD_GET,
+    ARRAY_GET and INSTANCEOF ``RETVAL`` is the value that the operation gave; at RAISE and CATCH ``EXCEPTION`` is the
+    throwable; at LINE ``DURATION`` is the time since the method was entered, at SYNC_ENTER the time that entering took.
+    Entering the monitor of a synchronized method cannot be timed: the planner leaves a probe that has the input out
+    there, and says so. Descriptors are erased.
+    """
+
+    target: Type | None  # None: a static call or field
+    arguments: tuple[Type, ...] = ()
+    argument_descriptors: tuple[str, ...] = ()
+    value: Type | None = None  # of RETVAL, OLD_VALUE, NEW_VALUE; None: there is none
+    value_descriptor: str = "V"
+    element_size: int = 0  # NEWARRAY: bytes of one element of the last dimension
+    dimensions: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A local variable of the traced method that is live at a LINE, RAISE or CATCH, by the LocalVariableTable:
+    parameters too, not ``this``."""
+
+    name: str
+    type: Type
+    descriptor: str  # erased
+    slot: int
+
+
+class Ambient(Enum):
+    """Facts of the moment of firing."""
+
+    TID = "tid"
+    THREAD_NAME = "thread_name"
+    IS_VIRTUAL = "is_virtual"
+    NOW = "now"  # wall clock, nanoseconds since 1970, type LONG
+    NANOS = "nanos"  # System.nanoTime
+    PID = "pid"
+    ELAPSED = "elapsed"  # since the session began, DURATION
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Constant(Node):
+    value: int | float | bool | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class InputValue(Node):
+    input: Input
+
+
+@dataclass(frozen=True, slots=True)
+class SiteValue(Node):
+    fact: SiteFact
+
+
+@dataclass(frozen=True, slots=True)
+class AmbientValue(Node):
+    ambient: Ambient
+
+
+@dataclass(frozen=True, slots=True)
+class LocalValue(Node):
+    """A ``let`` variable; ``index`` counts the variables of the body (block scope is already resolved)."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class FieldValue(Node):
+    """``target.name``: null when the target is null; found on the run-time class, whatever its access; type ANY.
+
+    ``getters``: which methods may stand for a field that is not there, as ``SafeCall.allowed``; empty: none.
+    """
+
+    target: Expr
+    name: str
+    getters: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SafeCall(Node):
+    """``target.method(arguments)`` of a method that may be called: null when the target is null. ``allowed``: which
+    methods of which classes, as the run time reads it; arguments are references (boxed)."""
+
+    target: Expr
+    allowed: str
+    arguments: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CastValue(Node):
+    """``operand as T``: the reference, or null where it is of another type, which is counted. ``pattern`` as of
+    ``instanceof``."""
+
+    operand: Expr
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class ElementValue(Node):
+    """``target[index]`` of an array or a safe list: null when the target is null; out of range is null and counted."""
+
+    target: Expr
+    index: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Unary(Node):
+    """``- ! ~``; the operand has the type of the node, or ANY."""
+
+    operator: str
+    operand: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Binary(Node):
+    """Arithmetic, bits, shifts, comparison (``+ - * / % & | ^ << >> >>> == != < <= > >=``).
+
+    Operands have one common JVM type (conversions are explicit), except that shifts take an INT on the right; or both
+    are references: then ``==`` and ``!=`` compare strings and boxes by value, an enum with a string by constant name
+    and other objects by identity, and everything else is evaluated at run time (``btpy.runtime.Dynamic``), null being
+    an error.
+    """
+
+    operator: str
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Logical(Node):
+    """Short-circuit ``&&`` and ``||``; operands BOOLEAN or ANY (null is an error)."""
+
+    operator: str
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional(Node):
+    test: Expr
+    then: Expr
+    otherwise: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Coalesce(Node):
+    """``left ?? right``: both are references or converted to the node's type."""
+
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Convert(Node):
+    """To the node's type: widening (I→J→D; CHAR counts as INT), boxing to ANY, unboxing from ANY, OBJECT or a nullable
+    (null is an error), and reading a STRING from ANY or OBJECT (null stays null, anything else is a bad cast)."""
+
+    operand: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Text(Node):
+    """An f-string that is needed as a string inside the JVM (a map key, an operand). ``parts``: literals and values."""
+
+    parts: tuple[str | Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Formatted(Node):
+    """``{value:format}`` of an f-string that is needed as a string inside the JVM. ``format``: a specification, or the
+    name and size of a unit."""
+
+    value: Expr
+    format: Specification | tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltinCall(Node):
+    """A call of an entry of ``builtins.FUNCTIONS``; arguments are converted to its parameter types, defaults filled in.
+
+    ``typeof id len message cause enum_name lower upper trim`` take one, ``startswith endswith contains`` two,
+    ``substr`` three arguments (string, start, end); ``stack frame`` take (INT) or (throwable, INT); ``instanceof``
+    takes a reference and a Constant with the type pattern. ``len``, ``startswith``, ``endswith`` and ``contains`` are
+    nullable: held boxed.
+    """
+
+    name: str
+    arguments: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ListValue(Node):
+    """``[a, b]``: an array of references; its type says what the elements are."""
+
+    elements: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bound(Node):
+    """``body``, in which the variable ``index`` of the body holds ``value``: evaluated once, used often."""
+
+    index: int
+    value: Expr
+    body: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Quantified(Node):
+    """``any(x in container: test)``, ``all``, ``none`` (BOOLEAN), ``first`` (the element, or null): over the first 100
+    elements; that there are more is counted."""
+
+    quantifier: str
+    variable: LoopVariable
+    container: Expr
+    test: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class MapValue(Node):
+    """``@m[keys]``: ANY, null where the key is absent. Keys are LONG, DOUBLE, BOOLEAN or references."""
+
+    map: int
+    keys: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MapQuery(Node):
+    """``has(@m, keys)`` (BOOLEAN), ``size(@m)`` (LONG), ``keys(@m)`` (array), ``rate(@m)`` (DOUBLE)."""
+
+    query: str
+    map: int
+    keys: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadValue(Node):
+    """``thread.x``: what this thread keeps, null where that is nothing."""
+
+    variable: ThreadVariable
+
+
+@dataclass(frozen=True, slots=True)
+class Inlined(Node):
+    """A call of a function of the script: its statements, then its value (None: it has none, type VOID). A
+    :class:`Leave` in the statements goes on with the value."""
+
+    statements: tuple[Statement, ...]
+    value: Expr | None
+
+
+Expr = Union[
+    Constant,
+    InputValue,
+    SiteValue,
+    AmbientValue,
+    LocalValue,
+    FieldValue,
+    SafeCall,
+    CastValue,
+    ElementValue,
+    Unary,
+    Binary,
+    Logical,
+    Conditional,
+    Coalesce,
+    Convert,
+    Text,
+    Formatted,
+    BuiltinCall,
+    ListValue,
+    Bound,
+    Quantified,
+    MapValue,
+    MapQuery,
+    ThreadValue,
+    Inlined,
+]
+
+
+@dataclass(frozen=True, slots=True)
+class LoopVariable:
+    """A variable of the body that takes the elements one after the other; ``type``: what an element becomes."""
+
+    index: int
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Let:
+    """``let x = value`` and every later ``x = value``."""
+
+    index: int
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    test: Expr
+    then: tuple[Statement, ...]
+    otherwise: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ForEach:
+    """``for x in container`` and ``for key, value in container``. ``limit`` (INT) None: 100 elements, and that there
+    are more is counted."""
+
+    span: Span
+    variables: tuple[LoopVariable, ...]
+    container: Expr
+    limit: Expr | None
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ForRange:
+    """``for i in first .. last``, both included; LONG, or all INT. ``limit`` (INT) None: as far as the work allows."""
+
+    span: Span
+    variable: LoopVariable
+    first: Expr
+    last: Expr
+    limit: Expr | None
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluate:
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """``return`` and ``skip()``: end this firing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """``return`` of a function of the script: what it returns is in a variable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subscriber:
+    """The body of an ``@OnProbe`` probe, where the library's probe says ``provide``. It fires, fails and ships on its
+    own account, and :class:`Stop` in it ends it alone."""
+
+    probe: Probe
+    predicate: Expr | None
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Emit:
+    """Ship one record: ``template`` says what the values mean. ``values`` leave out site facts."""
+
+    template: int
+    values: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MapView:
+    """A map as it is to be shown; ``flush``: what is in it is taken."""
+
+    map: int
+    flush: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PrintMaps:
+    """``print(@m, …)``, ``plot(@m)``, ``table(@a, @b, …)``: the agent ships what is in the maps for this template."""
+
+    template: int
+    views: tuple[MapView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExitSession:
+    """``exit(code)``: the client ends the session; everything emitted before is delivered."""
+
+    template: int
+    code: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class PrintFacts:
+    """``print_threads`` and the like: ``function`` ships a record of ``template`` for each fact; ``argument``: what it
+    takes, INT or BOOLEAN."""
+
+    function: str
+    template: int
+    argument: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class HeapDump:
+    file: str
+    live: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """``send("event")``: the ``@OnEvent`` probes of that name run on the event thread."""
+
+    event: str
+
+
+@dataclass(frozen=True, slots=True)
+class MapStore:
+    """``@m[keys] = value`` for a map of plain values; the value is a reference (boxed)."""
+
+    map: int
+    keys: tuple[Expr, ...]
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class MapAdd:
+    """``@m[keys] += value`` and ``++``; ``value`` is a reference (boxed number); an absent key counts as 0."""
+
+    map: int
+    keys: tuple[Expr, ...]
+    operator: str
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """``@m[keys] = count()``, ``sum(x)`` …; ``value`` is None for count, else LONG, DOUBLE or a reference (null is
+    skipped)."""
+
+    map: int
+    keys: tuple[Expr, ...]
+    value: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class Collect:
+    """``@m[keys] = topk(x, n)``, ``distinct(x)`` …; ``value`` is a reference to anything (null is skipped)."""
+
+    map: int
+    keys: tuple[Expr, ...]
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class MapDelete:
+    map: int
+    keys: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MapClear:
+    map: int
+
+
+@dataclass(frozen=True, slots=True)
+class Disable:
+    """``disable()``: the probe does not fire again until it is enabled."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadStore:
+    """``thread.x = value``; ``value`` LONG or DOUBLE where the variable holds such and it cannot be null, else a
+    reference; null: nothing."""
+
+    variable: ThreadVariable
+    value: Expr
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadAdd:
+    """``thread.x += value`` of a variable that holds LONG (or a unit) or DOUBLE; nothing counts as 0."""
+
+    variable: ThreadVariable
+    value: Expr
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadClear:
+    """``clear_thread()``."""
+
+
+Statement = Union[
+    Let,
+    If,
+    ForEach,
+    ForRange,
+    Evaluate,
+    Stop,
+    Leave,
+    Subscriber,
+    Emit,
+    PrintMaps,
+    ExitSession,
+    PrintFacts,
+    HeapDump,
+    Send,
+    MapStore,
+    MapAdd,
+    Aggregate,
+    Collect,
+    MapDelete,
+    MapClear,
+    Disable,
+    ThreadStore,
+    ThreadAdd,
+    ThreadClear,
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """``entry(e)``: evaluated at method entry by a handler of its own, kept in a frame local of type
+    ``value.type.slot``."""
+
+    index: int
+    inputs: tuple[Input, ...]
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class BoundProbe:
+    """One probe typed against one shape: all that the code generator needs. ``inputs`` in the order of the handler's
+    parameters, after the site id; with ``thrown`` the exception is one of them. ``locals_``: slot descriptor of each
+    ``let`` variable."""
+
+    probe: Probe
+    shape: Shape | None  # None: timer, begin, end
+    inputs: tuple[Input, ...]
+    entries: tuple[Entry, ...]
+    thrown: str | None  # THROW, RAISE, CATCH(type=…): fire only for exceptions that this pattern matches
+    predicate: Expr | None
+    body: tuple[Statement, ...]
+    locals_: tuple[str, ...]

@@ -1,0 +1,105 @@
+"""Maps of a program: what each holds, and how it is shown."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from btpy.frozen import dataclass
+from btpy.model.types import Type
+
+
+class MapKind(Enum):
+    VALUE = "value"
+    COUNT = "count"
+    SUM = "sum"
+    AVG = "avg"
+    MIN = "min"
+    MAX = "max"
+    STATS = "stats"
+    HIST = "hist"
+    PCTL = "pctl"  # a histogram, shown by its percentiles
+    LHIST = "lhist"
+    TSERIES = "tseries"
+    TOPK = "topk"
+    DISTINCT = "distinct"
+    FIRST = "first"
+    LAST = "last"
+    SAMPLE_OF = "sample_of"
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """Of LHIST: buckets of width ``step`` from ``low`` (inclusive) to ``high`` (exclusive)."""
+
+    low: float
+    high: float
+    step: float
+
+    @property
+    def buckets(self) -> int:
+        return round((self.high - self.low) / self.step)
+
+
+class SeriesOperator(Enum):
+    """What a window of TSERIES keeps of its samples; in the order of the wire."""
+
+    SUM = "sum"
+    AVG = "avg"
+    MIN = "min"
+    MAX = "max"
+    COUNT = "count"
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Of TSERIES: the last ``windows`` intervals of ``interval`` ns."""
+
+    interval: int
+    windows: int
+    operator: SeriesOperator
+
+
+@dataclass(frozen=True, slots=True)
+class Most:
+    """Of TOPK and SAMPLE_OF: how many values."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Percents:
+    """Of PCTL: the percentiles that are shown."""
+
+    of: tuple[float, ...]
+
+
+def map_title(name: str) -> str:
+    """A map as scripts spell it: ``@name``, or ``library.@name`` of a library's."""
+    library, _, own = name.rpartition(".")
+    return f"{library}.@{own}" if library else f"@{own}"
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """``type`` is that of the aggregated or stored value as far as known (its unit is what is shown).
+
+    ``estimated``: a sampled probe adds to it, whose samples are weighed, so that what it holds estimates all hits; the
+    text is by how much (``100``, ``1…100``, ``?`` where that changes).
+    """
+
+    id: int
+    name: str
+    kind: MapKind
+    keys: int
+    type: Type
+    precision: int = 2  # hist: 2**precision buckets for each power of two
+    capacity: int = 4096
+    parameters: Linear | Series | Most | Percents | None = None
+    estimated: str | None = None
+    evicts: bool = False  # at capacity the least recently used key goes; else no new key comes
+    key_types: tuple[Type, ...] = ()  # as declared; empty: any
+    imported: bool = False  # of a library that the script only imports: not printed at the end unless a probe asks
+
+    @property
+    def title(self) -> str:
+        return map_title(self.name)

@@ -1,0 +1,52 @@
+"""What a program's records mean and how they are shown: all of the program but its code.
+
+A recording carries it instead of the program, so that it can be read by a btpy whose language has moved on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass as plain_dataclass
+from enum import Enum
+
+from btpy.frozen import dataclass
+from btpy.model.maps import Map
+from btpy.model.sampling import NO_LIMIT, Limit, Sampling
+from btpy.model.source import Source
+from btpy.model.templates import Template
+
+
+class Moment(Enum):
+    """When a probe fires; of a subscriber, when its host does."""
+
+    METHOD = "method"
+    TIMER = "timer"
+    END = "end"
+    EVENT = "event"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeOutline:
+    """``event``: of EVENT, its name. ``host``: id of the probe in whose handler it fires. ``conditional``: it has a
+    predicate."""
+
+    name: str
+    moment: Moment
+    host: int
+    event: str = ""
+    conditional: bool = False
+    sampling: Sampling | None = None
+    limit: Limit = NO_LIMIT
+
+
+@plain_dataclass(slots=True)
+class Outline:
+    """Ids index the lists, which grow with the program. ``redact``: values under the names of secrets are hidden.
+    ``print_maps``: at the end, without being asked."""
+
+    probes: list[ProbeOutline]
+    templates: list[Template]
+    maps: list[Map]
+    sources: list[Source]
+    redact: bool = True
+    print_maps: bool = True

@@ -1,0 +1,40 @@
+"""Which hits of a probe fire: sampling and limits."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from btpy.frozen import dataclass
+
+
+class SampleMode(Enum):
+    EVERY = "every"
+    RATE = "rate"
+    MAX_RATE = "max_rate"
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """``@Sample``. ``number`` as written: every n-th hit, this share of them, at most so many a second.
+
+    ``by_thread``: decided when a method is entered, and kept on its thread until it is left. ``group``: id of the first
+    probe of those that share one decision, because they sample the same methods by thread.
+    """
+
+    mode: SampleMode
+    number: float
+    by_thread: bool
+    adaptive: bool
+    group: int
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """``@Limit``: firings until the probe is disabled, firings a second, ns until it is disabled; 0: no limit."""
+
+    hits: int = 0
+    rate: int = 0
+    lifetime: int = 0
+
+
+NO_LIMIT = Limit()

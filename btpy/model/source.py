@@ -1,0 +1,111 @@
+"""Source text and places in it."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass as dataclass_with_attributes
+from dataclasses import field
+from functools import cached_property
+from pathlib import Path
+from typing import BinaryIO
+
+from btpy.frozen import dataclass
+
+
+@dataclass_with_attributes(frozen=True)
+class Source:
+    """One script: ``name`` is what messages print (a path, ``<command line>``, ``<repl:7>``).
+
+    ``base``: how many code points the sources before it have, where a program has several. ``path``: the file, where
+    it is one.
+    """
+
+    name: str
+    text: str = field(repr=False)
+    base: int = field(default=0, repr=False)
+    path: Path | None = field(default=None, repr=False)
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        return [0, *(at + 1 for at, char in enumerate(self.text) if char == "\n")]
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """1-based line and column (code points) of an offset."""
+        line = bisect_right(self._line_starts, offset)
+        return line, offset - self._line_starts[line - 1] + 1
+
+    def line(self, number: int) -> str:
+        """The text of a 1-based line, without its end."""
+        start = self._line_starts[number - 1]
+        end = self._line_starts[number] - 1 if number < len(self._line_starts) else len(self.text)
+        return self.text[start:end].rstrip("\r")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Offsets ``start`` (inclusive) to ``end`` (exclusive) in code points of ``source``."""
+
+    source: Source = field(repr=False)
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        return self.source.text[self.start : self.end]
+
+    @property
+    def packed(self) -> int:
+        """The span as one non-negative ``int`` that a handler can carry: 20 bits of start (counted through all sources
+        of the program), 11 of length (cut)."""
+        return (self.source.base + self.start) << 11 | min(self.end - self.start, 0x7FF)
+
+    @staticmethod
+    def unpack(sources: Sequence[Source], packed: int) -> Span:
+        """The place again, within the text; ``sources`` in the order of their bases."""
+        place = packed >> 11
+        source = next((each for each in reversed(sources) if each.base <= place), sources[0])
+        start = min(place - source.base, len(source.text))
+        return Span(source, start, min(start + (packed & 0x7FF), len(source.text)))
+
+    def to(self, other: Span) -> Span:
+        return Span(self.source, self.start, other.end)
+
+
+MAX_FILE_BYTES = 1 << 20
+"""Longest file of a script: a place in the text is a packed :class:`Span`, which has 20 bits for its start."""
+
+
+_BEGINNINGS = (
+    (
+        b"\xca\xfe\xba\xbe",
+        "a class file, no script: a probe names the class, and --cp DIRECTORY is where it is read from",
+    ),
+    (
+        b"PK\x03\x04",
+        "a jar or zip file, no script: a probe names a class of it, and --cp FILE is where it is read from",
+    ),
+    (b"\x7fELF", "a program, no script"),
+    (b"\x89BTZ", "a recording, no script: btpy replay FILE shows it"),
+    (b"\x1f\x8b", "a compressed file, no script"),
+    (b"\xff\xfe", "UTF-16: save it as UTF-8"),
+    (b"\xfe\xff", "UTF-16: save it as UTF-8"),
+)
+
+
+def read_text(file: BinaryIO) -> str:
+    """The text of a script file. Raises OSError, and ValueError: what it is instead."""
+    data = file.read(MAX_FILE_BYTES + 1)
+    for beginning, what in _BEGINNINGS:
+        if data.startswith(beginning):
+            raise ValueError(what)
+    if len(data) > MAX_FILE_BYTES:
+        raise ValueError(f"longer than {MAX_FILE_BYTES} bytes: split it into libraries and import them")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as cause:
+        place = f"byte 0x{data[cause.start]:02x} at {cause.start} is not UTF-8"
+        raise ValueError(f"not text: {place}; if it is a script, save it as UTF-8") from cause
+    if "\0" in text:
+        raise ValueError(f"not text: it has a zero byte at {text.index(chr(0))}")
+    return text if "\n" in text else text.replace("\r", "\n")

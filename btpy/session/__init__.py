@@ -1,1 +1,0 @@
-"""One attached target. Start reading at :mod:`btpy.session.session`."""

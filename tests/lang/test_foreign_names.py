@@ -1,0 +1,33 @@
+"""What is said to write instead of other tracers' names is of our language."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from btpy.lang.builtins import AGGREGATIONS, FUNCTIONS, VARIABLES
+from btpy.lang.check.checker import check_source
+from btpy.lang.hints import foreign_names
+from btpy.model.source import Source
+
+CALLS = re.compile(r"\b([a-z_]\w*)\(")
+
+
+@pytest.mark.parametrize("written", sorted(set(foreign_names.NAMES.values())))
+def test_what_stands_for_a_name_can_be_printed(written: str) -> None:
+    point = "throw" if written == "exception" else "return"
+    assert check_source(Source("a.bt", f"A::b @{point} {{ print({written}) }}")).probes
+
+
+@pytest.mark.parametrize("written", sorted({*foreign_names.FUNCTIONS.values(), *foreign_names.FUNCTION_FORMS.values()}))
+def test_functions_that_are_suggested_exist(written: str) -> None:
+    assert set(CALLS.findall(written)) <= {*FUNCTIONS, *AGGREGATIONS}
+
+
+def test_nothing_of_ours_is_called_a_habit() -> None:
+    assert not foreign_names.NAMES.keys() & VARIABLES.keys()
+    assert not (foreign_names.FUNCTIONS.keys() | foreign_names.FUNCTION_FORMS.keys()) & (
+        FUNCTIONS.keys() | AGGREGATIONS.keys()
+    )
+    assert not foreign_names.FUNCTIONS.keys() & foreign_names.FUNCTION_FORMS.keys()

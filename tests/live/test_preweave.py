@@ -1,0 +1,237 @@
+"""Classes that are woven before anybody loads them: their answers are right, or the agent asks."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from btpy.engine.session import Session
+from btpy.events.aggregates import Count
+from btpy.jvm.connecting import Connecting
+from btpy.lang.program import Program
+from btpy.plan.plan import RefusalReason
+from tests.jdks import all_jdks, compiled
+from tests.live.scripts import JAVA, program, waited
+from tests.live.test_changes import counts, extended
+from tests.live.test_loaders import guests
+from tests.live.test_storms import PATIENT
+from tests.targets import PATIENCE, Target, target
+
+RUNS = '@OnMethod(class="G????", method="run", pending=true, max=2000) { @runs[cls] = count(); }'
+FIRST, SECOND, THIRD, SEVENTH = "G0001", "G0002", "G0003", "G0007"
+
+
+def archive(directory: Path, classes: int) -> Path:
+    """A jar of copies of Guest, G0000 and so on."""
+    original = (guests() / "Guest.class").read_bytes()
+    path = directory / "guests.jar"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as jar:
+        for number in range(classes):
+            jar.writestr(f"G{number:04d}.class", original.replace(b"Guest", b"G%04d" % number))
+    return path
+
+
+@contextmanager
+def lazy(jdk: int, directory: Path, classes: int = 11) -> Iterator[Target]:
+    jar = archive(directory, classes)
+    with target(
+        jdk, "Lazy", str(jar), classpath=[compiled([JAVA / "Lazy.java"]), jar], flags=["-Xverify:all"]
+    ) as running:
+        yield running
+
+
+def ran(running: Target, command: str) -> None:
+    running.send(command)
+    running.wait_for("ran ")
+
+
+def loaded(session: Session, script: str | Program) -> None:
+    session.load(program(script) if isinstance(script, str) else script)
+    session.finish_foreseeing(PATIENCE)
+
+
+def runs(session: Session) -> dict[str, int]:
+    content = next(each for each in session.snapshot() if each.map.name == "runs")
+    found = {}
+    for key, value in content.entries:
+        assert isinstance(value, Count)
+        found[str(key[0])] = value.n
+    return found
+
+
+def kept_files(running: Target) -> list[str]:
+    """Temporary files of the agent that the target has open."""
+    directory = Path(f"/proc/{running.pid}/fd")
+    found = []
+    for each in os.listdir(directory):
+        try:
+            found.append(os.readlink(directory / each))
+        except OSError:
+            continue
+    return [each for each in found if "/btpy-" in each and each.endswith("(deleted)")]
+
+
+@all_jdks
+def test_the_thread_that_loads_a_class_asks_nobody(jdk: int, tmp_path: Path, asked: list[str]) -> None:
+    with lazy(jdk, tmp_path) as running:
+        with Session.attach(running.pid, PATIENT) as session:
+            loaded(session, RUNS)
+            assert session.sites == {}
+            assert len(kept_files(running)) == 1
+            ran(running, f"run {FIRST} 1009")
+            ran(running, f"run {SECOND} 499")
+            assert asked == []
+            assert runs(session) == {FIRST: 1009, SECOND: 499}
+            assert {(site.class_name, site.loader) for site in session.sites.values()} == {
+                (FIRST, "app"),
+                (SECOND, "app"),
+            }
+            receipt = session.detach()
+            assert receipt.clean
+            assert (receipt.woven, receipt.restored) == (2, 2)
+        assert kept_files(running) == []
+        ran(running, f"run {FIRST} 7")
+        ran(running, f"run {THIRD} 7")
+        assert running.stderr == []
+
+
+def test_another_loader_of_the_same_class_asks_and_has_sites_of_its_own(tmp_path: Path, asked: list[str]) -> None:
+    with lazy(17, tmp_path) as running, Session.attach(running.pid, PATIENT) as session:
+        loaded(session, RUNS)
+        ran(running, f"apart {FIRST} 13")
+        assert asked == []
+        ran(running, f"run {FIRST} 17")
+        ran(running, f"apart {FIRST} 19")
+        assert asked == [FIRST, FIRST]
+        assert runs(session) == {FIRST: 13 + 17 + 19}
+        loaders = [site.loader for site in session.sites.values()]
+        assert len(loaders) == len(set(loaders)) == 3
+        assert session.detach().clean
+
+
+def test_a_class_that_is_not_what_the_archive_holds_is_asked_about(tmp_path: Path, asked: list[str]) -> None:
+    with lazy(17, tmp_path) as running, Session.attach(running.pid, PATIENT) as session:
+        loaded(session, RUNS)
+        ran(running, f"altered {FIRST} 101")
+        assert asked == [FIRST]
+        ran(running, f"run {FIRST} 103")
+        assert asked == [FIRST]
+        assert runs(session) == {FIRST: 204}
+        assert session.detach().clean
+
+
+def test_classes_in_which_nothing_is_woven_are_not_asked_about_either(tmp_path: Path, asked: list[str]) -> None:
+    with lazy(17, tmp_path) as running, Session.attach(running.pid, PATIENT) as session:
+        loaded(session, '@OnMethod(class="G????", method="nothing", pending=true) { @n = count(); }')
+        ran(running, f"run {FIRST} 3")
+        ran(running, f"apart {FIRST} 3")
+        assert asked == []
+        assert session.sites == {}
+        assert session.detach().woven == 0
+
+
+def test_no_answer_of_probes_that_have_changed_is_given(tmp_path: Path) -> None:
+    with lazy(17, tmp_path) as running, Session.attach(running.pid, PATIENT) as session:
+        loaded(session, '@OnMethod(class="G????", method="run", pending=true) { @a = count(); }')
+        session.load(extended(session, '@OnMethod(class="G????", method="run", pending=true) { @b = count(); }'))
+        ran(running, f"run {FIRST} 11")
+        assert counts(session) == {"a": 11, "b": 11}
+        session.remove([0])
+        ran(running, f"run {FIRST} 13")
+        ran(running, f"run {SECOND} 17")
+        assert counts(session) == {"a": 11, "b": 11 + 13 + 17}
+        session.remove([1])
+        ran(running, f"run {THIRD} 19")
+        assert counts(session) == {"a": 11, "b": 41}
+        receipt = session.detach()
+        assert receipt.clean
+        assert receipt.woven == 0
+
+
+def test_probes_change_while_classes_are_loaded(tmp_path: Path) -> None:
+    """What was loaded before, meanwhile and after has the probes that are there in the end, and no others."""
+    classes = 997
+    with lazy(17, tmp_path, classes) as running, Session.attach(running.pid, PATIENT) as session:
+        loaded(session, '@OnMethod(class="G????", method="run", pending=true, max=2000) { @old = count(); }')
+        running.send(f"all 0 {classes}")
+        new = '@OnMethod(class="G????", method="run", pending=true, max=2000) { @new = count(); }'
+        session.load(extended(session, new, without=[0]), replacing=[0])
+        running.wait_for("ran ")
+        both = counts(session)
+        assert both.get("old", 0) + both.get("new", 0) == classes
+        ran(running, f"all 0 {classes}")
+        after = counts(session)
+        assert after.get("old", 0) == both.get("old", 0)
+        assert after["new"] == both.get("new", 0) + classes
+        receipt = session.detach()
+        assert receipt.clean
+        assert receipt.woven == classes
+
+
+def test_a_client_that_is_gone_leaves_nothing(tmp_path: Path) -> None:
+    with lazy(17, tmp_path) as running:
+        with Session.attach(running.pid, PATIENT) as session:
+            loaded(session, RUNS)
+            ran(running, f"run {FIRST} 3")
+            session._channel._connection.shutdown(2)  # as when it is killed
+            waited(lambda: kept_files(running) == [], "the agent still keeps what was foreseen")
+        ran(running, f"run {FIRST} 7")
+        ran(running, f"run {SECOND} 7")
+        assert running.stderr == []
+        with Session.attach(running.pid, PATIENT) as session:
+            loaded(session, RUNS)
+            ran(running, f"run {SECOND} 5")
+            assert runs(session) == {SECOND: 5}
+            assert session.detach().clean
+
+
+def test_no_more_methods_than_a_probe_may_be_in(tmp_path: Path) -> None:
+    """A class that was not foreseen finds the room that classes have which are not loaded."""
+    script = '@OnMethod(class="G????", method="run", pending=true, max=5) { @runs[cls] = count(); }'
+    with lazy(17, tmp_path) as running, Session.attach(running.pid, PATIENT) as session:
+        loaded(session, script)
+        for number in range(3):
+            ran(running, f"altered G{number:04d} 2")
+        ran(running, "all 3 11")
+        assert len(runs(session)) == 5
+        assert session.detach().woven == 5
+
+
+def test_no_more_methods_when_classes_come_while_room_is_made(tmp_path: Path) -> None:
+    """Which classes that were foreseen have been loaded may not be known yet when another asks for their room."""
+    script = '@OnMethod(class="G????", method="run", pending=true, max=5) { @runs[cls] = count(); }'
+    with lazy(17, tmp_path) as running, Session.attach(running.pid, PATIENT) as session:
+        loaded(session, script)
+        running.send(f"all 0 5\naltered {SEVENTH} 2")
+        for _ in range(2):
+            running.wait_for("ran ")
+        assert runs(session) == {f"G{number:04d}": 1 for number in range(5)}
+        (refusal,) = session.refusals
+        assert (refusal.reason, refusal.class_name) == (RefusalReason.TOO_MANY, SEVENTH)
+        assert session.detach().woven == 5
+
+
+def test_a_session_that_is_joined_foresees_again(tmp_path: Path, asked: list[str]) -> None:
+    """Meanwhile nobody weaves, and nothing that was foreseen is given."""
+    with lazy(17, tmp_path) as running:
+        with Session.attach(running.pid, replace(PATIENT, unattended=True)) as session:
+            loaded(session, RUNS)
+            ran(running, f"run {FIRST} 3")
+            left = session.leave(60, "lazy")
+        assert left
+        waited(lambda: kept_files(running) == [], "what was foreseen is kept for nobody")
+        ran(running, f"run {SECOND} 5")
+        with Connecting(running.pid) as connecting, Session.join(connecting, "lazy") as session:
+            session.finish_foreseeing(PATIENCE)
+            ran(running, f"run {FIRST} 7")
+            ran(running, f"run {SECOND} 11")
+            ran(running, f"run {THIRD} 13")
+            assert THIRD not in asked
+            assert runs(session) == {FIRST: 10, SECOND: 11, THIRD: 13}
+            receipt = session.detach()
+            assert receipt.clean
+            assert receipt.woven == 3

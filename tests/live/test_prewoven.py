@@ -1,0 +1,95 @@
+"""What is woven into class files before the JVM has shown the classes: it fits, or the agent asks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from btpy.classfile.reader import ClassFile
+from btpy.engine import instrumentation
+from btpy.engine.prewoven import woven_ahead
+from btpy.engine.session import Session
+from btpy.events.aggregates import Count
+from btpy.plan.plan import ClassPlan
+from btpy.weave.weaver import weave_methods
+from btpy.wire.messages import WovenAhead
+from tests.jdks import all_jdks, compiled
+from tests.live.scripts import JAVA, counted, counted_classes, program
+from tests.targets import target
+from tests.weave import advice
+
+CALLS = 1009
+SCRIPT = """
+@OnMethod(class="Counted", method="*", location=ENTRY) { @entered = count(); }
+@OnMethod(class="Counted", method="step", location=ENTRY) { @steps = count(); }
+"""
+
+
+def steps(session: Session) -> int:
+    ((_, counted),) = session.snapshot([1])[0].entries
+    assert isinstance(counted, Count)
+    return counted.n
+
+
+@all_jdks
+def test_the_agent_puts_in_what_was_woven_ahead_without_asking(jdk: int, asked: list[str]) -> None:
+    with counted(jdk, "-Xverify:all") as target, Session.attach(target.pid) as session:
+        deployment = session.load(program(SCRIPT))
+        assert asked == []
+        assert deployment.waited_ns == 0
+        assert deployment.methods == 3
+        target.send(f"call {CALLS}")
+        target.wait_for("called")
+        assert steps(session) == CALLS
+        receipt = session.detach()
+        assert receipt.clean
+        assert receipt.restored == 1
+
+
+def test_the_agent_asks_where_the_jvm_shows_something_else(monkeypatch: pytest.MonkeyPatch, asked: list[str]) -> None:
+    def of_other_bytes(*arguments: object) -> WovenAhead:
+        ahead = woven_ahead(*arguments)  # type: ignore[arg-type]
+        assert ahead is not None
+        return replace(ahead, beginning=bytes(8) + ahead.beginning[8:])
+
+    monkeypatch.setattr(instrumentation, "woven_ahead", of_other_bytes)
+    with counted(17, "-Xverify:all") as target, Session.attach(target.pid) as session:
+        deployment = session.load(program(SCRIPT))
+        assert asked == ["Counted"]
+        places = [(site.probe, site.method, site.descriptor) for site in session.sites.values()]
+        assert len(places) == len(set(places)) == len(deployment.sites)
+        target.send(f"call {CALLS}")
+        target.wait_for("called")
+        assert steps(session) == CALLS
+        assert session.detach().clean
+
+
+@all_jdks
+def test_what_the_agent_loads_as_it_weaves_is_woven_ahead_too(jdk: int, asked: list[str]) -> None:
+    script = '@OnMethod(class="Linked$*", method="hit") { @hits = count(); }'
+    classes = compiled([JAVA / "Linked.java"])
+    running = target(jdk, "Linked", classpath=[classes], flags=["-Xverify:all"])
+    with running as linked, Session.attach(linked.pid) as session:
+        assert [each.loaded.name for each in session.match(program(script)).classes] == ["Linked$Early"]
+        deployment = session.load(program(script))
+        assert {site.class_name for site in deployment.sites} == {"Linked$Early", "Linked$Late"}
+        assert asked == []
+        linked.send(f"call {CALLS}")
+        linked.wait_for(f"called {2 * CALLS}")
+        ((_, hits),) = session.snapshot([0])[0].entries
+        assert isinstance(hits, Count)
+        assert hits.n == 2 * CALLS
+        receipt = session.detach()
+        assert receipt.clean
+        assert receipt.restored == 2
+
+
+def test_nothing_is_said_where_nothing_is_woven_or_something_is_refused() -> None:
+    file = ClassFile.parse((Path(counted_classes()) / "Counted.class").read_bytes())
+    none = weave_methods(file, ClassPlan(file.name, ()), 1)
+    assert woven_ahead(1, file, none, ()) is None
+    woven = weave_methods(file, advice.everything(file), 1)
+    assert woven_ahead(1, file, woven, ()) is not None
+    assert woven_ahead(1, file, woven._replace(refusals=(object(),)), ()) is None  # type: ignore[arg-type]
