@@ -19,10 +19,10 @@ AHEAD = 4
 _BEGINNING = """
 import os, signal, sys, time
 from pathlib import Path
-from btpy import forked
+from btpy import parallel
 from btpy.errors import BtpyError
 
-forked.PATIENCE = 0.0
+parallel.PATIENCE = 0.0
 parent = os.getpid()
 
 def wait_for(path):
@@ -62,7 +62,7 @@ def said(program: str, *arguments: Path) -> str:
 def test_results_are_those_of_map(processes: int) -> None:
     program = f"""
 for count in 0, 1, 2, {ALONE + RUN - 1}, {ALONE + RUN}, {ALONE + RUN + 1}, 997:
-    found = forked.in_order(lambda number: number * number, lambda: range(count), processes={processes})
+    found = parallel.in_order(lambda number: number * number, lambda: range(count), processes={processes})
     print([*found] == [number * number for number in range(count)])
 """
     assert said(program).split() == ["True"] * 7
@@ -81,7 +81,7 @@ def work(number):
             wait_for(each)
     return os.getpid()
 
-found = list(forked.in_order(work, lambda: range({ALONE} + 3 * {RUN}), processes=3))
+found = list(parallel.in_order(work, lambda: range({ALONE} + 3 * {RUN}), processes=3))
 print(len(set(found)), found[0] == parent, parent in found[1:], has_children())
 """
     assert said(program, tmp_path) == "4 True False False"
@@ -96,7 +96,7 @@ def work(number):
     (marks / str(number)).touch()
     return number
 
-for number in forked.in_order(work, lambda: range(5000), processes=2):
+for number in parallel.in_order(work, lambda: range(5000), processes=2):
     if number == {ALONE}:
         for each in range(last + 1):
             wait_for(marks / str(each))
@@ -116,7 +116,7 @@ def work(number):
 
 found = []
 try:
-    for number in forked.in_order(work, lambda: range(1000), processes=3):
+    for number in parallel.in_order(work, lambda: range(1000), processes=3):
         found.append(number)
 except KeyError as error:
     print(found == list(range(found[-1] + 1)), found[-1] // 32 == 499 // 32, error, "in work" in error.__notes__[0])
@@ -133,7 +133,7 @@ def values():
 
 found = []
 try:
-    for number in forked.in_order(abs, values, processes=3):
+    for number in parallel.in_order(abs, values, processes=3):
         found.append(number)
 except BtpyError as error:
     print(found == list(range(found[-1] + 1)), error, error.help)
@@ -149,7 +149,7 @@ def work(number):
     return number
 
 try:
-    print(sum(forked.in_order(work, lambda: range(1000), processes=2)))
+    print(sum(parallel.in_order(work, lambda: range(1000), processes=2)))
 except BtpyError as error:
     print(error, *error.help, sep="\\n")
 print(has_children())
@@ -167,14 +167,14 @@ def work(number):
         os.kill(os.getpid(), signal.SIGINT)
     return number
 
-print(sum(forked.in_order(work, lambda: range(1000), processes=2)))
+print(sum(parallel.in_order(work, lambda: range(1000), processes=2)))
 """
     assert said(program) == "499500"
 
 
 def test_who_leaves_early_leaves_nobody_behind() -> None:
     program = """
-shared = forked.in_order(lambda number: time.sleep(number > 500 and 1000), lambda: range(1000), processes=3)
+shared = parallel.in_order(lambda number: time.sleep(number > 500 and 1000), lambda: range(1000), processes=3)
 for _ in range(100):
     next(shared)
 print(has_children())
@@ -189,7 +189,7 @@ def test_a_process_with_other_threads_works_alone() -> None:
 import threading
 done = threading.Event()
 threading.Thread(target=done.wait).start()
-print({*forked.in_order(lambda number: os.getpid(), lambda: range(1000), processes=3)} == {parent})
+print({*parallel.in_order(lambda number: os.getpid(), lambda: range(1000), processes=3)} == {parent})
 done.set()
 """
     assert said(program) == "True"
@@ -200,7 +200,7 @@ def test_where_no_process_can_be_made_the_parent_goes_on_alone() -> None:
 def refused():
     raise BlockingIOError
 os.fork = refused
-print([*forked.in_order(abs, lambda: range(1000), processes=3)] == [*range(1000)])
+print([*parallel.in_order(abs, lambda: range(1000), processes=3)] == [*range(1000)])
 """
     assert said(program) == "True"
 
@@ -213,7 +213,7 @@ def work(number):
     return number
 
 try:
-    for _ in forked.in_order(work, lambda: range(1000), processes=2): pass
+    for _ in parallel.in_order(work, lambda: range(1000), processes=2): pass
 except KeyboardInterrupt:
     print("interrupted", has_children())
 """

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from btpy.cli import run_script, unattended
+from btpy.cli import unattended
 from btpy.cli.destination import OUTPUT_OPTIONS, RECORD_OPTIONS
 from btpy.cli.options import Arguments, Command
+from btpy.cli.settings import CONSOLE_OPTIONS, LIMIT_OPTIONS, RATE, limited, present, shown_settings
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
@@ -20,11 +21,11 @@ COMMAND = Command(
         "its probes produced meanwhile, the newest 5,000 events, and what they produce now. Ctrl-C leaves it running."
     ),
     options=(
-        *run_script.LIMIT_OPTIONS,
+        *LIMIT_OPTIONS,
         *OUTPUT_OPTIONS,
         *RECORD_OPTIONS,
-        run_script.RATE,
-        *run_script.CONSOLE_OPTIONS,
+        RATE,
+        *CONSOLE_OPTIONS,
         unattended.TTL._replace(help="how long it may run on afterwards (default: what is left of its time)"),
     ),
     positionals=(2, 2),
@@ -38,8 +39,8 @@ COMMAND = Command(
 def run(arguments: Arguments, console: Console) -> int:
     from btpy.jvm.processes import find
 
-    settings = run_script.limited(run_script.shown_settings(arguments), arguments)
-    run_script.present(settings, arguments, console)
+    settings = limited(shown_settings(arguments), arguments)
+    present(settings, arguments, console)
     ttl = unattended.ttl_of(arguments) if arguments.text("ttl") is not None else None
     process = find(arguments.positionals[0])
     from btpy.api.unattended import join

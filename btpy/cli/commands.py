@@ -18,7 +18,7 @@ _MODULES = {
     "run": "run",
     "count": "verbs.count",
     "latency": "verbs.latency",
-    "trace": "verbs.calls",
+    "trace": "verbs.trace",
     "args": "verbs.args",
     "stacks": "verbs.stacks",
     "fields": "verbs.fields",
@@ -39,7 +39,7 @@ _MODULES = {
     "completion": "completion",
     "demo": "demo",
 }
-_DEFAULT = "trace"  # what runs without a command's name
+_DEFAULT = "run_script"  # what runs without a command's name
 
 EXIT_CODES = {
     0: "done, also after Ctrl-C",

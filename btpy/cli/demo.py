@@ -59,8 +59,9 @@ com.acme.shop.PricingEngine::quote @exit {
 
 
 def run(arguments: Arguments, console: Console) -> int:
-    from btpy.cli.run_script import Settings, trace
+    from btpy.cli.run_script import trace
     from btpy.cli.script import compile_source
+    from btpy.cli.settings import Settings
     from btpy.jvm import processes
     from btpy.model.source import Source
 

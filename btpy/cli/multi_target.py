@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from btpy.cli.console import Console
 from btpy.cli.options import Arguments
-from btpy.cli.run_script import Settings, bounded, checked
+from btpy.cli.overrides import bounded, checked
+from btpy.cli.settings import Settings
 from btpy.errors import BtpyError, UsageError
 from btpy.jvm import attach, processes
 from btpy.jvm.connecting import Connecting

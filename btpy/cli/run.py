@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from btpy.cli import run_script
 from btpy.cli.options import Arguments, Command, Option
+from btpy.cli.overrides import bounded, checked
+from btpy.cli.settings import present, settings_of
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
@@ -46,11 +48,11 @@ def run(arguments: Arguments, console: Console) -> int:
     if not arguments.command:
         raise arguments.missing("no program to start", ["btpy run FILE.bt -- java -jar app.jar"])
     # The terminal is the program's too.
-    settings = run_script.settings_of(arguments, files, missing="ignore")._replace(keys=False, in_place=False)
-    run_script.present(settings, arguments, console)
+    settings = settings_of(arguments, files, missing="ignore")._replace(keys=False, in_place=False)
+    present(settings, arguments, console)
     source = read_script(arguments, files)
     watching = run_script.watching_of(source, arguments, settings, console)
-    program = run_script.bounded(run_script.checked(lambda: compile_source(source, arguments), console), settings)
+    program = bounded(checked(lambda: compile_source(source, arguments), console), settings)
     settings.destination.check(program, console)
     from btpy.jvm.launching import Launching
 

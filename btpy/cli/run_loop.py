@@ -28,7 +28,7 @@ from btpy.output.stream import ReaderGone, Stream
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
-    from btpy.cli.run_script import Settings
+    from btpy.cli.settings import Settings
     from btpy.cli.watching import Watching
     from btpy.jvm.connecting import Connecting
     from btpy.jvm.launching import Launching

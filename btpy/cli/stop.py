@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from btpy.cli import run_script
 from btpy.cli.destination import OUTPUT_OPTIONS, RECORD_OPTIONS
 from btpy.cli.options import Arguments, Command, Option
+from btpy.cli.settings import CONSOLE_OPTIONS, RATE, present, shown_settings
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
-    from btpy.cli.run_script import Settings
+    from btpy.cli.settings import Settings
     from btpy.jvm.processes import JvmProcess
 
 COMMAND = Command(
@@ -25,8 +25,8 @@ COMMAND = Command(
         Option(("--all",), "all of them; those that end with their client are left alone"),
         *OUTPUT_OPTIONS,
         *RECORD_OPTIONS,
-        run_script.RATE,
-        *run_script.CONSOLE_OPTIONS,
+        RATE,
+        *CONSOLE_OPTIONS,
     ),
     positionals=(1, 2),
     examples=(
@@ -45,8 +45,8 @@ def run(arguments: Arguments, console: Console) -> int:
         raise UsageError(
             "no session given", help=["btpy stop PID SESSION, or btpy stop PID --all", "btpy sessions PID"]
         )
-    settings = run_script.shown_settings(arguments)._replace(ends=True)
-    run_script.present(settings, arguments, console)
+    settings = shown_settings(arguments)._replace(ends=True)
+    present(settings, arguments, console)
     process = find(arguments.positionals[0])
     wanted_ones = _all(process) if everything else [arguments.positionals[1]]
     if not wanted_ones:

@@ -44,7 +44,7 @@ from btpy.wire.messages import Events, Message, Restrained
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
-    from btpy.cli.run_script import Settings
+    from btpy.cli.settings import Settings
     from btpy.cli.signals import Signals
     from btpy.cli.unattended import Stay
     from btpy.output.stream import Stream

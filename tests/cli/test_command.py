@@ -42,7 +42,7 @@ def test_help_needs_nothing_heavy() -> None:
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(run.stderr.split())
     assert "btpy.cli.run_script" in loaded
-    assert loaded.isdisjoint({"lark", "jpype", "rich", "prompt_toolkit", "argparse", "btpy.session", "btpy.lang"})
+    assert loaded.isdisjoint({"lark", "jpype", "rich", "prompt_toolkit", "argparse", "btpy.engine", "btpy.lang"})
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_a_narrow_terminal_keeps_the_end_of_names() -> None:
 def test_nobody_is_asked_anything_and_little_is_imported() -> None:
     code = "import sys; from btpy.cli.main import main; main(['ps']); print(*sorted(sys.modules), file=sys.stderr)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    heavy = {"lark", "jpype", "subprocess", "json", "unicodedata", "btpy.events", "btpy.lang", "btpy.session"}
+    heavy = {"lark", "jpype", "subprocess", "json", "unicodedata", "btpy.events", "btpy.lang", "btpy.engine"}
     assert set(run.stderr.split()).isdisjoint(heavy)
 
 

@@ -16,7 +16,7 @@ from tests.lang.programs import Grower, mutated
 from tests.lang.test_errors import CASES
 from tests.lang.test_hostile import EXAMPLES, PIECES, SEEDS
 
-GRAMMAR = resources.files("btpy.lang").joinpath("grammar.lark").read_text(encoding="utf-8")
+GRAMMAR = resources.files("btpy.lang.syntax").joinpath("grammar.lark").read_text(encoding="utf-8")
 ENDLESS = 1_000_000
 
 

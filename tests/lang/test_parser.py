@@ -49,7 +49,7 @@ def shown(node: nodes.Expression) -> str:
 
 
 def test_the_grammar_has_no_conflicts() -> None:
-    text = resources.files("btpy.lang").joinpath("grammar.lark").read_text(encoding="utf-8")
+    text = resources.files("btpy.lang.syntax").joinpath("grammar.lark").read_text(encoding="utf-8")
     Lark(text, parser="lalr", start=["start", "item", "expr"], strict=True)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from btpy.cli import run_script
 from btpy.cli.options import Arguments, Option, number
+from btpy.cli.settings import Settings, flags, present
 from btpy.errors import UsageError
 from btpy.output import formats
 
@@ -95,12 +96,10 @@ def top(arguments: Arguments) -> int:
     return number("--top", arguments.text("top") or _DEFAULT_TOP)
 
 
-def settings_of(
-    name: str, arguments: Arguments, *, prints_each: bool = False, missing: str | None = None
-) -> run_script.Settings:
+def settings_of(name: str, arguments: Arguments, *, prints_each: bool = False, missing: str | None = None) -> Settings:
     """``prints_each``: a line a call, so that there is a limit. ``missing``: as :meth:`btpy.Session.add` takes it.
     Raises UsageError."""
-    settings = run_script.flags(arguments, name, one_liner=prints_each, missing=missing)
+    settings = flags(arguments, name, one_liner=prints_each, missing=missing)
     if arguments.switch("json"):
         if arguments.text("format") not in (None, "ndjson"):
             raise UsageError(f"--json and -f {arguments.text('format')} contradict each other")
@@ -126,13 +125,13 @@ def start(
     name: str,
     script: str,
     arguments: Arguments,
-    settings: run_script.Settings,
+    settings: Settings,
     console: Console,
     companion: Companion | None = None,
 ) -> int:
     from btpy.cli.permissions import permissions
 
-    run_script.present(settings, arguments, console)
+    present(settings, arguments, console)
     show(script, console)
     allowed = permissions(arguments)
     return run_script.start(lambda: compiled(name, script, allowed), arguments, settings, console, companion)

@@ -10,12 +10,13 @@ import time
 from typing import TYPE_CHECKING
 
 from btpy.cli.options import Arguments, Command, Option, number, seconds
+from btpy.cli.overrides import bounded
 from btpy.cli.verbs import preset
 
 if TYPE_CHECKING:
     from btpy.api.session import Session
     from btpy.cli.console import Console
-    from btpy.cli.run_script import Settings
+    from btpy.cli.settings import Settings
     from btpy.events.calltree import MergedCalls
     from btpy.output.stream import Stream
     from btpy.output.trees import TreeWriter
@@ -166,7 +167,6 @@ class _Growing:
 
     def _look_into(self, row: MergedCalls, what: str, session: Session, console: Console) -> None:
         """Has the calls timed in what took most."""
-        from btpy.cli import run_script
         from btpy.errors import BtpyError, ProtocolError, TargetGone
         from btpy.model.points import Point
 
@@ -176,7 +176,7 @@ class _Growing:
         try:
             assert session.program is not None
             program = preset.compiled("trace", script, session.program.permissions, session.program)
-            session.load(run_script.bounded(program, self._settings))
+            session.load(bounded(program, self._settings))
         except (TargetGone, ProtocolError):
             raise
         except BtpyError as error:

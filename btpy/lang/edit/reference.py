@@ -17,7 +17,7 @@ class Entry(NamedTuple):
 
 def examples() -> dict[str, dict[str, str]]:
     """A script for each word, by table (``examples.toml``)."""
-    data = get_data("btpy.lang", "examples.toml")
+    data = get_data("btpy.lang.edit", "examples.toml")
     if data is None:
         raise FileNotFoundError("btpy/lang/edit/examples.toml is missing from this installation")
     return {

@@ -49,7 +49,7 @@ class Library:
 
 def packaged_directory() -> Path:
     """The libraries that come with btpy: in an installed package, or beside it in a source tree."""
-    installed = Path(__file__).parent.parent / "_probes"
+    installed = Path(__file__).parents[2] / "_probes"
     return installed if installed.is_dir() else installed.parent.parent / "probes"
 
 

@@ -116,7 +116,7 @@ def unclosed(text: str) -> Diagnostic | None:
 
 @lru_cache(maxsize=1)
 def _parser() -> Parser:
-    data = get_data("btpy.lang", "grammar.lark")
+    data = get_data("btpy.lang.syntax", "grammar.lark")
     if data is None:
         raise FileNotFoundError("btpy/lang/syntax/grammar.lark is missing from this installation")
     kept = _kept_tables(data)
