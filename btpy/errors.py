@@ -18,40 +18,11 @@ Each carries ``help``: what the user can do next, one line a remedy.  Only ``btp
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from btpy.model.diagnostics import Diagnostic
-
-
-class Permission(str):
-    """A remedy: to allow something that is refused by default. The text is for editors and Python programs; where there
-    is a command line, :meth:`typed` shows it once more with the permission added."""
-
-    capability: str
-    condition: str
-
-    def __new__(cls, capability: str, condition: str = "allow it") -> Permission:
-        """``capability``: as ``--allow`` takes it. ``condition``: what stands before the command."""
-        text = f'{condition}:  --allow {capability}, in Python allow=["{capability}"]'
-        permission = super().__new__(cls, text)
-        permission.capability = capability
-        permission.condition = condition
-        return permission
-
-    def typed(self, arguments: Sequence[str]) -> str:
-        """``arguments``: those of the command line, without the name of the program."""
-        import shlex
-
-        at = arguments.index("--") if "--" in arguments else len(arguments)
-        command = ["btpy", *arguments[:at], "--allow", self.capability, *arguments[at:]]
-        return f"{self.condition}:  {shlex.join(command)}"
-
-
-def as_typed(help: Iterable[str], arguments: Sequence[str]) -> tuple[str, ...]:
-    """Remedies for someone who has typed a command with these arguments."""
-    return tuple(remedy.typed(arguments) if isinstance(remedy, Permission) else remedy for remedy in help)
 
 
 class BtpyError(Exception):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Protocol
 
 from btpy.errors import UsageError
 from btpy.events.items import Cost, ProbeTally
@@ -29,7 +29,7 @@ from btpy.wire.messages import ProbeState
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from btpy.api.session import Session
+    from btpy.model.source import Source
 
 STATES = {
     ProbeState.ON: "on",
@@ -50,11 +50,27 @@ _LOCATIONS = {
 }
 
 
+class ProbeOwner(Protocol):
+    """What a probe needs of its session (:class:`btpy.api.session.Session`)."""
+
+    @property
+    def counters(self) -> Mapping[int, ProbeTally]: ...
+    def script_of(self, probe: Probe) -> Source: ...
+    def methods_of(self, probe: int) -> list[tuple[str, str]]: ...
+    def errors_of(self, ids: Iterable[int]) -> int: ...
+    def uncommitted_of(self, ids: Iterable[int]) -> int: ...
+    def enable(self, probe: Probe, on: bool) -> None: ...
+    def remove(self, probe: Probe) -> int: ...
+    def replace(self, probe: Probe, script: str | Path) -> list[Probe]: ...
+    def sample(self, probe: Probe, rate: str | None) -> None: ...
+    def limit(self, probe: Probe, limit: str | int | None) -> None: ...
+
+
 class Probe:
     """Made by :meth:`btpy.api.session.Session.add`. Its figures are those of all its versions together, as far as the
     target has told (every second)."""
 
-    def __init__(self, session: Session, number: int, checked: program.Probe, *, enabled: bool) -> None:
+    def __init__(self, session: ProbeOwner, number: int, checked: program.Probe, *, enabled: bool) -> None:
         self._session = session
         self._checked = checked
         self._sampling = _spelled(checked.sampling)

@@ -52,7 +52,7 @@ class Console:
         self._print("\n".join([self._paint("warning", "1;33") + f": {self._clean(text)}", *self._help(help)]))
 
     def _help(self, remedies: Sequence[str]) -> list[str]:
-        from btpy.errors import as_typed
+        from btpy.remedies import as_typed
 
         shown = as_typed(remedies, self.typed) if self.typed else remedies
         return [f"  = help: {self._clean(remedy)}" for remedy in shown]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from btpy.cli.report import USED_UP, Left, Tally, disabled, restraint_words, sampling_words
 from btpy.cli.throttle import Throttle
-from btpy.errors import Permission, ProtocolError
+from btpy.errors import ProtocolError
 from btpy.events.aggregates import MapContent, can_be_merged
 from btpy.events.items import Item, PrintedMaps, ProbeTally, Records
 from btpy.events.records import Record
@@ -25,6 +25,7 @@ from btpy.output.style import Style
 from btpy.output.templates import warnings
 from btpy.output.text import TextWriter
 from btpy.output.writer import Context, End, Loss, ProbeAccount, ProbeError, Restraint, Writer
+from btpy.remedies import Permission
 from btpy.wire.messages import (
     UNKNOWN_PROBE,
     Counters,

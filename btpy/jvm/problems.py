@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from btpy.distribution import install_command
-from btpy.errors import AttachError, Permission
+from btpy.errors import AttachError
 from btpy.jvm.heap import LITTLE_HEAP, Heap
 from btpy.jvm.metaspace import LITTLE_METASPACE, Space, megabytes
 from btpy.jvm.process_limits import LITTLE_MEMORY, Limit
+from btpy.remedies import Permission
 
 
 def someone_elses(pid: int, uid: int, user: str) -> AttachError:

@@ -25,9 +25,9 @@ from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from enum import Enum
 
-from btpy.errors import Permission, as_typed
 from btpy.frozen import dataclass
 from btpy.model.source import Source, Span
+from btpy.remedies import Permission, as_typed
 
 
 class Severity(Enum):

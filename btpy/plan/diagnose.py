@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
-from btpy.errors import Permission, UsageError
+from btpy.errors import UsageError
 from btpy.frozen import dataclass
 from btpy.lang.program import Probe
 from btpy.model.attachments import LowMemoryAttachment, MethodAttachment
@@ -20,6 +20,7 @@ from btpy.model.patterns import MethodPattern, Pattern, class_patterns, is_regex
 from btpy.model.points import Point
 from btpy.model.source import Span
 from btpy.plan.plan import ALLOWED_BY, BEFORE_SUPER, MATCHED, NEEDS_CORE, Refusal, RefusalReason
+from btpy.remedies import Permission
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import re
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -85,12 +85,22 @@ class Status:
 class Repl:
     """``default``: text that the next line begins with. ``ended``: the person has left. ``failures``: entries that
     were answered with an error. ``left_behind``: what leaving the target left in it was told. ``parameters``: texts for
-    those of scripts to come, by name. ``quiet``: leaving is told only where something stayed behind."""
+    those of scripts to come, by name. ``quiet``: leaving is told only where something stayed behind.
+    ``carry_out``: does what a command says."""
 
-    def __init__(self, name: str, session: Session, screen: Screen, *, quiet: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        session: Session,
+        screen: Screen,
+        carry_out: Callable[[Repl, Line], None],
+        *,
+        quiet: bool = False,
+    ) -> None:
         self.name = name
         self.session = session
         self.screen = screen
+        self._carry_out = carry_out
         self.quiet = quiet
         self.terminal: Terminal | None = None
         self.default = ""
@@ -155,9 +165,7 @@ class Repl:
         return self.entered[at - 1] if 0 < at <= len(self.entered) else None
 
     def command(self, line: Line) -> None:
-        from btpy.repl.actions import ACTIONS
-
-        ACTIONS[line.command.name](self, line)
+        self._carry_out(self, line)
 
     def check(self, text: str) -> list[Diagnostic]:
         """What is wrong with what is being typed; nothing is sent."""

@@ -19,6 +19,7 @@ from btpy.model.source import read_text
 from btpy.output.quantities import grouped
 from btpy.output.stream import Stream
 from btpy.output.style import Style
+from btpy.repl.commands import Line
 from btpy.repl.entry import Kind, is_complete, kind_of
 from btpy.repl.repl import Repl
 from btpy.repl.screen import Screen
@@ -49,7 +50,7 @@ def prompt(
                 typed.put(text if style.unicode else text.encode("ascii", "backslashreplace").decode())
 
         screen = Screen(put, style, typed_as)
-        repl = Repl(name, session, screen, quiet=quiet)
+        repl = Repl(name, session, screen, carry_out, quiet=quiet)
         typed = Prompt(repl, open_history())
         repl.terminal = typed
         _greet(repl)
@@ -86,7 +87,7 @@ def commands(
             stream.flush()
 
         screen = Screen(put, style, typed_as)
-        repl = Repl("btpy", session, screen, quiet=quiet)
+        repl = Repl("btpy", session, screen, carry_out, quiet=quiet)
         try:
             for entry in entries(text):
                 if not quiet:
@@ -107,6 +108,13 @@ def commands(
     if repl.left_behind:
         return LeftBehind.exit_status
     return UsageError.exit_status if repl.failures else 0
+
+
+def carry_out(repl: Repl, line: Line) -> None:
+    """Does what a command of the prompt says. Raises BtpyError."""
+    from btpy.repl.actions import ACTIONS  # most of what it imports is for commands that few sessions use
+
+    ACTIONS[line.command.name](repl, line)
 
 
 def _attached(connecting: Connecting, libraries: Libraries, permissions: Permissions, limits: Limits) -> Session:

@@ -17,8 +17,9 @@ from pathlib import Path
 import pytest
 
 from btpy.engine.session import Session
-from btpy.errors import NothingMatched, Permission
+from btpy.errors import NothingMatched
 from btpy.events.aggregates import Count
+from btpy.remedies import Permission
 from tests.jdks import compiled, java
 from tests.live.scripts import program
 from tests.targets import PATIENCE, Target, target

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from btpy.errors import Permission
 from btpy.lang.program import Probe
 from btpy.model.attachments import MethodAttachment
 from btpy.model.diagnostics import Diagnostic, Label, Severity
@@ -12,6 +11,7 @@ from btpy.model.source import Source, Span
 from btpy.plan import diagnose
 from btpy.plan.diagnose import KnownClass, MappedLines, TargetFacts
 from btpy.plan.plan import BEFORE_SUPER, NEEDS_CORE, Refusal, RefusalReason
+from btpy.remedies import Permission
 
 TEXT = '@OnMethod(class="com.acme.shop.OrderServce", method="place")\n{ print(arg0); }\n'
 LOADED = [

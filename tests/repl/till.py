@@ -13,6 +13,7 @@ from btpy.api.session import Session, attach
 from btpy.output.style import Style
 from btpy.repl.repl import Repl, View
 from btpy.repl.screen import Screen
+from btpy.repl.start import carry_out
 from tests.jdks import compiled
 from tests.targets import PATIENCE, Target, target
 
@@ -41,7 +42,7 @@ class Person:
         self.edits: Callable[[str], str | None] = lambda text: text
         self.choice = "d"
         self.views: list[Sequence[str]] = []
-        self.repl = Repl("till", session, Screen(self._put, Style()))
+        self.repl = Repl("till", session, Screen(self._put, Style()), carry_out)
         self.repl.terminal = self
 
     def _put(self, text: str) -> None:

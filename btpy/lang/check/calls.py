@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from btpy.errors import Permission
 from btpy.lang import builtins, typed_tree
 from btpy.lang.builtins import (
     AGGREGATIONS,
@@ -32,6 +31,7 @@ from btpy.lang.typed_tree import Entry, Expr, InputKind
 from btpy.model.diagnostics import Diagnostic, Fix, Label, Severity, did_you_mean
 from btpy.model.source import Span
 from btpy.model.types import BOOLEAN, INT, STRING, Kind
+from btpy.remedies import Permission
 
 
 def call_value(context: Context, tree: nodes.Call) -> Expr:

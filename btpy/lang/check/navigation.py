@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from btpy.errors import Permission
 from btpy.lang import typed_tree
 from btpy.lang.builtins import AGGREGATIONS, ENTRY_OF, FACTS, Place
 from btpy.lang.check.classes import ClassFields
@@ -22,6 +21,7 @@ from btpy.lang.typed_tree import Expr, InputKind
 from btpy.model.diagnostics import Diagnostic, Fix, Label, Severity, did_you_mean, quote
 from btpy.model.source import Span
 from btpy.model.types import ANY, INT, LONG, OBJECT, Kind, Type
+from btpy.remedies import Permission
 
 _INSTEAD_OF_METHODS = {
     "length": "len",
