@@ -16,6 +16,7 @@ lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
 
 proof: $(VENV)/.installed maven tmux
 	$(BIN)/python -m pytest -q -m proof

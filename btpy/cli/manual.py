@@ -57,7 +57,7 @@ def run(arguments: Arguments, console: Console) -> int:
 
 def manual(source: Source) -> str:
     """The page of a script. Raises ScriptError where it cannot be read."""
-    from btpy.lang.link.parameters import declared
+    from btpy.lang.link.parameters import declared, shown_default
     from btpy.lang.syntax import nodes, parser
 
     script = parser.parse(source)
@@ -65,7 +65,7 @@ def manual(source: Source) -> str:
     sections = [script.doc or f"{name}: no description"]
     parameters = [declared(item, []) for item in script.items if isinstance(item, nodes.ScriptParameter)]
     rows = [
-        (f"--{each.name} {each.type.upper()}", each.help + _default(each.shown_default))
+        (f"--{each.name} {each.type.upper()}", each.help + _default(shown_default(each)))
         for each in parameters
         if each is not None
     ]

@@ -19,8 +19,9 @@ from btpy.codegen.handler import (
     self_time_handlers,
 )
 from btpy.frozen import dataclass
+from btpy.lang.inputs import Input, InputKind
 from btpy.lang.program import Program
-from btpy.lang.typed_tree import BoundProbe, Input, InputKind
+from btpy.lang.typed_tree import BoundProbe
 from btpy.plan.plan import (
     Advice,
     ClassPlan,

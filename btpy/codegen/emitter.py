@@ -10,8 +10,9 @@ from btpy.classfile.descriptors import OBJECT, slots
 from btpy.codegen import runtime_api as api
 from btpy.codegen.runtime_api import RuntimeMethod
 from btpy.errors import CompileError
+from btpy.lang.inputs import Input, InputKind
 from btpy.lang.program import Probe
-from btpy.lang.typed_tree import Input, InputKind, Statement
+from btpy.lang.typed_tree import Statement
 from btpy.model.source import Span
 from btpy.model.types import ANY, DOUBLE, INT, LONG, Kind, Type
 

@@ -18,8 +18,8 @@ from btpy.frozen import dataclass
 from btpy.lang import builtins
 from btpy.lang.builtins import AUTOMATON, DEFAULT_ELEMENTS, FRAME_WITHOUT, GLOB, INSTANCE_OF, MEMBER, STACK_WITHOUT
 from btpy.lang.check.threads import is_number
+from btpy.lang.inputs import Ambient
 from btpy.lang.typed_tree import (
-    Ambient,
     AmbientValue,
     Binary,
     Bound,

@@ -35,8 +35,9 @@ from btpy.codegen.work import work_of_value
 from btpy.errors import ClassFileError, CompileError
 from btpy.frozen import dataclass
 from btpy.lang.builtins import MAX_STATEMENTS, SAMPLED_STACK, SAMPLED_WEIGHT, sample_fact
+from btpy.lang.inputs import Input, InputKind
 from btpy.lang.program import Probe, Program
-from btpy.lang.typed_tree import Aggregate, BoundProbe, Entry, Input, InputKind
+from btpy.lang.typed_tree import Aggregate, BoundProbe, Entry
 from btpy.model.attachments import SampleAttachment
 from btpy.model.source import Span
 from btpy.model.types import ANY, INT

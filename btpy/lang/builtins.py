@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import Enum
 
 from btpy.frozen import dataclass
-from btpy.lang.typed_tree import Ambient, Input, InputKind
+from btpy.lang.inputs import Ambient, Input, InputKind
 from btpy.model.maps import MapKind
 from btpy.model.points import Point
 from btpy.model.templates import SiteFact

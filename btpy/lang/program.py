@@ -26,7 +26,6 @@ from btpy.model.templates import Template
 from btpy.model.types import Type
 
 if TYPE_CHECKING:
-    from btpy.lang.link.parameters import Parameter
     from btpy.lang.syntax import nodes
     from btpy.model.diagnostics import Diagnostic
 
@@ -64,6 +63,21 @@ class Probe:
     def text(self) -> str:
         """The source text of all that the handler runs, but subscribers."""
         return "\n".join([self.span.text, *(function.span.text for function in self.calls)])
+
+
+Value = int | float | bool | str
+"""Of a parameter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """``type``: as scripts spell it. ``default`` None: it has to be given. ``help``: what the listing says of it."""
+
+    name: str
+    type: str
+    default: Value | None
+    help: str
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,46 +5,16 @@ resolved, sugar is gone."""
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import Union
 
 from btpy.frozen import dataclass
+from btpy.lang.inputs import Ambient, Input
 from btpy.lang.program import Probe, ThreadVariable
 from btpy.model.formats import Specification
 from btpy.model.points import Point
 from btpy.model.source import Span
 from btpy.model.templates import SiteFact
 from btpy.model.types import Type
-
-
-class InputKind(Enum):
-    SELF = "self"
-    ARG = "arg"  # entry value of argument `index`
-    RETVAL = "retval"
-    EXCEPTION = "exception"
-    DURATION = "duration"  # nanoseconds since entry, read once an exit
-    ENTRY = "entry"  # value number `index` of BoundProbe.entries
-    DEPTH = "depth"  # 0 in the outermost activation of this probe on this thread
-    NESTED = "nested"  # what SelfTimes.enter gave, for the time of the activations that this one has called
-    TARGET = "target"  # what an operation is about: receiver, owner of a field, new object, array, monitor, value
-    TARGET_ARG = "targ"  # argument `index` of a call
-    OLD_VALUE = "oldval"  # of a field that is about to be written
-    NEW_VALUE = "newval"  # about to be written to a field or an array element
-    INDEX = "index"  # of an array element
-    LENGTH = "length"  # of dimension `index` of an array that was made
-    FACT = "fact"  # number `index` of what the agent tells of what happened (builtins.FACTS)
-    FRAME_VARIABLE = "variable"  # live local variable `index` of Shape.variables (LINE, RAISE, CATCH)
-    SAMPLED = "sampled"  # what was decided when the method was entered, for a probe that samples by thread
-
-
-@dataclass(frozen=True, slots=True)
-class Input:
-    """A value that the woven site passes to the handler. ``descriptor`` is the JVM's: primitives as they are,
-    references as ``Ljava/lang/Object;`` (the handler lives in the boot loader and cannot name application classes)."""
-
-    kind: InputKind
-    index: int
-    descriptor: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,18 +74,6 @@ class Variable:
     type: Type
     descriptor: str  # erased
     slot: int
-
-
-class Ambient(Enum):
-    """Facts of the moment of firing."""
-
-    TID = "tid"
-    THREAD_NAME = "thread_name"
-    IS_VIRTUAL = "is_virtual"
-    NOW = "now"  # wall clock, nanoseconds since 1970, type LONG
-    NANOS = "nanos"  # System.nanoTime
-    PID = "pid"
-    ELAPSED = "elapsed"  # since the session began, DURATION
 
 
 @dataclass(frozen=True, slots=True)

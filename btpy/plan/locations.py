@@ -18,7 +18,8 @@ from btpy.classfile import descriptors, operations
 from btpy.classfile.operations import MethodOperations, Operation, OperationKind
 from btpy.classfile.reader import ACC_SYNCHRONIZED, CLASS_CONSTANTS_SINCE, ClassFile, Member
 from btpy.frozen import dataclass
-from btpy.lang.typed_tree import InputKind, OperationShape, Variable
+from btpy.lang.inputs import InputKind
+from btpy.lang.typed_tree import OperationShape, Variable
 from btpy.model.patterns import MethodPattern, OperationPattern, SignaturePattern, TypePattern, java_type
 from btpy.model.points import Point
 from btpy.model.types import OBJECT, Kind, Type, array_of, from_descriptor

@@ -25,9 +25,10 @@ from btpy.errors import ClassFileError, ScriptError
 from btpy.frozen import dataclass
 from btpy.lang.builtins import FRAME_POINTS
 from btpy.lang.check import checker
+from btpy.lang.inputs import InputKind
 from btpy.lang.program import Probe, Program
 from btpy.lang.syntax import nodes
-from btpy.lang.typed_tree import BoundProbe, InputKind, Shape
+from btpy.lang.typed_tree import BoundProbe, Shape
 from btpy.model.attachments import MethodAttachment
 from btpy.model.diagnostics import Diagnostic
 from btpy.model.patterns import (

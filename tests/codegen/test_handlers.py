@@ -14,9 +14,9 @@ from btpy.events import aggregates
 from btpy.events.records import CutString, EnumValue, ObjectValue, SequenceValue, StackRef
 from btpy.lang.builtins import FUNCTIONS
 from btpy.lang.check.checker import bind, check_source
+from btpy.lang.inputs import Ambient, Input, InputKind
 from btpy.lang.typed_tree import (
     Aggregate,
-    Ambient,
     AmbientValue,
     Coalesce,
     ElementValue,
@@ -26,8 +26,6 @@ from btpy.lang.typed_tree import (
     Expr,
     FieldValue,
     If,
-    Input,
-    InputKind,
     InputValue,
     Let,
     LocalValue,

@@ -14,8 +14,9 @@ from btpy.engine.declarations import map_declarations
 from btpy.errors import CompileError, ScriptError
 from btpy.lang.check.checker import bind, check_source
 from btpy.lang.edit.formatter import format_source
+from btpy.lang.inputs import Input
 from btpy.lang.program import Program
-from btpy.lang.typed_tree import BoundProbe, Input, Shape
+from btpy.lang.typed_tree import BoundProbe, Shape
 from btpy.model.attachments import MethodAttachment
 from btpy.model.diagnostics import render_all
 from btpy.model.source import Source

@@ -17,7 +17,8 @@ from btpy.engine.declarations import map_declarations
 from btpy.events import aggregates
 from btpy.events.records import Record, StackRef
 from btpy.lang.check import checker
-from btpy.lang.typed_tree import Input, InputKind, Shape
+from btpy.lang.inputs import Input, InputKind
+from btpy.lang.typed_tree import Shape
 from btpy.model.points import Point
 from btpy.model.source import Source
 from tests.codegen.injection import HANDLER, Points, handler_variant, runtime_variant, uncovered

@@ -11,7 +11,8 @@ from btpy.codegen.handler import compile_fire
 from btpy.events import aggregates
 from btpy.events.records import Withheld
 from btpy.lang.check import checker
-from btpy.lang.typed_tree import InputKind, Shape
+from btpy.lang.inputs import InputKind
+from btpy.lang.typed_tree import Shape
 from btpy.model.maps import Map
 from btpy.model.points import Point
 from btpy.model.source import Source

@@ -11,8 +11,9 @@ from btpy.engine.declarations import map_declarations
 from btpy.events import aggregates
 from btpy.events.records import Withheld
 from btpy.lang.check import checker
+from btpy.lang.inputs import Input, InputKind
 from btpy.lang.program import Program
-from btpy.lang.typed_tree import Input, InputKind, Shape
+from btpy.lang.typed_tree import Shape
 from btpy.model import types as t
 from btpy.model.maps import Map
 from btpy.model.points import Point

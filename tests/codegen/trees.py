@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
+from btpy.lang.inputs import Input, InputKind
 from btpy.lang.program import Probe, Program
 from btpy.lang.typed_tree import (
     Binary,
@@ -18,8 +19,6 @@ from btpy.lang.typed_tree import (
     Convert,
     Entry,
     Expr,
-    Input,
-    InputKind,
     InputValue,
     Logical,
     Shape,

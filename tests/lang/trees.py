@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import fields
 
 from btpy.lang import program, typed_tree
+from btpy.lang.inputs import Input
 from btpy.lang.program import Program
-from btpy.lang.typed_tree import BoundProbe, Input, OperationShape, Shape, Variable
+from btpy.lang.typed_tree import BoundProbe, OperationShape, Shape, Variable
 from btpy.model.attachments import MethodAttachment
 from btpy.model.patterns import OperationPattern
 from btpy.model.points import Point

@@ -11,7 +11,7 @@ from btpy.classfile import descriptors, typeflow
 from btpy.classfile.bytecode import scan
 from btpy.classfile.operations import MethodOperations
 from btpy.classfile.reader import ClassFile, Member
-from btpy.lang.typed_tree import InputKind
+from btpy.lang.inputs import InputKind
 from btpy.plan import locations
 from btpy.plan.plan import (
     OBJECT,

@@ -9,7 +9,7 @@ from btpy.classfile import opcodes as op
 from btpy.classfile.assembler import Access, ClassBuilder, Label, Tracking
 from btpy.classfile.bytecode import scan
 from btpy.classfile.reader import ClassFile
-from btpy.lang.typed_tree import InputKind
+from btpy.lang.inputs import InputKind
 from btpy.plan.plan import (
     OBJECT,
     Advice,

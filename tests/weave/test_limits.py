@@ -13,7 +13,7 @@ from btpy.classfile import opcodes as op
 from btpy.classfile.assembler import ClassBuilder, CodeBuilder, Label, Tracking
 from btpy.classfile.bytecode import branch_target, scan
 from btpy.classfile.reader import ClassFile
-from btpy.lang.typed_tree import InputKind
+from btpy.lang.inputs import InputKind
 from btpy.plan.plan import Point, RefusalReason, Woven
 from btpy.weave.weaver import weave
 from tests.jdks import compiled, java

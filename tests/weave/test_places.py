@@ -13,7 +13,7 @@ from btpy.classfile import inserted
 from btpy.classfile import opcodes as op
 from btpy.classfile.assembler import Access, ClassBuilder
 from btpy.classfile.reader import ClassFile
-from btpy.lang.typed_tree import InputKind
+from btpy.lang.inputs import InputKind
 from btpy.plan.plan import ClassPlan, Operand, OperandKind, Point
 from btpy.weave.weaver import weave
 from tests.jdks import all_jdks, compiled

@@ -26,8 +26,9 @@ from btpy.lang.check.frameworks import Frameworks, frameworks, jdk
 from btpy.lang.check.functions import inline
 from btpy.lang.check.variables import absent, fact, is_known, live_variables
 from btpy.lang.hints import foreign_names
+from btpy.lang.inputs import InputKind
 from btpy.lang.syntax import nodes
-from btpy.lang.typed_tree import Entry, Expr, InputKind
+from btpy.lang.typed_tree import Entry, Expr
 from btpy.model.diagnostics import Diagnostic, Fix, Label, Severity, did_you_mean
 from btpy.model.source import Span
 from btpy.model.types import BOOLEAN, INT, STRING, Kind

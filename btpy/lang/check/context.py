@@ -11,8 +11,9 @@ from btpy.lang.builtins import Place
 from btpy.lang.check.attachments import Report
 from btpy.lang.check.classes import ANY_METHOD, NOTHING_KNOWN, Classes, Subject
 from btpy.lang.check.faults import FaultError
+from btpy.lang.inputs import Input, InputKind
 from btpy.lang.syntax import nodes
-from btpy.lang.typed_tree import Entry, Expr, Input, InputKind, Shape, Statement
+from btpy.lang.typed_tree import Entry, Expr, Shape, Statement
 from btpy.model.diagnostics import Label
 from btpy.model.maps import Map
 from btpy.model.permissions import DEFAULT_PERMISSIONS, Permissions

@@ -11,8 +11,9 @@ from dataclasses import replace
 from btpy.lang import typed_tree
 from btpy.lang.check.context import Context
 from btpy.lang.check.faults import FaultError, named, with_article
+from btpy.lang.inputs import InputKind
 from btpy.lang.syntax import nodes
-from btpy.lang.typed_tree import Expr, InputKind
+from btpy.lang.typed_tree import Expr
 from btpy.model.diagnostics import Diagnostic, Label
 from btpy.model.points import Point
 from btpy.model.source import Span

@@ -25,8 +25,9 @@ from btpy.lang.check.functions import type_uncalled
 from btpy.lang.check.printing import begin_speculation
 from btpy.lang.check.statements import block
 from btpy.lang.check.static_check import check_static
+from btpy.lang.inputs import Input, InputKind
 from btpy.lang.syntax import nodes
-from btpy.lang.typed_tree import Entry, Expr, Input, InputKind, Shape, Statement
+from btpy.lang.typed_tree import Entry, Expr, Shape, Statement
 from btpy.model.attachments import BeginAttachment
 from btpy.model.diagnostics import Label
 from btpy.model.maps import Map

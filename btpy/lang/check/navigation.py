@@ -16,8 +16,9 @@ from btpy.lang.check.safe_calls import ALLOW_CALL, SafeMethod, allowed_methods, 
 from btpy.lang.check.statics import is_static, refuse_static_call, refuse_static_field
 from btpy.lang.check.variables import argument_value, call_argument_value, fact, require, stands_for_all
 from btpy.lang.hints import foreign_names
+from btpy.lang.inputs import InputKind
 from btpy.lang.syntax import nodes
-from btpy.lang.typed_tree import Expr, InputKind
+from btpy.lang.typed_tree import Expr
 from btpy.model.diagnostics import Diagnostic, Fix, Label, Severity, did_you_mean, quote
 from btpy.model.source import Span
 from btpy.model.types import ANY, INT, LONG, OBJECT, Kind, Type

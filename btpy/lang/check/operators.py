@@ -34,8 +34,9 @@ from btpy.lang.check.conversions import (
     widen,
 )
 from btpy.lang.check.faults import FaultError, named
+from btpy.lang.inputs import InputKind
 from btpy.lang.syntax import nodes
-from btpy.lang.typed_tree import Expr, InputKind
+from btpy.lang.typed_tree import Expr
 from btpy.model.diagnostics import Diagnostic, Label, Severity
 from btpy.model.source import Span
 from btpy.model.types import ANY, BOOLEAN, DURATION, INT, STRING, Kind, Type

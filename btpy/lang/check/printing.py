@@ -15,8 +15,9 @@ from btpy.lang.check.maps import print_map, view_of
 from btpy.lang.check.redaction import concealed
 from btpy.lang.check.variables import ALL, all_arguments, is_known, require, resolve
 from btpy.lang.hints import foreign_names
+from btpy.lang.inputs import Ambient
 from btpy.lang.syntax import nodes
-from btpy.lang.typed_tree import Ambient, Expr, Statement
+from btpy.lang.typed_tree import Expr, Statement
 from btpy.model.diagnostics import Diagnostic, Fix, Label, Severity, quote
 from btpy.model.formats import UNITS, specification, unit
 from btpy.model.source import Span

@@ -24,8 +24,9 @@ from btpy.lang.check.conversions import type_of_name, widen
 from btpy.lang.check.faults import FaultError, counted
 from btpy.lang.check.redaction import is_secret_argument
 from btpy.lang.hints import foreign_names
+from btpy.lang.inputs import Ambient, InputKind
 from btpy.lang.syntax import nodes
-from btpy.lang.typed_tree import Ambient, Expr, InputKind, OperationShape, Shape
+from btpy.lang.typed_tree import Expr, OperationShape, Shape
 from btpy.model.attachments import MethodAttachment
 from btpy.model.diagnostics import Diagnostic, Fix, Label, did_you_mean, nearest, quote
 from btpy.model.points import Point

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from btpy.lang.builtins import AGGREGATIONS, ANNOTATIONS, FUNCTIONS, KEYWORDS, LOCATIONS, QUANTIFIERS, VARIABLES
-from btpy.lang.link.parameters import UNITS
 from btpy.lang.syntax.nodes import SHORT_LOCATIONS
+from btpy.lang.syntax.units import UNITS
 
 POINTS = tuple(dict.fromkeys((*(name.lower() for name in LOCATIONS), *SHORT_LOCATIONS)))
 

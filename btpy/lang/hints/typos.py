@@ -15,10 +15,10 @@ from btpy.lang.builtins import ANNOTATIONS
 from btpy.lang.hints.foreign_names import FORMS, in_our_words
 from btpy.lang.hints.foreign_names import of_map as of_map_method
 from btpy.lang.hints.other_tools import VARIABLES_OF_BTRACE, head_of_probe, location_of_btrace
-from btpy.lang.link.parameters import UNITS
 from btpy.lang.syntax.lalr import END
 from btpy.lang.syntax.nodes import location_of_point
 from btpy.lang.syntax.scanner import BRACE_EXPECTED, COMMENT_MEANT, starts_line
+from btpy.lang.syntax.units import UNITS
 from btpy.model.diagnostics import Diagnostic, Fix, Label
 from btpy.model.source import Source, Span
 

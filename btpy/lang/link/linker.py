@@ -15,15 +15,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from btpy.errors import ScriptError
 from btpy.lang.builtins import AGGREGATIONS, EMPTYING, FUNCTIONS, LOCATIONS, QUANTIFIERS, VARIABLES
 from btpy.lang.link.libraries import Libraries, LibraryError, is_name
 from btpy.lang.link.parameters import (
     Mistyped,
-    Parameter,
-    Value,
     constant,
     converted,
     declared,
@@ -31,13 +29,11 @@ from btpy.lang.link.parameters import (
     settled,
     spelled,
 )
+from btpy.lang.program import Parameter, Program, Value
 from btpy.lang.syntax import nodes, parser
 from btpy.lang.syntax.nodes import LiteralKind, Tree
 from btpy.model.diagnostics import Diagnostic, Label, Severity, did_you_mean, quote
 from btpy.model.source import Source, Span
-
-if TYPE_CHECKING:
-    from btpy.lang.program import Program
 
 _RESERVED = frozenset((*VARIABLES, *LOCATIONS, "BEFORE", "AFTER", "thread"))
 _CALLED = frozenset((*FUNCTIONS, *AGGREGATIONS, *QUANTIFIERS))  # taken for what is called, free for what has a value

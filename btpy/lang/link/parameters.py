@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import fmod, isfinite
 
 from btpy.errors import UsageError
+from btpy.lang.program import Parameter, Value
 from btpy.lang.syntax import nodes
 from btpy.lang.syntax.nodes import Literal, LiteralKind
+from btpy.lang.syntax.units import UNITS
 from btpy.model.diagnostics import Diagnostic, Label, nearest
 from btpy.model.source import Span
-
-Value = int | float | bool | str
 
 KIND_OF_TYPE = {
     "int": LiteralKind.INTEGER,
@@ -40,38 +40,12 @@ _EXAMPLES = {
 }
 _RANGES = {"int": 1 << 31, "long": 1 << 63}
 
-UNITS = {
-    "ns": 1,
-    "us": 1_000,
-    "ms": 1_000_000,
-    "s": 1_000_000_000,
-    "m": 60_000_000_000,
-    "h": 3_600_000_000_000,
-    "d": 86_400_000_000_000,
-    "B": 1,
-    "KB": 1 << 10,
-    "MB": 1 << 20,
-    "GB": 1 << 30,
-}
-"""What the units of quantities are worth, in nanoseconds and bytes."""
-
 _DURATIONS = ("ns", "us", "ms", "s", "m", "h", "d")
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """``type``: as scripts spell it. ``default`` None: it has to be given. ``help``: what the listing says of it."""
-
-    name: str
-    type: str
-    default: Value | None
-    help: str
-    span: Span
-
-    @property
-    def shown_default(self) -> str:
-        """The default as it is written in a script; empty where there is none."""
-        return "" if self.default is None else spelled(self.type, self.default)
+def shown_default(parameter: Parameter) -> str:
+    """The default as it is written in a script; empty where there is none."""
+    return "" if parameter.default is None else spelled(parameter.type, parameter.default)
 
 
 class Mistyped(Exception):
@@ -297,6 +271,6 @@ def described(parameters: Iterable[Parameter]) -> list[str]:
     """A line for each parameter, for the command line."""
     lines = []
     for parameter in parameters:
-        default = f" (default {parameter.shown_default})" if parameter.default is not None else ""
+        default = f" (default {shown_default(parameter)})" if parameter.default is not None else ""
         lines.append(f"--{parameter.name} {parameter.type.upper()}  {parameter.help}{default}".replace("   ", "  "))
     return lines

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from btpy.lang.builtins import LANGUAGE_VERSION
-from btpy.lang.link.parameters import UNITS
 from btpy.lang.syntax import nodes
 from btpy.lang.syntax.lalr import Action, Token
+from btpy.lang.syntax.units import UNITS
 from btpy.model.diagnostics import Diagnostic, Label
 from btpy.model.source import Source, Span
 
