@@ -61,7 +61,7 @@ locks: .release/.installed
 setup: $(VENV)/.installed
 
 # The editable install compiles the agent and the demonstration shop (agent-java/hatch_build.py).
-$(VENV)/.installed: pyproject.toml .ci/dev.lock $(shell find agent-java examples/shop -name '*.java' -o -name '*.py') | jdk
+$(VENV)/.installed: pyproject.toml .ci/dev.lock btpy/lang/syntax/grammar.lark $(shell find agent-java examples/shop -name '*.java' -o -name '*.py') | jdk
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --require-hashes --requirement .ci/dev.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .

@@ -1,6 +1,7 @@
 """Builds btpy/_agent/btpy-agent.jar from agent-java/src/main/java: a hook of hatchling, and a command for development.
 
-The hook also has the demonstration shop built (examples/shop/build_shop.py), which ships in the package as well.
+Both also make the tables of the parser from its grammar. The hook also has the demonstration shop built
+(examples/shop/build_shop.py), which ships in the package as well.
 
 The jar is a function of the sources and the compiler: entries in order, no timestamps. Its manifest and its code carry
 the build id, a hash of the sources, so that a jar that is already there and made of exactly these sources is kept and
@@ -17,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +29,8 @@ except ImportError:  # run as a command, where hatchling is not installed
     BuildHookInterface = object
 
 JAR = Path("btpy/_agent/btpy-agent.jar")
+GRAMMAR = Path("btpy/lang/syntax/grammar.lark")
+TABLES = GRAMMAR.with_suffix(".json")
 SHOP_JAR = Path("btpy/_demo/shop.jar")
 SHOP = Path("examples/shop/build_shop.py")
 SOURCES = Path("agent-java/src/main/java")
@@ -41,8 +46,9 @@ class AgentBuildHook(BuildHookInterface):  # type: ignore[misc]
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         root = Path(self.root)
         build(root)
+        build_tables(root)
         build_shop(root)
-        build_data["artifacts"] += [JAR.as_posix(), SHOP_JAR.as_posix()]
+        build_data["artifacts"] += [JAR.as_posix(), SHOP_JAR.as_posix(), TABLES.as_posix()]
 
 
 def build(root: Path) -> Path:
@@ -65,6 +71,22 @@ def build(root: Path) -> Path:
         jar.parent.mkdir(parents=True, exist_ok=True)
         write_jar(root, jar, classes, identity)
     return jar
+
+
+def build_tables(root: Path) -> None:
+    """Make the tables of the parser. Lark raises GrammarError where the grammar has a conflict."""
+    with importing_from(root):
+        from btpy.lang.syntax.tables import STARTS, tables
+    (root / TABLES).write_text(tables((root / GRAMMAR).read_text(encoding="utf-8"), STARTS), encoding="utf-8")
+
+
+@contextmanager
+def importing_from(root: Path) -> Iterator[None]:
+    sys.path.insert(0, str(root))
+    try:
+        yield
+    finally:
+        sys.path.pop(0)
 
 
 def build_shop(root: Path) -> None:
@@ -148,11 +170,8 @@ def launcher_classes(classes: Path) -> list[Path]:
 
 def boot_classes(root: Path, classes: Path) -> bytes:
     """The class files that the launcher defines in the boot loader, supertypes first, each after its length (u4)."""
-    sys.path.insert(0, str(root))
-    try:
+    with importing_from(root):
         from btpy.classfile.reader import ClassFile
-    finally:
-        sys.path.pop(0)
     paths = sorted({*classes.rglob("*.class")} - {*launcher_classes(classes)})
     files = {parsed.name: parsed for parsed in (ClassFile.parse(path.read_bytes()) for path in paths)}
     ordered: dict[str, bytes] = {}
@@ -177,6 +196,8 @@ def _entry(name: str) -> zipfile.ZipInfo:
 
 if __name__ == "__main__":
     try:
-        print(build(Path(__file__).resolve().parent.parent))
+        tree = Path(__file__).resolve().parent.parent
+        build_tables(tree)
+        print(build(tree))
     except RuntimeError as problem:
         sys.exit(str(problem))

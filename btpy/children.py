@@ -39,7 +39,7 @@ PLACES = (
 CHOICES = ("BTPY_PATH", "BTPY_TRUST", "SUDO_UID")
 """What another btpy needs to run what this one runs."""
 
-_PACKAGES = ("jpype", "lark", "prompt_toolkit", "wcwidth")
+_PACKAGES = ("jpype", "prompt_toolkit", "wcwidth")
 """The packages that the helpers of btpy import."""
 
 _START = (

@@ -1,6 +1,6 @@
 """One function over many values, in as many processes as there are cores; the results in the order of the values.
 
-    for woven in forked.in_order(weave, classes): ...
+    for woven in parallel.in_order(weave, classes): ...
 
 One thread of Python runs at a time, so work that is nothing but Python is spread over processes. They are forked: a
 worker has all that was imported, read and learned before, and starts in milliseconds. It goes through the values by

@@ -7,9 +7,9 @@
 The bytes may differ from those that a JVM hands out of the same classes (it leaves out what it does not need), so this
 shows what will happen and proves the weaver; the session weaves what the JVM hands out.
 
-Many classes are woven in several processes (``forked``). What comes out does not depend on it: sites are numbered class
-by class, so the bytes of a class depend on nothing but the class, the script, and supertypes where the script asks for
-them.
+Many classes are woven in several processes (:mod:`btpy.parallel`). The result does not depend on their number: sites
+are numbered class by class, so the bytes of a class depend on nothing but the class, the script, and supertypes where
+the script asks for them.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ class OfflineWeaver:
         """What ``use`` makes of the classes that a probe matches, woven where they can be, in their order.
 
         ``use`` may run in another process: what it returns is pickled. Raises ClassFileError for a bad modules file,
-        and what ``forked.in_order`` raises.
+        and what ``parallel.in_order`` raises.
         """
 
         def woven(found: FoundClass) -> T | None:

@@ -166,10 +166,10 @@ SHARED = """
 
 RUNNER = """
 import sys
-from btpy import forked
-forked.PATIENCE = 0.0
+from btpy import parallel
+parallel.PATIENCE = 0.0
 processes = int(sys.argv.pop(1))
-forked.cores = lambda: processes
+parallel.cores = lambda: processes
 from btpy.cli.main import main
 sys.exit(main())
 """

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -10,8 +13,9 @@ import pytest
 from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
-from btpy.lang.syntax import lalr
-from btpy.lang.syntax.parser import STARTS
+from btpy.lang.syntax import lalr, parser
+from btpy.lang.syntax.tables import STARTS, tables
+from btpy.model.source import Source
 from tests.lang.programs import Grower, mutated
 from tests.lang.test_errors import CASES
 from tests.lang.test_hostile import EXAMPLES, PIECES, SEEDS
@@ -27,7 +31,34 @@ def lark() -> Lark:
 
 @cache
 def ours() -> lalr.Parser:
-    return lalr.Parser(lalr.tables(GRAMMAR, STARTS), ENDLESS)
+    return lalr.Parser(tables(GRAMMAR, STARTS), ENDLESS)
+
+
+def test_the_same_grammar_gives_the_same_tables() -> None:
+    """Whatever the seed of hashes is, which orders what Lark keeps in sets: a build is to be reproducible."""
+    program = f"import sys; from btpy.lang.syntax.tables import tables; print(tables(sys.stdin.read(), {STARTS}))"
+    made = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            input=GRAMMAR,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    packaged = resources.files("btpy.lang.syntax").joinpath("grammar.json").read_text(encoding="utf-8")
+    assert made == {f"{packaged}\n"}
+
+
+def test_tables_of_another_grammar_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parser, "identity", lambda grammar: "another")
+    parser._parser.cache_clear()
+    with pytest.raises(RuntimeError, match="hatch_build"):
+        parser.parse(Source("a.bt", ""))
+    monkeypatch.undo()
+    parser.parse(Source("a.bt", ""))
 
 
 def of_lark(text: str, start: str) -> object:
@@ -110,7 +141,7 @@ def test_a_part_of_a_text() -> None:
 
 
 def test_too_deep() -> None:
-    shallow = lalr.Parser(lalr.tables(GRAMMAR, STARTS), 4)
+    shallow = lalr.Parser(tables(GRAMMAR, STARTS), 4)
     actions: dict[str, lalr.Action] = {name: lambda begin, end, parts: parts for name in shallow.rules}
     shallow.parse("!!!a", 0, 4, "expr", actions)
     with pytest.raises(lalr.TooDeep) as caught:

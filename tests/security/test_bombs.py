@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from btpy.engine.classpath import _in_archive_of, _inner_archives, _named_in_manifest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +21,7 @@ from btpy.classfile import jimage
 from btpy.classfile.archive import MAX_ENTRY_BYTES, Archive
 from btpy.classfile.reader import ClassFile
 from btpy.cli.main import main
+from btpy.engine.class_sources import _in_archive_of, _inner_archives, _named_in_manifest
 from btpy.errors import BtpyError, ClassFileError, ProtocolError
 from btpy.events.aggregates import decode_content
 from btpy.jvm import perfdata

@@ -1,7 +1,7 @@
 """Loops and what else goes through elements: ``for``, ``any all none first``, lists.
 
 They walk arrays and collections whose inside is known; what the container really is shows when the probe fires. The
-number of elements is bounded, and so is the number of statements of one firing (``btpy.codegen.loops``).
+number of elements is bounded, and so is the number of statements of one firing (``btpy.codegen.work``).
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """The tables that Lark computes from the grammar, run without Lark.
 
 Importing Lark, loading its tables and compiling a lexer for each of its states takes longer than everything else
-between a script and its handlers, and its trees would only be walked once, to make the syntax tree. So Lark does what
-it is best at, once for each version of the grammar: it computes the tables, and refuses conflicts. They are kept as
-JSON. Here they are run, by Lark's rules:
+between a script and its handlers, and its trees would only be walked once, to make the syntax tree. So Lark computes
+the tables when the package is built (:mod:`btpy.lang.syntax.tables`). Here they are run, by Lark's rules:
 
 1. *Contextual lexer.* A terminal is only looked for where the state of the parser has an action for it. One pattern of
    all terminals answers for most states: what it finds, the pattern of a single state would find, if that state accepts
@@ -64,83 +63,6 @@ class TooDeep(Exception):
         self.end = end
 
 
-def tables(grammar: str, starts: Iterable[str]) -> str:
-    """What Lark makes of a grammar, as JSON for :class:`Parser`."""
-    from lark import Lark
-    from lark.grammar import Rule
-    from lark.lexer import TerminalDef
-
-    made = Lark(grammar, parser="lalr", start=list(starts), maybe_placeholders=True)
-    data, rules = made.memo_serialize([Rule, TerminalDef])
-    table = data["parser"]["parser"]
-    names = table["tokens"]
-    order: dict[int, int] = {}  # of rules in use, by Lark's number
-    states = {
-        number: {
-            names[symbol]: ~order.setdefault(target["@"], len(order)) if reduces else target
-            for symbol, (reduces, target) in actions.items()
-        }
-        for number, actions in table["states"].items()
-    }
-    terminals = sorted(
-        made.terminals, key=lambda each: (-each.priority, -each.pattern.max_width, -len(each.pattern.value), each.name)
-    )
-    return json.dumps(
-        {
-            "terminals": [[each.name, each.pattern.to_regexp()] for each in terminals],
-            "words": {
-                each.name: words
-                for each in terminals
-                if each.pattern.type == "re" and (words := _words(each, terminals))
-            },
-            "spellings": {each.name: each.pattern.value for each in terminals if each.pattern.type == "str"},
-            "ignored": made.ignore_tokens,
-            "states": [states[number] for number in range(len(states))],
-            "rules": [_shape(rules[number]) for number in order],
-            "starts": {start: [table["start_states"][start], table["end_states"][start]] for start in starts},
-        }
-    )
-
-
-def _words(pattern: Any, terminals: Iterable[Any]) -> dict[str, str]:
-    """Words of the language that the pattern of a terminal matches as well: they win where they can stand."""
-    return {
-        each.pattern.value: each.name
-        for each in terminals
-        if each.pattern.type == "str"
-        and each.priority == pattern.priority
-        and re.fullmatch(pattern.pattern.to_regexp(), each.pattern.value)
-    }
-
-
-def _shape(rule: dict[str, Any]) -> list[Any]:
-    """Of a rule: its symbol, how many symbols it has, the name of its function, and its parts in order: the place of
-    a symbol, −1 − place if that symbol's parts become parts of this one, None for what is absent.
-
-    There is no function ("") for ``_rules``, whose value is the list of their parts, nor (None) for ``?rules`` with one
-    part, whose value is that part.
-    """
-    options = rule["options"]
-    absent = iter(options["empty_indices"] or [False] * len(rule["expansion"]))
-    parts: list[int | None] = []
-    for place, symbol in enumerate(rule["expansion"]):
-        while next(absent):
-            parts.append(None)
-        if symbol["__type__"] == "Terminal":
-            if not symbol["filter_out"]:
-                parts.append(place)
-        else:
-            parts.append(-1 - place if symbol["name"].startswith("_") else place)
-    parts += [None for each in absent if each]
-    origin = rule["origin"]["name"]
-    name = rule["alias"] or origin
-    if name.startswith("_"):
-        name = ""
-    elif options["expand1"] and not rule["alias"] and len(parts) == 1:
-        name = None
-    return [origin, len(rule["expansion"]), name, parts]
-
-
 class _Scanner:
     """Finds the first of some terminals that matches, in Lark's order, behind what the pattern ``ignored`` matches."""
 
@@ -156,10 +78,12 @@ class _Scanner:
 
 
 class Parser:
-    """Parses texts with the tables of :func:`tables`. ``max_depth``: of nodes in each other."""
+    """Parses texts with the tables of :func:`btpy.lang.syntax.tables.tables`. ``max_depth``: of nodes in each other.
+    ``grammar``: which one the tables were made of."""
 
     def __init__(self, tables: str, max_depth: int) -> None:
         data = json.loads(tables)
+        self.grammar: str = data["grammar"]
         self.max_depth = max_depth
         self.spellings: dict[str, str] = data["spellings"]
         self._terminals: list[tuple[str, str]] = [(name, pattern) for name, pattern in data["terminals"]]

@@ -1,31 +1,28 @@
 """Source text → syntax tree, with as many independent errors as there are faulty items.
 
-1. The whole text is parsed (``lalr``), and its parts become the classes of ``syntax`` (``reductions``). If that fails
-   and it is a script for another tracer, the answer is its translation (``foreign``).
+1. The whole text is parsed (``lalr``), and its parts become the classes of ``nodes`` (``reductions``). If that fails
+   and it is a script for another tracer, the answer is its translation (``hints.other_tools``).
 2. Else a scanner of brackets, quotes and comments splits the text into top-level items and finds what is never closed:
    it knows the opener, which a parser has long forgotten (``scanner``). Each item without a scanner error is parsed on
    its own, so that every item reports its own first error and none a consequence of another's.
-3. An error of the parser is explained by the first of: a table of known slips (``slips``), examples of faulty text that
-   end in the same state of the parser, the list of what could stand there.
+3. An error of the parser is explained by the first of: a table of known errors (``hints.typos``), examples of faulty
+   text that end in the same state of the parser, the list of what could stand there.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import stat
 from collections.abc import Iterator
 from functools import lru_cache
-from hashlib import sha256
-from pathlib import Path
 from pkgutil import get_data
 from typing import TYPE_CHECKING, Any
 
 from btpy.errors import ScriptError
 from btpy.lang.syntax import nodes
-from btpy.lang.syntax.lalr import END, Parser, Token, TooDeep, UnexpectedText, tables
+from btpy.lang.syntax.lalr import END, Parser, Token, TooDeep, UnexpectedText
 from btpy.lang.syntax.reductions import Reductions
 from btpy.lang.syntax.scanner import BRACE_EXPECTED, leading_comment, scan
+from btpy.lang.syntax.tables import identity
 from btpy.model.diagnostics import Diagnostic, Label, did_you_mean
 from btpy.model.source import Source, Span
 
@@ -38,9 +35,6 @@ start."""
 
 MAX_DEPTH = 100
 """Deepest nesting of a syntax tree; the stages after the parser walk trees recursively."""
-
-STARTS = ("start", "item", "expr")
-"""What can be parsed by itself."""
 
 
 def parse(source: Source) -> nodes.Script:
@@ -116,47 +110,11 @@ def unclosed(text: str) -> Diagnostic | None:
 
 @lru_cache(maxsize=1)
 def _parser() -> Parser:
-    data = get_data("btpy.lang.syntax", "grammar.lark")
-    if data is None:
-        raise FileNotFoundError("btpy/lang/syntax/grammar.lark is missing from this installation")
-    kept = _kept_tables(data)
-    if kept is None:
-        return Parser(tables(data.decode(), STARTS), MAX_DEPTH)
-    try:
-        return Parser(kept.read_text(encoding="utf-8"), MAX_DEPTH)
-    except (OSError, ValueError, LookupError):
-        made = tables(data.decode(), STARTS)
-        _keep(kept, made)
-        return Parser(made, MAX_DEPTH)
-
-
-def _kept_tables(grammar: bytes) -> Path | None:
-    """The file for the tables of a grammar. Who can write them can change what scripts mean, so the directory must be
-    ours alone; else nothing is kept."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    directory = Path(base) / "btpy"
-    try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        status = directory.stat()
-    except OSError:
-        return None
-    if hasattr(os, "getuid") and (
-        status.st_uid != os.getuid()
-        or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-        or not os.access(directory, os.W_OK)
-    ):
-        return None
-    return directory / f"grammar-{sha256(grammar).hexdigest()[:16]}.json"
-
-
-def _keep(file: Path, made: str) -> None:
-    """Writes the file at once or not at all: other processes read it."""
-    fresh = file.with_suffix(f".{os.getpid()}")
-    try:
-        fresh.write_text(made, encoding="utf-8")
-        fresh.replace(file)
-    except OSError:
-        fresh.unlink(missing_ok=True)
+    grammar, made = (get_data("btpy.lang.syntax", name) for name in ("grammar.lark", "grammar.json"))
+    parser = Parser(made.decode(), MAX_DEPTH) if made is not None else None
+    if grammar is None or parser is None or parser.grammar != identity(grammar):
+        raise RuntimeError("grammar.json is not made of grammar.lark: python agent-java/hatch_build.py makes it")
+    return parser
 
 
 def _reductions(source: Source) -> Reductions:

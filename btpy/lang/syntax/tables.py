@@ -1,0 +1,115 @@
+"""The tables of the parser, computed by Lark when the package is built; Lark also refuses a grammar with conflicts."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+
+STARTS = ("start", "item", "expr")
+"""What can be parsed by itself."""
+
+
+def identity(grammar: bytes) -> str:
+    """Which grammar tables were made of."""
+    return sha256(grammar).hexdigest()[:16]
+
+
+def tables(grammar: str, starts: Sequence[str]) -> str:
+    """What Lark makes of a grammar, as JSON for :class:`Parser`. The same grammar gives the same text."""
+    from lark import Lark
+    from lark.grammar import Rule
+    from lark.lexer import TerminalDef
+
+    made = Lark(grammar, parser="lalr", start=list(starts), maybe_placeholders=True)
+    data, rules = made.memo_serialize([Rule, TerminalDef])
+    table = data["parser"]["parser"]
+    names = table["tokens"]
+    actions = {
+        number: {names[symbol]: action for symbol, action in row.items()} for number, row in table["states"].items()
+    }
+    starting = [table["start_states"][start] for start in starts]
+    order: dict[int, int] = {}  # of rules in use, by Lark's number
+    numbers = _numbered(actions, starting)
+    states = [
+        {
+            symbol: ~order.setdefault(target["@"], len(order)) if reduces else numbers[target]
+            for symbol, (reduces, target) in sorted(actions[number].items())
+        }
+        for number in numbers
+    ]
+    terminals = sorted(
+        made.terminals, key=lambda each: (-each.priority, -each.pattern.max_width, -len(each.pattern.value), each.name)
+    )
+    return json.dumps(
+        {
+            "grammar": identity(grammar.encode()),
+            "terminals": [[each.name, each.pattern.to_regexp()] for each in terminals],
+            "words": {
+                each.name: words
+                for each in terminals
+                if each.pattern.type == "re" and (words := _words(each, terminals))
+            },
+            "spellings": {each.name: each.pattern.value for each in terminals if each.pattern.type == "str"},
+            "ignored": made.ignore_tokens,
+            "states": states,
+            "rules": [_shape(rules[number]) for number in order],
+            "starts": {
+                start: [numbers[table["start_states"][start]], numbers[table["end_states"][start]]] for start in starts
+            },
+        }
+    )
+
+
+def _numbered(actions: Mapping[int, Mapping[str, tuple[bool, Any]]], starts: Iterable[int]) -> dict[int, int]:
+    """Numbers for the states, in the order in which they are reached from the starts: those that Lark gives differ from
+    one run to the next."""
+    numbers = {state: number for number, state in enumerate(starts)}
+    reached = list(numbers)
+    for state in reached:  # which grows
+        for _, (reduces, target) in sorted(actions[state].items(), key=lambda item: item[0]):
+            if not reduces and target not in numbers:
+                numbers[target] = len(numbers)
+                reached.append(target)
+    return numbers
+
+
+def _words(pattern: Any, terminals: Iterable[Any]) -> dict[str, str]:
+    """Words of the language that the pattern of a terminal matches as well: they win where they can stand."""
+    return {
+        each.pattern.value: each.name
+        for each in terminals
+        if each.pattern.type == "str"
+        and each.priority == pattern.priority
+        and re.fullmatch(pattern.pattern.to_regexp(), each.pattern.value)
+    }
+
+
+def _shape(rule: dict[str, Any]) -> list[Any]:
+    """Of a rule: its symbol, how many symbols it has, the name of its function, and its parts in order: the place of
+    a symbol, −1 − place if that symbol's parts become parts of this one, None for what is absent.
+
+    There is no function ("") for ``_rules``, whose value is the list of their parts, nor (None) for ``?rules`` with one
+    part, whose value is that part.
+    """
+    options = rule["options"]
+    absent = iter(options["empty_indices"] or [False] * len(rule["expansion"]))
+    parts: list[int | None] = []
+    for place, symbol in enumerate(rule["expansion"]):
+        while next(absent):
+            parts.append(None)
+        if symbol["__type__"] == "Terminal":
+            if not symbol["filter_out"]:
+                parts.append(place)
+        else:
+            parts.append(-1 - place if symbol["name"].startswith("_") else place)
+    parts += [None for each in absent if each]
+    origin = rule["origin"]["name"]
+    name = rule["alias"] or origin
+    if name.startswith("_"):
+        name = ""
+    elif options["expand1"] and not rule["alias"] and len(parts) == 1:
+        name = None
+    return [origin, len(rule["expansion"]), name, parts]
