@@ -132,7 +132,7 @@ def attach(process: JvmProcess, options: str, *, allow: Collection[str] = (), de
     """
     require_permission(process)
     try:
-        wake(process, delegate)
+        wake(process, delegate, allow)
         options += require_room(process, allow, delegate)
         result = _loaded(process, options) if delegate is None else _loaded_by(delegate, process, options)
     except AttachError:
@@ -301,12 +301,15 @@ def _connection(process: JvmProcess) -> socket.socket:
     return connection
 
 
-def wake(process: JvmProcess, delegate: Delegate | None = None) -> None:
-    """Have the JVM open its attach socket, if it has not yet.
+def wake(process: JvmProcess, delegate: Delegate | None = None, allow: Collection[str] = ()) -> None:
+    """Have the JVM open its attach socket, if it has not yet. ``allow``: as of :func:`attach`.
 
     The Attach API would do the same, but looks for the socket in steps of 100 ms, sends SIGQUIT again when it does not
     come, and leaves its file when it is killed. Raises AttachError.
     """
+    most = heap.too_small_to_ask(process.counters)
+    if most is not None and heap.LITTLE_HEAP not in allow and not process.sessions:
+        raise problems.tiny_heap(process.pid, most)
     if delegate is not None:
         delegate.wake()
     elif process.needs_delegate:

@@ -24,6 +24,10 @@ LITTLE_HEAP = "little-heap"
 _KIB_OF_AGENT = 15 * 256
 """Heap that the agent takes with its buffers and a few probes, while it is loaded."""
 
+_SMALLEST_ASKED_OF_ZGC = 32 * 1024
+"""A heap of ZGC below this (KiB) is not asked about. It is divided into pages of 2 MiB, and the thread that answers may
+take the last one."""
+
 _BYTES_PER_CLASS = 300
 """Heap that a list of the loaded classes takes for each of them."""
 
@@ -88,6 +92,16 @@ def of_counters(counters: Counters) -> Heap | None:
     shared = abs(young.most - old.most) <= 1  # G1: each generation may take the whole heap
     survivor = 0 if shared else _number(counters, "sun.gc.generation.0.space.2.capacity") // 1024
     return Heap(old.most if shared else young.most + old.most - 2 * survivor, young.used + old.used, survivor)
+
+
+def too_small_to_ask(counters: Counters) -> int | None:
+    """The largest size of a heap, in KiB, in which the thread that answers a question may take the last memory; None
+    where a question can do no harm, or where the counters do not say."""
+    names = (str(counters.get(f"sun.gc.collector.{number}.name", "")) for number in range(3))
+    if not any(name.startswith("Z") for name in names):
+        return None
+    most = _number(counters, "sun.gc.generation.1.maxCapacity") // 1024
+    return most if 0 < most < _SMALLEST_ASKED_OF_ZGC else None
 
 
 def look(ask: Callable[[], Heap | None], loaded_classes: int, patience: float = _PATIENCE) -> Heap | None:

@@ -310,6 +310,16 @@ def little_heap(pid: int, heap: Heap, needed: int, ends_it: str) -> AttachError:
     )
 
 
+def tiny_heap(pid: int, most: int) -> AttachError:
+    """``most``: KiB."""
+    return AttachError(
+        f"the JVM {pid} has a heap of {megabytes(most)} (-Xmx), which ZGC divides into pages of 2 MB:"
+        " the thread that answers btpy may take the last one",
+        code="BT525",
+        help=["start it with a larger -Xmx, or another collector", Permission(LITTLE_HEAP, "to attach all the same")],
+    )
+
+
 def near_limit(pid: int, limit: Limit) -> AttachError:
     return AttachError(
         f"the JVM {pid} has {limit.shown(limit.left)} of {limit.name} left, of {limit.shown(limit.most)}"

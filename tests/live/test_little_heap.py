@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -130,6 +131,20 @@ def test_a_sample_of_programs_lives_on(cell: Cell, what: tuple[str, ...]) -> Non
 @pytest.mark.parametrize("cell", MATRIX, ids=lambda cell: cell.name)
 def test_every_program_lives_on(cell: Cell, what: tuple[str, ...]) -> None:
     print(f"{cell.name} {what[0]}: {check(cell, what)}")
+
+
+@pytest.mark.parametrize("jdk", [17, 21, 25])
+@pytest.mark.parametrize("arguments", [SESSION, DOCTOR], ids=["session", "doctor"])
+def test_a_heap_of_few_pages_is_not_asked_about(jdk: int, arguments: tuple[str, ...]) -> None:
+    """The thread of the JVM that answers would be the first to want another page."""
+    with filled(jdk, "Z", 16, 3 * 1024) as jvm:
+        shown = command(*(argument.format(pid=jvm.pid) for argument in arguments))
+        assert "the JVM" in shown.stdout + shown.stderr
+        assert "has a heap of 16 MB (-Xmx), which ZGC divides into pages of 2 MB" in shown.stdout + shown.stderr
+        assert "Attach Listener" not in {
+            path.read_text().strip() for path in Path(f"/proc/{jvm.pid}/task").glob("*/comm")
+        }
+        works(jvm)
 
 
 @pytest.mark.parametrize(
