@@ -1,5 +1,5 @@
-"""``-d STAGE``: what each stage makes of a script, on standard error: its tree, the plan, handlers and woven methods as
-bytecode, what the agent reports, every message."""
+"""``-d STAGE``: what each stage makes of a script, on standard error: its tree, the tree with its libraries, the checked
+program, the plan, handlers and woven methods as bytecode, what the agent reports, every message."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from btpy.errors import UsageError
+from btpy.model.sampling import NO_LIMIT
 
 if TYPE_CHECKING:
     from btpy.api.session import Deployment
     from btpy.cli.console import Console
-    from btpy.lang.program import Program
+    from btpy.lang.program import Probe, Program
     from btpy.lang.syntax.nodes import Tree
     from btpy.wire.messages import Message
 
-STAGES = ("ast", "plan", "bytecode", "agent", "wire")
+STAGES = ("ast", "link", "check", "plan", "bytecode", "agent", "wire")
 ALL = "all"
 
 _MOST = 300  # characters of a message of the agent
@@ -44,6 +45,10 @@ class Debugging:
 
             items = parse(program.source).items
             self._print("ast", [line for item in items for line in tree_lines(item)])
+        if "link" in self._stages:
+            self._print("link", [line for probe in program.own for line in _linked_lines(probe)])
+        if "check" in self._stages:
+            self._print("check", _checked_lines(program))
 
     def deployed(self, deployment: Deployment) -> None:
         from btpy.api.preview import bytecode, planned
@@ -73,6 +78,22 @@ class Debugging:
 
 _DATA = frozenset(("Events", "ClassBytes", "ClassFiles", "Classes", "Stacks", "Maps", "Map", "Pong", "Supertypes"))
 """What the agent sends that is no report."""
+
+
+def _linked_lines(probe: Probe) -> Iterator[str]:
+    """A probe and the functions that it calls, with constants where the script has parameters."""
+    yield f"{probe.id} {probe.name}"
+    for tree in (probe.tree, *probe.calls):
+        yield from tree_lines(tree, indent=1)
+
+
+def _checked_lines(program: Program) -> Iterator[str]:
+    """What the probes are attached to, and what the script keeps and prints."""
+    for probe in program.own:
+        fires = [value for value in (probe.sampling, probe.limit) if value not in (None, NO_LIMIT)]
+        yield " ".join([f"probe {probe.id} {probe.name}", *map(repr, (probe.attachment, *fires))])
+    for kept in (*program.maps, *program.thread_variables, *program.templates):
+        yield repr(kept)
 
 
 def tree_lines(node: Tree, name: str = "", indent: int = 0) -> Iterator[str]:

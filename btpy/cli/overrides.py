@@ -34,7 +34,7 @@ def bounded(program: Program, settings: Settings) -> Program:
 
         Until(settings.until, program)
     if settings.sample is not None:
-        from btpy.lang.check.checker import resampled
+        from btpy.lang.check.estimates import resampled
 
         program = resampled(program, _sampling(settings.sample))
     from dataclasses import replace

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 WATCH = Option(("--watch",), "replace the probes when FILE changes; while it has errors, the old probes keep running")
 DEBUG = Option(
     ("-d", "--debug"),
-    "print what a stage does with the script: ast, plan, bytecode, agent, wire or all; two: ast,plan",
+    "print what a stage does with the script: ast, link, check, plan, bytecode, agent, wire or all; two: ast,plan",
     "STAGE",
 )
 COMMAND = Command(

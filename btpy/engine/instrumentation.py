@@ -20,7 +20,7 @@ from btpy.engine.matching import MatchedClass, other_lines, why_missing_there
 from btpy.engine.prewoven import woven_ahead
 from btpy.engine.weave_state import Foreseen, Ledger, Place
 from btpy.errors import ClassFileError, CompileError
-from btpy.lang.check import checker
+from btpy.lang.check.binding import bind, warming
 from btpy.lang.program import Program
 from btpy.model.attachments import (
     Attachment,
@@ -155,13 +155,13 @@ class Instrumentation:
                 if isinstance(probe.attachment, MethodAttachment | ProbeAttachment):
                     continue
                 if probe.id not in running:
-                    handler = self._factory.fire(checker.bind(self.program, probe, None))
+                    handler = self._factory.fire(bind(self.program, probe, None))
                     running[probe.id] = AgentProbe(probe.id, probe.attachment, ledger.take_sites(1), handler)
                 probes.append(running[probe.id])
             grown = earlier is None or len(self.program.probes) > len(earlier.program.probes)
-            warming = checker.warming(self.program) if grown else None
-            if warming is not None:
-                handler = self._factory.fire(warming)
+            warmed = warming(self.program) if grown else None
+            if warmed is not None:
+                handler = self._factory.fire(warmed)
                 self.warming = AgentProbe(warming.probe.id, BeginAttachment(), ledger.take_sites(1), handler)
         self.agent_probes = tuple(probes)
 

@@ -105,6 +105,15 @@ class ThreadVariable:
 
 
 @dataclass(frozen=True, slots=True)
+class TemplatePlace:
+    """Where a template is made: the probe, and the packed spans of the calls that lead to the statement, the statement
+    itself last. A function that is called twice makes a template for each call."""
+
+    probe: int
+    spans: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
     """A script without errors. Ids index the tuples; a probe error reports its place as ``Span.packed``.
 
@@ -115,6 +124,8 @@ class Program:
     extends. Ids stay what they were, so probes, maps, templates and thread variables are those of all scripts, while
     the rest is said of the last one alone. ``removed``: ids of probes that are not to run any more; what they still
     send can be read. Where two maps have one name, the later one goes by it.
+
+    ``template_ids``: by the probe in whose handler a template is shipped, and its place.
     """
 
     source: Source
@@ -132,6 +143,7 @@ class Program:
     earlier: Program | None = field(default=None, repr=False)
     removed: frozenset[int] = frozenset()
     given: Given = NOTHING_GIVEN
+    template_ids: Mapping[tuple[int, TemplatePlace], int] = field(default_factory=dict, repr=False)
 
     @property
     def scripts(self) -> tuple[Program, ...]:

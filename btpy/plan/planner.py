@@ -24,7 +24,7 @@ from btpy.classfile.reader import ClassFile, Member
 from btpy.errors import ClassFileError, ScriptError
 from btpy.frozen import dataclass
 from btpy.lang.builtins import FRAME_POINTS
-from btpy.lang.check import checker
+from btpy.lang.check.binding import bind
 from btpy.lang.inputs import InputKind
 from btpy.lang.program import Probe, Program
 from btpy.lang.syntax import nodes
@@ -312,7 +312,7 @@ class Planner:
         bound = self._bound.get(key)
         if bound is None:
             try:
-                bound = checker.bind(self.program, rule.probe, shape, self.knowledge, inside.subject)
+                bound = bind(self.program, rule.probe, shape, self.knowledge, inside.subject)
             except ScriptError as error:
                 bound = error
             self._bound[key] = bound

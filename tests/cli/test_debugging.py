@@ -1,64 +1,76 @@
-"""``-d STAGE``: what each stage makes of a script, on standard error alone."""
+"""``-d STAGE``: what each stage makes of a script, told from the script's own output."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from btpy.cli.debugging import STAGES
 from tests.cli.test_command import btpy
 from tests.live.scripts import counted
 from tests.targets import Target
 
-SCRIPT = "Counted::step @entry when $number > 2 { @n = count(); }"
+LIBRARY = """
+param most: int = 7;
+fn small(int number): boolean = number < most;
+"""
+SCRIPT = """
+import "lib.bt" (most=3) as lib;
+Counted::step @entry when lib.small(arg1) { @n = count(); }
+@OnTimer(50ms) { print(@n); exit(0); }
+"""
 
 
 @pytest.fixture(scope="module")
-def program() -> Iterator[Target]:
+def target() -> Iterator[Target]:
     with counted(17) as running:
         yield running
 
 
-def shown(program: Target, stages: str) -> dict[str, list[str]]:
-    """Lines by stage."""
-    ran = btpy(program.pid, "-e", SCRIPT, "--for", "50ms", "-q", "-d", stages)
-    assert ran.returncode == 0, ran.stderr
-    assert "|" not in ran.stdout
-    found: dict[str, list[str]] = {}
-    for line in ran.stderr.splitlines():
-        stage, _, text = line.partition("| ")
-        found.setdefault(stage, []).append(text)
-    return found
+@pytest.fixture(scope="module")
+def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("scripts")
+    (directory / "lib.bt").write_text(LIBRARY)
+    path = directory / "small.bt"
+    path.write_text(SCRIPT)
+    return path
 
 
-def test_tree_plan_and_bytecode(program: Target) -> None:
-    found = shown(program, "ast,plan,bytecode")
-    assert set(found) == {"ast", "plan", "bytecode"}
-    assert found["ast"][0] == "PointProbe  1:1"
-    assert any(line.strip().startswith("when: Binary") and line.endswith("1:27") for line in found["ast"])
-    assert found["plan"][0].startswith("Counted.step(")
-    assert found["plan"][1].startswith("  step: ENTRY, line ")
-    assert found["bytecode"][0].startswith("handler btpy.handlers.Handler_")
-    woven = found["bytecode"].index("woven Counted")
-    assert any("invokestatic btpy/handlers/Handler_" in line for line in found["bytecode"][woven:])
-    assert any("btpy/runtime/Session.untrue (I)V" in line for line in found["bytecode"][:woven])
+def stages(target: Target, script: Path, wanted: str) -> dict[str, list[str]]:
+    """The lines on standard error, by the stage that they begin with."""
+    shown = btpy(target.pid, script, "-q", "-d", wanted)
+    assert shown.returncode == 0, shown.stderr
+    lines: dict[str, list[str]] = {}
+    for line in shown.stderr.splitlines():
+        stage, _, rest = line.partition("| ")
+        lines.setdefault(stage, []).append(rest)
+    return lines
 
 
-def test_messages(program: Target) -> None:
-    found = shown(program, "all")
-    assert set(found) == {"ast", "plan", "bytecode", "agent", "wire"}
-    sent = [line.split()[3] for line in found["wire"] if "→" in line]
-    assert [name for name in sent if name in ("Configure", "Install", "Weave", "Restore", "Detach")] == [
-        "Configure",
-        "Install",
-        "Weave",
-        "Restore",
-        "Detach",
-    ]
-    assert any(line.startswith("WeaveResult(") for line in found["agent"])
-    assert not any("ClassFiles" in line for line in found["agent"])
+def test_every_stage_shows_its_work(target: Target, script: Path) -> None:
+    shown = stages(target, script, "all")
+    assert set(shown) == set(STAGES)
+    assert shown["ast"][0].startswith("Import ")
+    assert not any(line.lstrip().startswith("Function ") for line in shown["ast"])  # it is in the library
+    assert shown["link"][0] == "0 step"
+    assert any(line.startswith("  Function ") for line in shown["link"])
+    assert any("Literal" in line and "value=3" in line for line in shown["link"])  # in the place of the parameter
+    assert shown["check"][0].startswith("probe 0 step MethodAttachment(")
+    assert any(line.startswith("Map(id=0, name='n', kind=<MapKind.COUNT") for line in shown["check"])
+    assert any("Counted" in line for line in shown["plan"])
+    assert any("invokestatic" in line for line in shown["bytecode"])
+    assert any(line.startswith("Farewell(") for line in shown["agent"])
+    assert any("→" in line for line in shown["wire"])
+    assert any("←" in line for line in shown["wire"])
 
 
-def test_a_stage_that_is_none_is_refused(program: Target) -> None:
-    refused = btpy(program.pid, "-e", SCRIPT, "-d", "ast,plans")
-    assert (refused.returncode, "-d plans is no stage" in refused.stderr) == (2, True)
+def test_only_the_stages_that_are_asked_for_are_shown(target: Target, script: Path) -> None:
+    assert set(stages(target, script, "link,plan")) == {"link", "plan"}
+
+
+def test_a_stage_that_does_not_exist_is_named(target: Target, script: Path) -> None:
+    shown = btpy(target.pid, script, "-d", "linked")
+    assert shown.returncode == 2
+    assert "error: -d linked is no stage\n  = help: stages: ast, link, check, plan, bytecode" in shown.stderr

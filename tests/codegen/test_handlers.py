@@ -13,7 +13,8 @@ from btpy.errors import CompileError, ScriptError
 from btpy.events import aggregates
 from btpy.events.records import CutString, EnumValue, ObjectValue, SequenceValue, StackRef
 from btpy.lang.builtins import FUNCTIONS
-from btpy.lang.check.checker import bind, check_source
+from btpy.lang.check.binding import bind
+from btpy.lang.check.checker import check_source
 from btpy.lang.inputs import Ambient, Input, InputKind
 from btpy.lang.typed_tree import (
     Aggregate,

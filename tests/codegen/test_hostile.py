@@ -12,7 +12,8 @@ import pytest
 from btpy.codegen.handler import HandlerClass, compile_entry, compile_fire
 from btpy.engine.declarations import map_declarations
 from btpy.errors import CompileError, ScriptError
-from btpy.lang.check.checker import bind, check_source
+from btpy.lang.check.binding import bind
+from btpy.lang.check.checker import check_source
 from btpy.lang.edit.formatter import format_source
 from btpy.lang.inputs import Input
 from btpy.lang.program import Program

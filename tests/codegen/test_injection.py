@@ -17,6 +17,7 @@ from btpy.engine.declarations import map_declarations
 from btpy.events import aggregates
 from btpy.events.records import Record, StackRef
 from btpy.lang.check import checker
+from btpy.lang.check.binding import bind
 from btpy.lang.inputs import Input, InputKind
 from btpy.lang.typed_tree import Shape
 from btpy.model.points import Point
@@ -139,7 +140,7 @@ class Bench:
         self._jvm = jvm
         self._program = checker.check_source(Source("injected.bt", kind.text))
         (probe,) = self._program.probes
-        bound = checker.bind(self._program, probe, kind.shape)
+        bound = bind(self._program, probe, kind.shape)
         jvm.open()
         for declaration in map_declarations(self._program.maps):
             jvm.command("map", declaration.id, int(declaration.kind), declaration.keys, *declaration.parameters)
@@ -306,7 +307,7 @@ def _prove(jvm: Target, kinds: Mapping[str, Kind], runtime: Points, keep: Callab
 def test_what_is_not_covered_cannot_fail() -> None:
     for kind in KINDS.values():
         program = checker.check_source(Source("injected.bt", kind.text))
-        handler = compile_fire(program, checker.bind(program, program.probes[0], kind.shape))
+        handler = compile_fire(program, bind(program, program.probes[0], kind.shape))
         assert list(uncovered(handler_variant(handler.data)[1])) == []
 
 

@@ -13,6 +13,7 @@ import pytest
 from btpy.codegen.handler import compile_fire
 from btpy.events.records import Value
 from btpy.lang.check import checker
+from btpy.lang.check.binding import bind
 from btpy.lang.typed_tree import Shape
 from btpy.model import types as t
 from btpy.model.points import Point
@@ -180,7 +181,7 @@ def test_what_an_expression_gives_is_what_java_gives(jvm17: Target, expected: li
     for text, wanted in zip(expressions(), expected, strict=True):
         source = re.sub(rf"\b[{''.join(NAMES)}]\b", r"$\g<0>", text)
         program = checker.check_source(Source("test.bt", f'A::b {{ emit("value", v={source}) }}'))
-        bound = checker.bind(program, program.probes[0], SHAPE)
+        bound = bind(program, program.probes[0], SHAPE)
         fire = compile_fire(program, bound)
         for values, shown in zip(VALUES, wanted, strict=True):
             jvm17.open()

@@ -11,6 +11,7 @@ from btpy.codegen.handler import compile_fire
 from btpy.events import aggregates
 from btpy.events.records import Withheld
 from btpy.lang.check import checker
+from btpy.lang.check.binding import bind
 from btpy.lang.inputs import InputKind
 from btpy.lang.typed_tree import Shape
 from btpy.model.maps import Map
@@ -32,7 +33,7 @@ Given = Mapping[tuple[InputKind, int], Result]
 
 def fire(jvm: Target, location: str, body: str, against: Shape, given: Given) -> list[tuple[object, ...]]:
     program = checker.check_source(Source("test.bt", f"A::b @{location} {{ {body} }}"))
-    bound = checker.bind(program, program.probes[0], against)
+    bound = bind(program, program.probes[0], against)
     for map_ in program.maps:
         jvm.command("map", map_.id, list(type(map_.kind)).index(map_.kind), map_.keys)
     inputs = [given[each.kind, each.index] for each in bound.inputs]
@@ -186,8 +187,8 @@ def test_operands_of_advice() -> None:
     program = checker.check_source(
         Source("test.bt", "A::b @call { print(target, targs[1], depth) }\nA::b @line(3) { print($b, $a) }")
     )
-    called = checker.bind(program, program.probes[0], shape(Point.CALL_BEFORE, operation=operation("La/B;", "I J")))
-    line = checker.bind(program, program.probes[1], shape(Point.LINE, variables="a I b D"))
+    called = bind(program, program.probes[0], shape(Point.CALL_BEFORE, operation=operation("La/B;", "I J")))
+    line = bind(program, program.probes[1], shape(Point.LINE, variables="a I b D"))
     method = PlannedMethod(
         "b",
         "()V",
@@ -227,7 +228,7 @@ def test_operands_of_advice() -> None:
 def test_what_the_weaver_is_asked_for(location: str, expression: str, point: Point, operand: Operand) -> None:
     program = checker.check_source(Source("test.bt", f"A::b @{location} {{ print({expression}) }}"))
     against = shape(point, operation=operation("La/B;", value="S"))
-    bound = checker.bind(program, program.probes[0], against)
+    bound = bind(program, program.probes[0], against)
     method = PlannedMethod("b", "()V", (PlannedAdvice(bound, 1),))
     (plan,) = HandlerFactory(program).advise(PlannedClass("A", (method,), (), ())).plan.methods
     assert plan.advice[0].operands == (operand,)

@@ -9,6 +9,7 @@ import pytest
 from btpy.codegen.handler import HandlerClass, compile_fire
 from btpy.events.records import EnumValue, SequenceValue
 from btpy.lang.check import checker
+from btpy.lang.check.binding import bind
 from btpy.lang.program import Program
 from btpy.lang.typed_tree import Shape
 from btpy.model import types as t
@@ -43,7 +44,7 @@ def program(body: str) -> Program:
 
 def handler(body: str) -> tuple[Program, HandlerClass, list[int]]:
     checked = program(body)
-    bound = checker.bind(checked, checked.probes[0], _BASKET)
+    bound = bind(checked, checked.probes[0], _BASKET)
     return checked, compile_fire(checked, bound), [input_.index for input_ in bound.inputs]
 
 

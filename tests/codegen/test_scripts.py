@@ -11,6 +11,7 @@ from btpy.engine.declarations import map_declarations
 from btpy.events import aggregates
 from btpy.events.records import Withheld
 from btpy.lang.check import checker
+from btpy.lang.check.binding import bind
 from btpy.lang.inputs import Input, InputKind
 from btpy.lang.program import Program
 from btpy.lang.typed_tree import Shape
@@ -58,7 +59,7 @@ def _declare(jvm: Target, program: Program) -> None:
 def _run(jvm: Target, program: Program) -> list[tuple[object, ...]]:
     """Fires the only probe once, entry values computed first; gives the values of each record."""
     (probe,) = program.probes
-    bound = checker.bind(program, probe, _SHAPE)
+    bound = bind(program, probe, _SHAPE)
     entries: dict[int, Result] = {}
 
     def value(input_: Input) -> Result:
@@ -235,7 +236,7 @@ def _of_text(jvm: Target, expression: str, text: str, errors: Sequence[int] = ()
     jvm.open()
     program = _probe(f'emit("value", v={expression});')
     (probe,) = program.probes
-    bound = checker.bind(program, probe, _SHAPE)
+    bound = bind(program, probe, _SHAPE)
     assert jvm.fire(compile_fire(program, bound), *([text] if bound.inputs else [])) == "void"
     assert [error.kind for error in jvm.errors()] == list(errors)
     values = [record.values[0] for record in jvm.events()]
@@ -333,7 +334,7 @@ def test_timers_begin_and_end(jvm: Target) -> None:
     program = _check("@OnTimer(1s) { @ticks++; print(@ticks); print(elapsed > 0ns, pid); clear(@ticks); exit(3); }")
     _declare(jvm, program)
     (probe,) = program.probes
-    bound = checker.bind(program, probe, None)
+    bound = bind(program, probe, None)
     assert bound.inputs == ()
     assert jvm.fire(compile_fire(program, bound), agent=True) == "void"
     assert [record.values for record in jvm.events()] == [(True, 4711)]

@@ -10,7 +10,8 @@ from btpy.engine.declarations import map_declarations
 from btpy.errors import CompileError, ScriptError
 from btpy.events.aggregates import Total, decode_content
 from btpy.events.records import CutString
-from btpy.lang.check.checker import bind, check_source
+from btpy.lang.check.binding import bind
+from btpy.lang.check.checker import check_source
 from btpy.lang.edit.formatter import format_source
 from btpy.lang.program import Program
 from btpy.model.diagnostics import render_all

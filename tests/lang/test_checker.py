@@ -6,7 +6,8 @@ import pytest
 
 from btpy.errors import ScriptError
 from btpy.lang import typed_tree
-from btpy.lang.check.checker import bind, check_source
+from btpy.lang.check.binding import bind
+from btpy.lang.check.checker import check_source
 from btpy.lang.program import Program
 from btpy.model.attachments import MethodAttachment, TimerAttachment
 from btpy.model.diagnostics import Severity
@@ -99,6 +100,27 @@ def test_templates_do_not_depend_on_the_shape() -> None:
         assert isinstance(last, typed_tree.Emit)
         assert [first.template, test.then[0].template, last.template] == [0, 1, 2]
         assert len(first.values) == 2 + len(against.parameters)
+
+
+def test_templates_belong_to_the_calls_that_lead_to_them() -> None:
+    """A function that is called twice prints by a template for each call, whatever else is bound before."""
+    found = checked(
+        'fn told(string text) { print(text); } A::b @return { told("first"); print(1); told("last") } A::c { told("") }'
+    )
+    assert [template.probe for template in found.templates] == [0, 0, 0, 1]
+    depths = {id_: len(place.spans) for (_, place), id_ in found.template_ids.items()}
+    assert depths == {0: 2, 1: 1, 2: 2, 3: 2}
+    other = bind(found, found.probes[1], shape(Point.ENTRY, ""))
+    first, second, third = bind(found, found.probes[0], shape(Point.RETURN, "I")).body
+    assert [_template(statement) for statement in (*other.body, first, second, third)] == [3, 0, 1, 2]
+
+
+def _template(statement: typed_tree.Statement) -> int:
+    """Of the only record that a statement ships."""
+    if isinstance(statement, typed_tree.Evaluate) and isinstance(statement.value, typed_tree.Inlined):
+        statement = statement.value.statements[-1]
+    assert isinstance(statement, typed_tree.Emit)
+    return statement.template
 
 
 def test_args_go_last_and_their_slot_stands_for_the_rest() -> None:

@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from btpy.errors import ScriptError
-from btpy.lang.check.checker import bind, check_source
+from btpy.lang.check.binding import bind
+from btpy.lang.check.checker import check_source
 from btpy.lang.typed_tree import Shape
 from btpy.model.attachments import MethodAttachment
 from btpy.model.diagnostics import render_all, to_json

@@ -10,7 +10,8 @@ import pytest
 from btpy.errors import ScriptError
 from btpy.lang import typed_tree
 from btpy.lang.builtins import LOCATIONS, PLACE_OF_POINT
-from btpy.lang.check.checker import bind, check_source
+from btpy.lang.check.binding import bind
+from btpy.lang.check.checker import check_source
 from btpy.lang.program import Program
 from btpy.lang.typed_tree import OperationShape, Shape
 from btpy.model.attachments import MethodAttachment

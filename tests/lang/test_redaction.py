@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from btpy.lang import typed_tree
-from btpy.lang.check.checker import bind, check_source
+from btpy.lang.check.binding import bind
+from btpy.lang.check.checker import check_source
 from btpy.lang.program import Probe, Program
 from btpy.lang.typed_tree import Collect, Emit, MapAdd, MapStore
 from btpy.model.permissions import Permissions

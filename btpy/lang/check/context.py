@@ -12,6 +12,7 @@ from btpy.lang.check.attachments import Report
 from btpy.lang.check.classes import ANY_METHOD, NOTHING_KNOWN, Classes, Subject
 from btpy.lang.check.faults import FaultError
 from btpy.lang.inputs import Input, InputKind
+from btpy.lang.program import TemplatePlace
 from btpy.lang.syntax import nodes
 from btpy.lang.typed_tree import Entry, Expr, Shape, Statement
 from btpy.model.diagnostics import Label
@@ -22,10 +23,10 @@ from btpy.model.templates import Slot, TemplateKind
 from btpy.model.types import Type
 
 MakeTemplate = Callable[
-    [int, TemplateKind, "tuple[str | Slot, ...]", str, "tuple[int, ...]", "tuple[tuple[str, object], ...]"], int
+    [TemplatePlace, TemplateKind, "tuple[str | Slot, ...]", str, "tuple[int, ...]", "tuple[tuple[str, object], ...]"],
+    int,
 ]
-"""Gives the id of the next template of the handler: makes it in the check, counts it off when binding. The first
-argument is the probe that it belongs to."""
+"""Gives the id of the template of a place: makes it in the check, finds it when a probe is bound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,8 @@ class Context:
     whether it is a secret.
     ``speculation``: variable with the id under which records are held back, in a body that does that.
 
-    ``functions``: of the script, by name; ``frame``: the one that is being inlined; ``inlined``: how many were.
+    ``functions``: of the script, by name; ``frame``: the one that is being inlined; ``calls``: packed spans of
+    the calls that led to it; ``inlined``: how many were.
     ``subscribers``: to what the probe provides; ``event``: what was provided to the subscriber that is being inlined.
     ``permissions``: what the user allows; ``classes``: what is known of the traced program; ``subject``: what messages
     call the traced method.
@@ -85,6 +87,7 @@ class Context:
     entry_texts: dict[tuple[int, str], typed_tree.InputValue] = field(default_factory=dict)
     in_entry: bool = False
     frame: Frame | None = None
+    calls: tuple[int, ...] = ()
     inlined: int = 0
     event: Mapping[str, Local | None] | None = None
     scopes: list[dict[str, Local]] = field(default_factory=lambda: [{}])
@@ -102,16 +105,18 @@ class Context:
         """The typed statements; what is wrong with one is reported."""
         return self.elaborate(self, tree)
 
-    def new_template(
+    def template(
         self,
+        span: Span,
         kind: TemplateKind,
         parts: tuple[str | Slot, ...],
         name: str,
         maps: tuple[int, ...],
         options: tuple[tuple[str, object], ...],
     ) -> int:
-        """The id of the next template."""
-        return self.make_template(self.probe.id, kind, parts, name, maps, options)
+        """The id of the template of the statement at ``span``."""
+        place = TemplatePlace(self.probe.id, (*self.calls, span.packed))
+        return self.make_template(place, kind, parts, name, maps, options)
 
     def find_local(self, name: str) -> Local | None:
         for scope in reversed(self.scopes):

@@ -86,15 +86,18 @@ def provide(context: Context, call: nodes.Call) -> list[Statement]:
             event[name] = local
             statements.append(typed_tree.Let(local.index, value))
     for subscriber in context.subscribers:
-        statements.append(_subscriber(context, subscriber, event))
+        statements.append(_subscriber(context, call, subscriber, event))
     return statements
 
 
-def _subscriber(context: Context, probe: program.Probe, event: dict[str, Local | None]) -> typed_tree.Subscriber:
-    outer = context.probe, context.places, context.location, context.scopes, context.speculation
+def _subscriber(
+    context: Context, provide: nodes.Call, probe: program.Probe, event: dict[str, Local | None]
+) -> typed_tree.Subscriber:
+    outer = context.probe, context.places, context.location, context.scopes, context.speculation, context.calls
     off_target = any(place in OFF_TARGET for place in context.places)
     annotation = probe.tree.annotations[0]
     context.probe = probe
+    context.calls = (*context.calls, provide.span.packed)
     context.places = (Place.AGENT_PROBE if off_target else Place.PROBE,)
     context.location = Label(annotation.span, "the library chooses the values: event.name")
     context.scopes = [{}]
@@ -106,7 +109,7 @@ def _subscriber(context: Context, probe: program.Probe, event: dict[str, Local |
                 predicate = condition(context, probe.tree.when, "`when`")
         body = (*begin_speculation(context, probe), *context.block(probe.tree.body))
     finally:
-        context.probe, context.places, context.location, context.scopes, context.speculation = outer
+        context.probe, context.places, context.location, context.scopes, context.speculation, context.calls = outer
         context.event = None
     return typed_tree.Subscriber(probe, predicate, body)
 

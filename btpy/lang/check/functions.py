@@ -46,7 +46,7 @@ def inline(context: Context, call: nodes.Call, *, is_statement: bool = False) ->
         local = context.hide(value.type, formal.name.span, secret=is_secret(context, argument))
         variables[name] = local
         statements.append(typed_tree.Let(local.index, value))
-    outer = context.scopes, context.probe, context.frame, context.report
+    outer = context.scopes, context.probe, context.frame, context.calls, context.report
     report = context.report
     here = Label(call.function.span, "called from here")
 
@@ -55,13 +55,14 @@ def inline(context: Context, call: nodes.Call, *, is_statement: bool = False) ->
 
     context.scopes = [variables]
     context.probe = replace(context.probe, formals=None)
+    context.calls = (*context.calls, call.span.packed)
     context.report = report_call
     try:
         return _body(context, call.span, function, statements, is_statement=is_statement)
     except FaultError as fault:
         raise FaultError(replace(fault.diagnostic, secondary=(*fault.diagnostic.secondary, here))) from None
     finally:
-        context.scopes, context.probe, context.frame, context.report = outer
+        context.scopes, context.probe, context.frame, context.calls, context.report = outer
 
 
 def _body(

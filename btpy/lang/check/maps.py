@@ -191,7 +191,7 @@ def print_map(context: Context, call: nodes.Call, found: Map, view: MapView) -> 
     name = call.function.text
     options = _options(call, PRINT_MAP_OPTIONS, ORDERS[found.kind], f"a `{found.kind.value}` map")
     kind = TemplateKind.MAP if name == "print" else TemplateKind.PLOT
-    return typed_tree.PrintMaps(context.new_template(kind, (), "", (found.id,), options), (view,))
+    return typed_tree.PrintMaps(context.template(call.span, kind, (), "", (found.id,), options), (view,))
 
 
 def plot(context: Context, call: nodes.Call) -> Statement:
@@ -244,7 +244,7 @@ def table(context: Context, call: nodes.Call) -> Statement:
         for name, value in _options(call, TABLE_OPTIONS, tuple(orders), "this table")
     )
     maps = tuple(found.id for found, _ in views)
-    template = context.new_template(TemplateKind.TABLE, (), "", maps, options)
+    template = context.template(call.span, TemplateKind.TABLE, (), "", maps, options)
     return typed_tree.PrintMaps(template, tuple(view for _, view in views))
 
 

@@ -54,7 +54,7 @@ def print_values(context: Context, call: nodes.Call) -> Statement:
             )
         )
     kind = TemplateKind.WARN if call.function.text == "warn" else TemplateKind.PRINT
-    return _emitted(context, kind, record, "")
+    return _emitted(context, call, kind, record, "")
 
 
 _INSERTED = re.compile(r"\$?\{([A-Za-z_$][\w$]*)[^{}]*\}")
@@ -146,7 +146,7 @@ def print_format(context: Context, call: nodes.Call) -> Statement:
             record.converted(next(values).value, piece, width)
         else:
             record.text(piece)
-    return _emitted(context, TemplateKind.PRINT, record, "")
+    return _emitted(context, call, TemplateKind.PRINT, record, "")
 
 
 def emit_event(context: Context, call: nodes.Call) -> Statement:
@@ -180,7 +180,7 @@ def emit_event(context: Context, call: nodes.Call) -> Statement:
             )
         labels[label] = argument.name.span
         record.labelled(argument.value, label)
-    return _emitted(context, TemplateKind.EMIT, record, kind.value)
+    return _emitted(context, call, TemplateKind.EMIT, record, kind.value)
 
 
 def _emit_needs(span: Span) -> Diagnostic:
@@ -254,12 +254,12 @@ def check_format(type_: Type, span: Span, format_: str) -> None:
     )
 
 
-def _emitted(context: Context, kind: TemplateKind, record: _Record, name: str) -> Statement:
+def _emitted(context: Context, call: nodes.Call, kind: TemplateKind, record: _Record, name: str) -> Statement:
     """The record; where the body speculates, its first value is the id under which it is held back."""
     speculation = context.speculation
     if speculation is None:
-        return typed_tree.Emit(context.new_template(kind, record.parts(), name, (), ()), record.values)
-    template = context.new_template(kind, record.parts(), name, (), (SPECULATIVE,))
+        return typed_tree.Emit(context.template(call.span, kind, record.parts(), name, (), ()), record.values)
+    template = context.template(call.span, kind, record.parts(), name, (), (SPECULATIVE,))
     return typed_tree.Emit(template, (typed_tree.LocalValue(ANY, speculation.span, speculation.index), *record.values))
 
 
@@ -285,7 +285,7 @@ def speculation(context: Context, call: nodes.Call) -> Statement:
         assert context.speculation is not None
         return typed_tree.Let(context.speculation.index, value)
     kind = TemplateKind.COMMIT if name == "commit" else TemplateKind.DISCARD
-    return typed_tree.Emit(context.new_template(kind, (), "", (), ()), (value,))
+    return typed_tree.Emit(context.template(call.span, kind, (), "", (), ()), (value,))
 
 
 class _Record:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from btpy.lang.check.attachments import Report
+from btpy.lang.check.checking import Checking
 from btpy.lang.program import Probe
 from btpy.lang.syntax import nodes
 from btpy.model.attachments import EventAttachment
 from btpy.model.diagnostics import Diagnostic, Label, did_you_mean
 
 
-def check_sending(probes: Sequence[Probe], others: Sequence[Probe], report: Report) -> None:
-    """Reports events that nobody listens to, and circles of events. ``others``: the probes of other scripts."""
+def check_sending(checking: Checking) -> None:
+    """Reports events that no probe listens to, and circles of events. Probes of other scripts listen, too."""
+    probes, others = [draft.probe for draft in checking.drafts], checking.shared.active
+    report = checking.report
     listeners: dict[str, list[Probe]] = {}
     for probe in (*probes, *others):
         if isinstance(probe.attachment, EventAttachment):

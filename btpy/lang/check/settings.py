@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from btpy.lang.builtins import SETTINGS, SettingRule
 from btpy.lang.check.attachments import Report
+from btpy.lang.check.checking import Checking
+from btpy.lang.check.frameworks import split
 from btpy.lang.link.parameters import constant
 from btpy.lang.syntax import nodes
 from btpy.model.diagnostics import Diagnostic, Label, did_you_mean
@@ -13,7 +16,15 @@ from btpy.model.diagnostics import Diagnostic, Label, did_you_mean
 SettingValue = int | float | bool | str
 
 
-def check_settings(settings: Iterable[nodes.Setting], report: Report) -> dict[str, SettingValue]:
+def read_settings(checking: Checking) -> None:
+    """Reads what ``config`` says. Frameworks of the script are added to those that the user has named."""
+    checking.settings = _values(checking.linked.settings, checking.report)
+    frameworks = split(str(checking.settings.get("frameworks", "")))
+    permissions = checking.permissions
+    checking.permissions = replace(permissions, frameworks=(*permissions.frameworks, *frameworks))
+
+
+def _values(settings: Iterable[nodes.Setting], report: Report) -> dict[str, SettingValue]:
     """The values by name; what is wrong is reported and left out."""
     found: dict[str, tuple[SettingValue, nodes.Setting]] = {}
     for setting in settings:

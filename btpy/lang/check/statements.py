@@ -180,7 +180,7 @@ def _statement_call(context: Context, function: Function, call: nodes.Call) -> l
             (code,) = match_arguments(context, call, "exit", function.synopsis, signatures)[0]
             zero = typed_tree.Constant(INT, call.span, 0)
             value = zero if code is None else convert(context, context.value(code), INT, code, "`code`")
-            template = context.new_template(TemplateKind.EXIT, (), "", (), ())
+            template = context.template(call.span, TemplateKind.EXIT, (), "", (), ())
             return [typed_tree.ExitSession(template, value)]
         case "print_threads" | "print_deadlocks" | "print_properties" | "print_environment":
             return [_print_facts(context, function, call)]
@@ -234,7 +234,9 @@ def _print_facts(context: Context, function: Function, call: nodes.Call) -> Stat
     (argument,) = function_arguments(context, call, function)
     first, second = Slot(0, STRING), Slot(1, STACK if argument.type is INT else STRING)
     parts = (first, " = ", second) if function.redacts else (first, "\n", second)
-    return typed_tree.PrintFacts(function.name, context.new_template(TemplateKind.PRINT, parts, "", (), ()), argument)
+    return typed_tree.PrintFacts(
+        function.name, context.template(call.span, TemplateKind.PRINT, parts, "", (), ()), argument
+    )
 
 
 _DUMP = re.compile(r"/(?!.*(?:^|/)\.\.?(?:/|$)).+\.hprof")

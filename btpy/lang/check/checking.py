@@ -1,0 +1,87 @@
+"""The state that the passes of the checker share (:data:`btpy.lang.check.checker.PASSES`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass as plain_dataclass
+from dataclasses import field
+
+from btpy.frozen import dataclass
+from btpy.lang.check.attachments import Attached
+from btpy.lang.check.classes import Classes
+from btpy.lang.check.elaborate import Body
+from btpy.lang.check.shared import Shared
+from btpy.lang.link.linker import Linked
+from btpy.lang.program import Probe, TemplatePlace, ThreadVariable
+from btpy.lang.syntax import nodes
+from btpy.model.attachments import ProbeAttachment
+from btpy.model.diagnostics import Diagnostic, Severity
+from btpy.model.maps import Map
+from btpy.model.permissions import Permissions
+from btpy.model.templates import Template
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A probe of the script while it is checked. ``spelled``: its name in the script; a probe of another script may
+    have the same name already."""
+
+    probe: Probe
+    spelled: str
+    attached: Attached
+
+
+@plain_dataclass(slots=True)
+class Checking:
+    """One script while it is checked. ``shared``: what it finds of the scripts that run already. ``maps`` and
+    ``threads`` are those that the script may name, by name. ``template_ids``: by the host of a probe and the place of a
+    template. ``bodies``: those whose types are settled, in the order of the drafts."""
+
+    linked: Linked
+    permissions: Permissions
+    classes: Classes
+    shared: Shared
+    diagnostics: list[Diagnostic]
+    settings: Mapping[str, object] = field(default_factory=dict)
+    drafts: list[Draft] = field(default_factory=list)
+    maps: dict[str, Map] = field(default_factory=dict)
+    threads: dict[str, ThreadVariable] = field(default_factory=dict)
+    templates: list[Template] = field(default_factory=list)
+    template_ids: dict[tuple[int, TemplatePlace], int] = field(default_factory=dict)
+    bodies: list[Body] = field(default_factory=list)
+
+    def report(self, diagnostic: Diagnostic) -> None:
+        self.diagnostics.append(diagnostic)
+
+    @property
+    def has_errors(self) -> bool:
+        return any(diagnostic.severity is Severity.ERROR for diagnostic in self.diagnostics)
+
+    @property
+    def functions(self) -> list[nodes.Function]:
+        """The functions that matter to the maps: those that a probe calls, and all of the script itself."""
+        called = {function.name.span for probe in self.linked.probes for function in probe.calls}
+        return [
+            function
+            for function in self.linked.functions.values()
+            if function.name.span in called or function.name.span.source is self.linked.source
+        ]
+
+    @property
+    def trees(self) -> list[nodes.Tree]:
+        """What the script consists of: its probes and its functions."""
+        return [*(draft.probe.tree for draft in self.drafts), *self.functions]
+
+    @property
+    def hosts(self) -> list[Draft]:
+        """The probes that have a handler of their own: all but subscribers."""
+        return [draft for draft in self.drafts if not isinstance(draft.probe.attachment, ProbeAttachment)]
+
+    def subscribers(self, host: Probe) -> tuple[Probe, ...]:
+        """The probes whose bodies run where ``host`` says ``provide``."""
+        attachments = [(draft.probe, draft.probe.attachment) for draft in self.drafts]
+        return tuple(
+            probe
+            for probe, attachment in attachments
+            if isinstance(attachment, ProbeAttachment) and attachment.host == host.id
+        )

@@ -1,0 +1,171 @@
+"""The probes of a script: their annotations, names, parameters and limits."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import replace
+
+from btpy.lang.builtins import VARIABLES
+from btpy.lang.check import events
+from btpy.lang.check.attachments import Attached, Report, attach
+from btpy.lang.check.checking import Checking, Draft
+from btpy.lang.check.frameworks import APPLICATION, frameworks
+from btpy.lang.check.sampling import decide_together, firing
+from btpy.lang.program import Formal, Probe
+from btpy.lang.syntax import nodes
+from btpy.model.attachments import MethodAttachment, ProbeAttachment
+from btpy.model.diagnostics import Diagnostic, Label, Severity
+from btpy.model.permissions import Permissions
+
+
+def draft_probes(checking: Checking) -> None:
+    """Reads the annotations of the probes, names the probes and tells subscribers from hosts."""
+    report, shared = checking.report, checking.shared
+    drafts: list[Draft] = []
+    taken = {probe.name for probe in shared.active}
+    names: dict[str, nodes.Identifier | None] = {}
+    own_numbers: dict[str, int] = {}
+    numbers: dict[str, int] = {}
+    for linked in checking.linked.probes:
+        tree = linked.tree
+        attached = attach(tree, report)
+        if attached is None:
+            continue
+        attached = _with_application(attached, checking.permissions)
+        chosen = tree.name or attached.name
+        if chosen is not None:
+            name = _qualified(linked.prefix, chosen.text)
+        else:
+            name = _unlike(_plain_name(linked.prefix, attached), names, own_numbers)
+        first = names.get(name)
+        if chosen is not None and first is not None:
+            report(
+                Diagnostic(
+                    "BT102",
+                    f"two probes are called `{chosen.text}`",
+                    Label(chosen.span, "the second"),
+                    (Label(first.span, "the first"),),
+                )
+            )
+        names[name] = chosen
+        _check_formals(tree, attached, report)
+        formals = tuple(Formal(_spelled(formal.type), formal.name.text, formal.span) for formal in tree.formals or ())
+        probe = Probe(
+            len(shared.probes) + len(drafts),
+            _unlike(name, taken, numbers),
+            attached.attachment,
+            None if tree.formals is None else formals,
+            tree.open_formals,
+            tree,
+            tree.span,
+            linked.calls,
+            attached.doc,
+            attached.unit,
+        )
+        fires = firing(tree, attached.attachment, report)
+        if fires.sampling is not None:
+            probe = replace(probe, sampling=replace(fires.sampling, group=probe.id))
+        taken.add(probe.name)
+        drafts.append(Draft(replace(probe, limit=fires.limit, level=fires.level), name, attached))
+    decided = decide_together([draft.probe for draft in drafts], report)
+    drafts = [replace(draft, probe=probe) for draft, probe in zip(drafts, decided, strict=True)]
+    checking.drafts = _subscribed(drafts, report)
+
+
+def _with_application(attached: Attached, permissions: Permissions) -> Attached:
+    """Puts the pattern of the classes of the application in the place of ``<app>``."""
+    attachment = attached.attachment
+    if not isinstance(attachment, MethodAttachment):
+        return attached
+    if all(pattern.text != APPLICATION for pattern in attachment.classes):
+        return attached
+    text = frameworks(permissions.frameworks).application
+    classes = tuple(
+        replace(pattern, text=text, written=APPLICATION) if pattern.text == APPLICATION else pattern
+        for pattern in attachment.classes
+    )
+    return replace(attached, attachment=replace(attachment, classes=classes))
+
+
+def _subscribed(drafts: list[Draft], report: Report) -> list[Draft]:
+    """Tells the subscribers among the drafts whose events they get."""
+    hosts = {draft.spelled: draft for draft in drafts}
+    settled = []
+    for draft in drafts:
+        name = draft.attached.host
+        if name is not None:
+            host = hosts.get(name.text)
+            if host is not None:
+                problem = events.unfit_host(name, host.probe)
+                if problem is not None:
+                    report(problem)
+                draft = replace(draft, probe=replace(draft.probe, attachment=ProbeAttachment(host.probe.id)))
+        settled.append(draft)
+    return settled
+
+
+def _qualified(prefix: str, name: str) -> str:
+    return f"{prefix}.{name}" if prefix else name
+
+
+def _spelled(type_: nodes.TypeName) -> str:
+    return type_.name + "[]" * type_.dimensions
+
+
+def _plain_name(prefix: str, attached: Attached) -> str:
+    """What a probe without a name is called, if nothing else is."""
+    attachment = attached.attachment
+    if isinstance(attachment, MethodAttachment):
+        pattern = attachment.methods[0].text
+        base = pattern if pattern.isidentifier() else {"<init>": "init", "<clinit>": "clinit"}.get(pattern, "probe")
+    else:
+        base = attached.places[0].value.removeprefix("@On").lower()
+    return _qualified(prefix, base)
+
+
+def _unlike(name: str, taken: Container[str], numbers: dict[str, int]) -> str:
+    """The name, with a number where it is taken. ``numbers``: by name, from where on they are free."""
+    number = numbers.get(name, 1)
+    found = name if number == 1 else f"{name}_{number}"
+    while found in taken:
+        number += 1
+        found = f"{name}_{number}"
+    numbers[name] = number
+    return found
+
+
+_RESULTS = ("duration", "retval", "exception")
+"""What a place gives besides the parameters; elsewhere they are asked for by parameters of the probe."""
+
+
+def _check_formals(tree: nodes.Probe, attached: Attached, report: Report) -> None:
+    if tree.formals is None:
+        return
+    if not isinstance(attached.attachment, MethodAttachment):
+        span = tree.formals[0].span.to(tree.formals[-1].span) if tree.formals else tree.span
+        report(Diagnostic("BT113", f"a probe at {attached.places[0].value} has no parameters", Label(span)))
+        return
+    seen: dict[str, nodes.Identifier] = {}
+    for formal in tree.formals:
+        first = seen.setdefault(formal.name.text, formal.name)
+        if first is not formal.name:
+            report(
+                Diagnostic(
+                    "BT102",
+                    f"two parameters are called `{formal.name.text}`",
+                    Label(formal.name.span, "the second"),
+                    (Label(first.span, "the first"),),
+                )
+            )
+        name = formal.name.text
+        if name in _RESULTS and not VARIABLES[name].places.isdisjoint(attached.places):
+            report(
+                Diagnostic(
+                    "BT102",
+                    f"`{name}` is a parameter of the method here",
+                    Label(formal.name.span, f"hides the built-in `{name}`"),
+                    help=(f"`{name}` needs no parameter: leave it out, and use it in the body",),
+                    notes=("the list gives its own names to the parameters of the method, in their order",),
+                    severity=Severity.WARNING,
+                )
+            )
