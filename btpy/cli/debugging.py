@@ -1,5 +1,8 @@
-"""``-d STAGE``: what each stage makes of a script, on standard error: its tree, the tree with its libraries, the checked
-program, the plan, handlers and woven methods as bytecode, what the agent reports, every message."""
+"""``-d STAGE``: what each stage makes of a script, on standard error.
+
+The stages: its tree, the tree with its libraries, the checked program, the plan, handlers and woven methods as
+bytecode, what the agent reports, every message.
+"""
 
 from __future__ import annotations
 

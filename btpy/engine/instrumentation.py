@@ -162,7 +162,7 @@ class Instrumentation:
             warmed = warming(self.program) if grown else None
             if warmed is not None:
                 handler = self._factory.fire(warmed)
-                self.warming = AgentProbe(warming.probe.id, BeginAttachment(), ledger.take_sites(1), handler)
+                self.warming = AgentProbe(warmed.probe.id, BeginAttachment(), ledger.take_sites(1), handler)
         self.agent_probes = tuple(probes)
 
     def resume(self, sites: Iterable[tuple[int, int]]) -> None:
