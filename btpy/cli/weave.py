@@ -156,7 +156,7 @@ def _text(woven: OfflineClass, names: dict[int, str]) -> list[str]:
     for site in woven.sites:
         named = f" {site.target_class}" + (f".{site.member}" if site.member else "") if site.target_class else ""
         line = f" line {site.line}" if site.line else ""
-        place = f"{names[site.probe]}: {site.point.value}{named}{line}"
+        place = f"{names[site.probe]}: {site.point.name}{named}{line}"
         methods.setdefault(site.method + site.descriptor, []).append(place)
     for method, places in methods.items():
         lines.append(f"  {method}")
@@ -179,7 +179,7 @@ def _members(woven: OfflineClass, names: dict[int, str]) -> dict[str, Any]:
         "sites": [
             {
                 "probe": names[site.probe],
-                "point": site.point.value,
+                "point": site.point.name,
                 "method": site.method,
                 "descriptor": site.descriptor,
                 "line": site.line or None,

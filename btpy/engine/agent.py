@@ -13,9 +13,10 @@ from typing import TypeVar
 from btpy.engine.instrumentation import Hook
 from btpy.errors import BtpyError, TargetGone, UsageError
 from btpy.events.progress import Progress, Work
+from btpy.model.patterns import ClassPatternKind
 from btpy.wire import messages
 from btpy.wire.channel import Channel
-from btpy.wire.messages import Classes, ClassFiles, Done, LoadedClass, Message, Pattern, PatternKind
+from btpy.wire.messages import Classes, ClassFiles, Done, LoadedClass, Message, Pattern
 
 ANSWER_SECONDS = 30.0
 """How long the agent may take for what touches no class."""
@@ -107,7 +108,7 @@ class Agent:
 
     def named(self, names: Sequence[str]) -> tuple[LoadedClass, ...]:
         """The loaded classes of these names; there may be several of one."""
-        patterns = tuple(Pattern(PatternKind.EXACT, name) for name in names)
+        patterns = tuple(Pattern(ClassPatternKind.EXACT, name) for name in names)
         return self.search(patterns, MAX_CLASSES).classes if names else ()
 
     def search(self, patterns: tuple[Pattern, ...], most: int, since: int = 0) -> Classes:
@@ -150,11 +151,11 @@ class Agent:
 
     def class_file(self, name: str) -> bytes | None:
         """Of a loaded class; None when none of that name is loaded, or it has no class file."""
-        return next(iter(self._files(Pattern(PatternKind.EXACT, name), 1)), None)
+        return next(iter(self._files(Pattern(ClassPatternKind.EXACT, name), 1)), None)
 
     def subtypes(self, name: str, most: int) -> list[bytes]:
         """Class files of loaded subtypes."""
-        return self._files(Pattern(PatternKind.SUBTYPE, name), most)
+        return self._files(Pattern(ClassPatternKind.SUBTYPE, name), most)
 
     def _files(self, pattern: Pattern, most: int) -> list[bytes]:
         return [data for _, data in self.class_files(self.search((pattern,), most).classes) if data]

@@ -37,8 +37,7 @@ from btpy.model.attachments import (
     event_number,
 )
 from btpy.model.diagnostics import Diagnostic
-from btpy.model.patterns import class_patterns, simple_name
-from btpy.model.points import Point
+from btpy.model.patterns import ClassPatternKind, class_patterns, simple_name
 from btpy.model.source import Span
 from btpy.plan.diagnose import java_method
 from btpy.plan.plan import SITES, Refusal, RefusalReason, Site
@@ -46,17 +45,7 @@ from btpy.plan.planner import PlannedClass, Planner, java_signature
 from btpy.weave.weaver import weave, weave_methods
 from btpy.wire import codec, messages
 from btpy.wire.fingerprint import fingerprint
-from btpy.wire.messages import (
-    ClassBytes,
-    HookKind,
-    LoadedClass,
-    MethodSites,
-    Pattern,
-    PatternKind,
-    SitePoint,
-    TypeFact,
-    Verdict,
-)
+from btpy.wire.messages import ClassBytes, HookKind, LoadedClass, MethodSites, Pattern, TypeFact, Verdict
 
 LOST_PARAMETER_NAMES = "lost-parameter-names"
 """Capability that allows weaving classes that then lose their MethodParameters: no class file tells them."""
@@ -78,7 +67,6 @@ _ORDINARY = "app"
 
 _JDK_LOADERS = (_BOOT, "platform")
 
-_POINTS = {point: SitePoint[point.name] for point in Point}
 
 _LOST_SHOWN = 3
 """Places that a class has lost, in one line."""
@@ -173,7 +161,7 @@ class Instrumentation:
     def patterns(self, only: Container[int] | None = None) -> tuple[Pattern, ...]:
         """Those of all probes, or of ``only`` these."""
         return tuple(
-            Pattern(PatternKind(pattern.kind), pattern.text, () if pattern.is_exact else constants)
+            Pattern(pattern.kind, pattern.text, () if pattern.is_exact else constants)
             for pattern, constants in self.planner.patterns(only)
         )
 
@@ -651,15 +639,15 @@ class Instrumentation:
 
 def _patterns(texts: Iterable[str]) -> tuple[Pattern, ...]:
     found = [pattern for text in texts for pattern in class_patterns(text)]
-    return tuple(dict.fromkeys(Pattern(PatternKind(pattern.kind), pattern.text) for pattern in found))
+    return tuple(dict.fromkeys(Pattern(pattern.kind, pattern.text) for pattern in found))
 
 
 def pool_pattern(text: str) -> Pattern:
     """The name of a memory pool, with ``*`` and ``?`` as in a shell, or a /regular expression/."""
     if len(text) > 1 and text.startswith("/") and text.endswith("/"):
-        return Pattern(PatternKind.REGEX, text[1:-1])
+        return Pattern(ClassPatternKind.REGEX, text[1:-1])
     globbed = "*" in text or "?" in text
-    return Pattern(PatternKind.GLOB if globbed else PatternKind.EXACT, text)
+    return Pattern(ClassPatternKind.GLOB if globbed else ClassPatternKind.EXACT, text)
 
 
 def _members(file: ClassFile) -> tuple[str, str | None, tuple[str, ...], dict[tuple[str, str], int]]:
@@ -674,7 +662,7 @@ def _method_sites(sites: Iterable[Site]) -> tuple[MethodSites, ...]:
             method,
             descriptor,
             tuple(
-                messages.Site(site.id, site.probe, _POINTS[site.point], site.line, site.target_class, site.member)
+                messages.Site(site.id, site.probe, site.point, site.line, site.target_class, site.member)
                 for site in group
             ),
         )

@@ -23,10 +23,11 @@ from btpy.errors import ClassFileError, NothingMatched, ScriptError
 from btpy.lang.program import Probe
 from btpy.model.attachments import MethodAttachment
 from btpy.model.diagnostics import Diagnostic, Severity
+from btpy.model.patterns import ClassPatternKind
 from btpy.plan import diagnose
 from btpy.plan.diagnose import TargetFacts
 from btpy.plan.plan import Refusal, RefusalReason
-from btpy.wire.messages import Classes, LoadedClass, LoadedRefusal, Pattern, PatternKind
+from btpy.wire.messages import Classes, LoadedClass, LoadedRefusal, Pattern
 
 _LEFT_OUT = "methods that do not fit are left out with:  --missing warn"
 
@@ -194,7 +195,7 @@ class Matcher:
         planner = self.instrumentation.planner
         if not planner.constants_of(probe):
             return classes
-        patterns = tuple(Pattern(PatternKind(each.kind), each.text) for each in planner.class_patterns_of(probe))
+        patterns = tuple(Pattern(each.kind, each.text) for each in planner.class_patterns_of(probe))
         known = {each.loaded.id for each in classes}
         found = self.agent.search(patterns, READ_AT_ONCE).classes
         more, _ = self.planned([loaded for loaded in found if loaded.id not in known])
@@ -205,13 +206,13 @@ class Matcher:
 
     def _inventory(self, loaded: int) -> Inventory:
         agent = self.agent
-        everything = (Pattern(PatternKind.REGEX, ".*"),)
+        everything = (Pattern(ClassPatternKind.REGEX, ".*"),)
         return Inventory(
             facts=TargetFacts(loaded, 0, self.target.pid, self.target.main),
             names=lambda: agent.search(everything, MAX_CLASSES).classes,
             subtypes=lambda name: [
                 each.name
-                for each in agent.search((Pattern(PatternKind.SUBTYPE, name),), 100).classes
+                for each in agent.search((Pattern(ClassPatternKind.SUBTYPE, name),), 100).classes
                 if each.name != name
             ],
             ancestors=self.instrumentation.ledger.hierarchy.ancestors,

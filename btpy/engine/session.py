@@ -66,7 +66,7 @@ from btpy.lang.program import Probe, Program
 from btpy.model.attachments import BeginAttachment, EndAttachment, LowMemoryAttachment, event_number
 from btpy.model.diagnostics import Diagnostic
 from btpy.model.outline import Outline
-from btpy.model.patterns import class_patterns
+from btpy.model.patterns import ClassPatternKind, class_patterns
 from btpy.model.sampling import Limit, Sampling
 from btpy.plan.diagnose import no_pool
 from btpy.plan.listing import ListedProbe
@@ -83,7 +83,6 @@ from btpy.wire.messages import (
     Maps,
     Message,
     Pattern,
-    PatternKind,
     Restored,
     SessionInfo,
     Stacks,
@@ -304,7 +303,7 @@ class Session:
 
     def loaded_classes(self, since: int = 0) -> Classes:
         """The classes that are loaded; ``since``: ``request`` of an earlier answer, only those loaded after it."""
-        return self._agent.search((Pattern(PatternKind.REGEX, ".*"),), MOST_LISTED, since)
+        return self._agent.search((Pattern(ClassPatternKind.REGEX, ".*"),), MOST_LISTED, since)
 
     def named(self, name: str) -> tuple[LoadedClass, ...]:
         """The loaded classes of a name: several where several loaders have one."""
@@ -627,7 +626,7 @@ class Session:
         """Loaded classes that match one of the patterns, as ``class=`` takes them. Raises UsageError for a malformed
         one."""
         found = [each for text in patterns for each in class_patterns(text)]
-        return self._agent.search(tuple(Pattern(PatternKind(each.kind), each.text) for each in found), most).classes
+        return self._agent.search(tuple(Pattern(each.kind, each.text) for each in found), most).classes
 
     def class_file(self, name: str) -> bytes | None:
         """Of a loaded class; None when none of that name is loaded, or it has no class file."""

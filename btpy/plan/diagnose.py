@@ -419,8 +419,8 @@ def no_operation(probe: Probe, methods: int, found: Sequence[str]) -> Diagnostic
     operation = attachment.operation
     parts = [each.text for each in (operation.owner, operation.member) if each is not None] if operation else []
     wanted = "::".join(parts) + "[]" * (bool(parts) and attachment.points[0] is Point.NEWARRAY)
-    point = attachment.points[0].value.partition("_")[0] if attachment.points[0].value[:4] == "CALL" else None
-    label = point or attachment.points[0].value
+    point = attachment.points[0].name.partition("_")[0] if attachment.points[0].name[:4] == "CALL" else None
+    label = point or attachment.points[0].name
     with_dot = [name for name in set(found) if name.replace("::", ".") == wanted]
     near = with_dot or nearest(wanted, found, 5) or sorted(set(found))[:8]
     plural = "s" * (methods != 1)

@@ -81,7 +81,7 @@ def around(
     """
     for each in advice:
         if OPERATIONS.get(each.point) is not operation.kind:
-            raise ValueError(f"{each.point.value} at a {operation.kind.value} instruction")
+            raise ValueError(f"{each.point.name} at a {operation.kind.value} instruction")
     blocks = _Blocks(operation, advice, given, variables, uninitialized)
     before = blocks.before(number)
     held = tuple(variables.since(blocks.mark))

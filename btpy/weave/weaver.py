@@ -219,7 +219,7 @@ class _MethodWeaver:
             at = advice.at
             if at is None:
                 if advice.point not in _AT_ENDS:
-                    raise ValueError(f"{advice.point.value} without the offset of an instruction")
+                    raise ValueError(f"{advice.point.name} without the offset of an instruction")
             elif at == OWN_MONITOR and advice.point in _OF_OWN_MONITOR:
                 of_monitor = True
             else:
@@ -231,7 +231,7 @@ class _MethodWeaver:
         starts = set(self._bytecode.starts)
         for at, found in inside.items():
             if at not in starts:
-                raise ValueError(f"{found[0].point.value} at offset {at}, where no instruction begins")
+                raise ValueError(f"{found[0].point.name} at offset {at}, where no instruction begins")
         self._inside = dict(sorted(inside.items()))
         return tuple(advice for advice in advices if advice.at is None or advice.at == OWN_MONITOR)
 

@@ -10,6 +10,8 @@ from enum import IntEnum
 from typing import Annotated, ClassVar
 
 from btpy.frozen import dataclass
+from btpy.model.patterns import ClassPatternKind
+from btpy.model.points import Point
 
 MAGIC = 0x42545059
 VERSION = 12
@@ -53,16 +55,6 @@ Rest = Annotated[bytes, Remainder()]
 
 
 # ---------------------------------------------------------------- parts of messages
-
-
-class PatternKind(IntEnum):
-    EXACT = 0
-    SIMPLE = 1
-    GLOB = 2
-    REGEX = 3
-    SUBTYPE = 4
-    ANNOTATED = 5
-    SIMPLE_SUBTYPE = 6
 
 
 class MapKind(IntEnum):
@@ -115,32 +107,6 @@ class RestraintStep(IntEnum):
     PRINTS_LESS = 1
     SAMPLED = 2
     DISABLED = 3
-
-
-class SitePoint(IntEnum):
-    """In the order of ``btpy.model.points.Point``."""
-
-    ENTRY = 0
-    RETURN = 1
-    THROW = 2
-    LINE = 3
-    CALL_BEFORE = 4
-    CALL_RETURN = 5
-    CALL_THROW = 6
-    NEW = 7
-    NEWARRAY = 8
-    FIELD_GET = 9
-    FIELD_SET = 10
-    ARRAY_GET = 11
-    ARRAY_SET = 12
-    CAST = 13
-    INSTANCEOF = 14
-    RAISE = 15
-    CATCH = 16
-    SYNC_ENTER_BEFORE = 17
-    SYNC_ENTER = 18
-    SYNC_EXIT = 19
-    SYNC_EXIT_AFTER = 20
 
 
 class HookKind(IntEnum):
@@ -210,7 +176,7 @@ class ErrorKind(IntEnum):
 class Pattern:
     """``constants``: bytes that a matching class file holds, all of them."""
 
-    kind: PatternKind
+    kind: ClassPatternKind
     text: str
     constants: tuple[bytes, ...] = ()
 
@@ -257,7 +223,7 @@ class HandlerClass:
 class Site:
     id: U4
     probe: U4
-    point: SitePoint
+    point: Point
     line: U4
     target_class: str  # empty where there is none
     member: str

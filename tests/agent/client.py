@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from btpy.model.patterns import ClassPatternKind
 from btpy.wire import codec
 from btpy.wire.fingerprint import fingerprint
 from btpy.wire.messages import (
@@ -29,7 +30,6 @@ from btpy.wire.messages import (
     Message,
     MethodSites,
     Pattern,
-    PatternKind,
     Ping,
     Pong,
     Proof,
@@ -188,13 +188,13 @@ class Client:
         self.slot = self.expect(Configured).slot
 
     def search(
-        self, kind: PatternKind, text: str, most: int = 1000, *, constants: tuple[bytes, ...] = (), since: int = 0
+        self, kind: ClassPatternKind, text: str, most: int = 1000, *, constants: tuple[bytes, ...] = (), since: int = 0
     ) -> Classes:
         return self.call(Classes, lambda request: Search(request, (Pattern(kind, text, constants),), most, since))
 
     def ids(self, *names: str) -> tuple[int, ...]:
         """The ids of loaded classes, by exact name."""
-        return tuple(self.search(PatternKind.EXACT, name).classes[0].id for name in names)
+        return tuple(self.search(ClassPatternKind.EXACT, name).classes[0].id for name in names)
 
     def weave(self, *ids: int, ahead: tuple[WovenAhead, ...] = ()) -> WeaveResult:
         return self.call(WeaveResult, lambda request: Weave(request, ids, ahead))

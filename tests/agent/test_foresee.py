@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from btpy.model.patterns import ClassPatternKind
+from btpy.model.points import Point
 from btpy.wire import codec
 from btpy.wire.fingerprint import fingerprint
 from btpy.wire.messages import (
@@ -17,9 +19,7 @@ from btpy.wire.messages import (
     Locations,
     MethodSites,
     Pattern,
-    PatternKind,
     Site,
-    SitePoint,
 )
 from tests.agent.client import Client
 from tests.agent.conftest import answer
@@ -31,7 +31,7 @@ LATER = "Subject$Later"
 def later(classes: Path, client: Client, id_: int = 7, said: bytes = b"woven!") -> Foreseen:
     data = (classes / f"{LATER}.class").read_bytes()
     sites = (
-        MethodSites("toString", "()Ljava/lang/String;", (Site(client.slot << 24 | 1, 0, SitePoint.ENTRY, 3, "", ""),)),
+        MethodSites("toString", "()Ljava/lang/String;", (Site(client.slot << 24 | 1, 0, Point.ENTRY, 3, "", ""),)),
     )
     woven = codec.encode_part(ForeseenClass(data.replace(b"plain!", said), sites))
     return Foreseen(id_, fingerprint(data), woven)
@@ -42,7 +42,7 @@ def foresee(client: Client, *classes: Foreseen, anew: bool = False) -> str:
 
 
 def watch(client: Client) -> None:
-    client.watch(Pattern(PatternKind.EXACT, LATER))
+    client.watch(Pattern(ClassPatternKind.EXACT, LATER))
 
 
 @all_jdks
@@ -107,7 +107,7 @@ def test_nothing_is_given_that_no_pattern_names(subject, attach, subject_classes
     with subject(17) as program:
         client = attach(program, 17)
         foresee(client, later(subject_classes, client))
-        client.watch(Pattern(PatternKind.EXACT, "Subject$Marked"))
+        client.watch(Pattern(ClassPatternKind.EXACT, "Subject$Marked"))
         assert answer(program, f"make {LATER}") == "Later says plain!"
         assert client.restore().woven == 0
 

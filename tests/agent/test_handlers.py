@@ -5,6 +5,7 @@ import struct
 
 import pytest
 
+from btpy.model.patterns import ClassPatternKind
 from btpy.plan.plan import Advice, ClassPlan, Handler, MethodPlan, Operand, OperandKind, Point
 from btpy.weave.weaver import weave
 from btpy.wire.messages import (
@@ -20,12 +21,10 @@ from btpy.wire.messages import (
     Maps,
     MethodSites,
     Pattern,
-    PatternKind,
     ProbeDecl,
     Release,
     Sampling,
     Site,
-    SitePoint,
     Snapshot,
     Stacks,
     Timer,
@@ -268,14 +267,14 @@ def test_what_the_agent_calls_while_a_class_is_loaded_fires_nothing(jdk, subject
             woven = weave(question.data, plan, client.slot << 24 | 1)
             assert woven.refusals == ()
             client.sites = lambda _: tuple(
-                MethodSites(each.method, each.descriptor, (Site(each.id, 3, SitePoint.ENTRY, each.line, "", ""),))
+                MethodSites(each.method, each.descriptor, (Site(each.id, 3, Point.ENTRY, each.line, "", ""),))
                 for each in woven.sites
             )
             return woven.data
 
         client.weaver = weaver
         client.weave(*client.ids("java.lang.String"))
-        client.watch(Pattern(PatternKind.SIMPLE, "Later"))
+        client.watch(Pattern(ClassPatternKind.SIMPLE_NAME, "Later"))
         client.order(program, "make Subject$Later")
         client.restore()
         client.detach()

@@ -6,8 +6,9 @@ import time
 
 import pytest
 
+from btpy.model.patterns import ClassPatternKind
 from btpy.wire import codec
-from btpy.wire.messages import Configure, Hello, PatternKind, Ping, Proof, Search, Trouble
+from btpy.wire.messages import Configure, Hello, Ping, Proof, Search, Trouble
 from tests.agent.attach import load_agent
 from tests.agent.client import Door, mac, receive, shake_hands
 from tests.agent.conftest import agent_threads_end, answer
@@ -178,5 +179,5 @@ def test_the_connection_may_come_over_tcp_everywhere(subject, jar):
 def test_text_outside_of_latin_1_arrives_as_it_was_sent(subject, attach):
     with subject(17) as program:
         client = attach(program, 17)
-        found = client.search(PatternKind.REGEX, "Subject|\U0001f600\ud800é€")
+        found = client.search(ClassPatternKind.REGEX, "Subject|\U0001f600\ud800é€")
         assert [each.name for each in found.classes] == ["Subject"]

@@ -7,18 +7,8 @@ import time
 
 import pytest
 
-from btpy.wire.messages import (
-    ClassBytes,
-    Configure,
-    Detach,
-    Farewell,
-    Pattern,
-    PatternKind,
-    Ping,
-    Pong,
-    Search,
-    Weave,
-)
+from btpy.model.patterns import ClassPatternKind
+from btpy.wire.messages import ClassBytes, Configure, Detach, Farewell, Pattern, Ping, Pong, Search, Weave
 from tests.agent.client import Serving
 from tests.agent.conftest import ROOT, agent_threads_end, answer
 from tests.agent.test_weave import mark
@@ -163,7 +153,7 @@ def test_a_client_that_reads_nothing_loses_its_lease(subject, attach):
         client.weaver = mark
         client.weave(*client.ids("Subject$Base"))
         for request in range(200):  # answers of some hundred kB each, which nobody takes from the socket
-            client.send(Search(request, (Pattern(PatternKind.GLOB, "**"),), 100_000, 0))
+            client.send(Search(request, (Pattern(ClassPatternKind.GLOB, "**"),), 100_000, 0))
         says(program, "plain!")
         agent_threads_end(program)
 
@@ -195,7 +185,7 @@ def test_a_client_that_ends_while_a_class_is_being_woven(subject, attach):
 def test_a_client_that_ends_while_a_class_is_being_loaded(subject, attach):
     with subject(17) as program:
         client = attach(program, 17, deadline_ms=600_000)
-        client.watch(Pattern(PatternKind.EXACT, "Subject$Later"))
+        client.watch(Pattern(ClassPatternKind.EXACT, "Subject$Later"))
         program.send("make Subject$Later")
         client.expect(ClassBytes)
         client.close()

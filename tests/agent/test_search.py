@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from btpy.model.patterns import ClassPattern, ClassPatternKind
-from btpy.wire.messages import ClassFiles, LoadedRefusal, PatternKind, Read
+from btpy.wire.messages import ClassFiles, LoadedRefusal, Read
 from tests.jdks import all_jdks
 
 
@@ -16,20 +16,20 @@ def test_every_kind_of_pattern(jdk, subject, attach):
     with subject(jdk) as program:
         client = attach(program, jdk)
         assert client.order(program, "make Subject$Marked") == "Marked says plain!"
-        assert names(client.search(PatternKind.EXACT, "Subject$Base")) == {"Subject$Base"}
-        assert names(client.search(PatternKind.SIMPLE, "Derived")) == {"Subject$Derived"}
-        assert names(client.search(PatternKind.GLOB, "Subject$*er?ved")) == {"Subject$Derived"}
-        assert names(client.search(PatternKind.REGEX, r"Subject(\$[BD]\w+)?")) == {
+        assert names(client.search(ClassPatternKind.EXACT, "Subject$Base")) == {"Subject$Base"}
+        assert names(client.search(ClassPatternKind.SIMPLE_NAME, "Derived")) == {"Subject$Derived"}
+        assert names(client.search(ClassPatternKind.GLOB, "Subject$*er?ved")) == {"Subject$Derived"}
+        assert names(client.search(ClassPatternKind.REGEX, r"Subject(\$[BD]\w+)?")) == {
             "Subject",
             "Subject$Base",
             "Subject$Derived",
         }
         family = {"Subject$Greeting", "Subject$Base", "Subject$Derived"}
-        assert names(client.search(PatternKind.SUBTYPE, "Subject$Greeting")) == family
-        assert names(client.search(PatternKind.SIMPLE_SUBTYPE, "Greeting")) == family
-        assert "Subject$Marked" in names(client.search(PatternKind.ANNOTATED, "java.lang.Deprecated"))
-        assert "Subject$Base" not in names(client.search(PatternKind.ANNOTATED, "java.lang.Deprecated"))
-        assert "Subject$Marked" in names(client.search(PatternKind.ANNOTATED, "**.Depre*"))
+        assert names(client.search(ClassPatternKind.SUBTYPE, "Subject$Greeting")) == family
+        assert names(client.search(ClassPatternKind.SUBTYPE_SIMPLE_NAME, "Greeting")) == family
+        assert "Subject$Marked" in names(client.search(ClassPatternKind.ANNOTATED, "java.lang.Deprecated"))
+        assert "Subject$Base" not in names(client.search(ClassPatternKind.ANNOTATED, "java.lang.Deprecated"))
+        assert "Subject$Marked" in names(client.search(ClassPatternKind.ANNOTATED, "**.Depre*"))
         assert client.asked == [], "searching must not retransform"
 
 
@@ -54,11 +54,11 @@ def test_every_kind_of_pattern(jdk, subject, attach):
 def test_names_match_in_the_agent_as_they_do_in_the_client(subject, attach, kind, text):
     with subject(17) as program:
         client = attach(program, 17)
-        everything = client.search(PatternKind.GLOB, "**", 100_000)
+        everything = client.search(ClassPatternKind.GLOB, "**", 100_000)
         assert everything.matched > 400
         expected = {each.name for each in everything.classes if ClassPattern(kind, text).matches(each.name)}
         assert expected
-        again = client.search(PatternKind(kind), text, 100_000)
+        again = client.search(ClassPatternKind(kind), text, 100_000)
         assert names(again) & names(everything) == expected
 
 
@@ -68,10 +68,10 @@ SAYS = b"\x01\x00\x13Derived says plain!"  # a Utf8 constant: its tag, its lengt
 @pytest.mark.parametrize(
     ("kind", "text"),
     [
-        (PatternKind.GLOB, "**"),
-        (PatternKind.REGEX, "Subject.*"),
-        (PatternKind.SUBTYPE, "Subject$Greeting"),
-        (PatternKind.EXACT, "Subject$Derived"),
+        (ClassPatternKind.GLOB, "**"),
+        (ClassPatternKind.REGEX, "Subject.*"),
+        (ClassPatternKind.SUBTYPE, "Subject$Greeting"),
+        (ClassPatternKind.EXACT, "Subject$Derived"),
     ],
 )
 def test_what_a_class_file_must_hold(subject, attach, kind, text):
@@ -93,28 +93,28 @@ def test_what_a_class_file_must_hold(subject, attach, kind, text):
 def test_classes_that_a_search_has_seen_are_left_out_of_the_next(subject, attach):
     with subject(17) as program:
         client = attach(program, 17)
-        first = client.search(PatternKind.GLOB, "Subject**")
+        first = client.search(ClassPatternKind.GLOB, "Subject**")
         client.order(program, "make Subject$Later")
-        second = client.search(PatternKind.GLOB, "**", since=first.request)
+        second = client.search(ClassPatternKind.GLOB, "**", since=first.request)
         assert "Subject$Later" in names(second)
         assert not names(second) & names(first)
-        assert names(client.search(PatternKind.GLOB, "Subject**", since=first.request)) == {"Subject$Later"} | names(
-            first
-        ), "the search before was another one"
+        assert names(client.search(ClassPatternKind.GLOB, "Subject**", since=first.request)) == {
+            "Subject$Later"
+        } | names(first), "the search before was another one"
 
 
 def test_what_is_told_of_a_class(subject, attach):
     with subject(17) as program:
         client = attach(program, 17)
-        (derived,) = client.search(PatternKind.EXACT, "Subject$Derived").classes
+        (derived,) = client.search(ClassPatternKind.EXACT, "Subject$Derived").classes
         assert derived.superclass == "Subject$Base"
         assert derived.loader == "app"
         assert derived.code_source.startswith("file:")
         assert derived.modifiable
         assert derived.refusal is LoadedRefusal.NONE
-        (base,) = client.search(PatternKind.EXACT, "Subject$Base").classes
+        (base,) = client.search(ClassPatternKind.EXACT, "Subject$Base").classes
         assert base.interfaces == ("Subject$Greeting",)
-        (string,) = client.search(PatternKind.EXACT, "java.lang.String").classes
+        (string,) = client.search(ClassPatternKind.EXACT, "java.lang.String").classes
         assert string.loader == "boot"
         assert string.access_flags & 0x11 == 0x11  # public final
         assert client.ids("Subject$Derived") == (derived.id,), "ids are stable"
@@ -124,7 +124,7 @@ def test_a_class_whose_loader_does_not_see_the_run_time_is_refused(subject, atta
     with subject(17) as program:
         client = attach(program, 17)
         client.order(program, "make-on-island Subject$Later")
-        (later,) = client.search(PatternKind.EXACT, "Subject$Later").classes
+        (later,) = client.search(ClassPatternKind.EXACT, "Subject$Later").classes
         assert later.loader.startswith("Subject$Island@")
         assert later.refusal is LoadedRefusal.LOADER
 
@@ -132,7 +132,7 @@ def test_a_class_whose_loader_does_not_see_the_run_time_is_refused(subject, atta
 def test_hidden_classes_are_unmodifiable(subject, attach):
     with subject(17) as program:
         client = attach(program, 17)
-        hidden = client.search(PatternKind.REGEX, r"Subject\$\$Lambda.*").classes
+        hidden = client.search(ClassPatternKind.REGEX, r"Subject\$\$Lambda.*").classes
         assert hidden
         assert all(each.refusal is LoadedRefusal.UNMODIFIABLE and not each.modifiable for each in hidden)
         failures = client.weave(hidden[0].id).failures
@@ -142,7 +142,7 @@ def test_hidden_classes_are_unmodifiable(subject, attach):
 def test_results_are_limited_and_counted(subject, attach):
     with subject(17) as program:
         client = attach(program, 17)
-        found = client.search(PatternKind.GLOB, "Subject**", 2)
+        found = client.search(ClassPatternKind.GLOB, "Subject**", 2)
         assert len(found.classes) == 2
         assert found.matched >= 4
         assert found.loaded > found.matched
@@ -151,8 +151,8 @@ def test_results_are_limited_and_counted(subject, attach):
 def test_a_regular_expression_that_explodes_does_not_hold_anything_up(subject, attach):
     with subject(17) as program:
         client = attach(program, 17)
-        assert client.search(PatternKind.REGEX, "(([a-zA-Z.$]+)+)+!").matched == 0
-        assert client.search(PatternKind.EXACT, "Subject").matched == 1
+        assert client.search(ClassPatternKind.REGEX, "(([a-zA-Z.$]+)+)+!").matched == 0
+        assert client.search(ClassPatternKind.EXACT, "Subject").matched == 1
 
 
 @all_jdks

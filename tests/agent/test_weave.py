@@ -7,22 +7,11 @@ import pytest
 
 from btpy.classfile.reader import ClassFile
 from btpy.engine.prewoven import woven_ahead
+from btpy.model.patterns import ClassPatternKind
 from btpy.plan.plan import ClassPlan, FrameLocal, Handler, MethodPlan
 from btpy.weave.weaver import weave, weave_methods
 from btpy.wire.fingerprint import fingerprint
-from btpy.wire.messages import (
-    ClassBytes,
-    Late,
-    LateOutcome,
-    Pattern,
-    PatternKind,
-    Ping,
-    Trouble,
-    Verdict,
-    Weave,
-    Woven,
-    WovenAhead,
-)
+from btpy.wire.messages import ClassBytes, Late, LateOutcome, Pattern, Ping, Trouble, Verdict, Weave, Woven, WovenAhead
 from tests.agent.client import PATIENCE, Serving
 from tests.agent.conftest import agent_threads_end, answer
 from tests.jdks import all_jdks
@@ -200,7 +189,7 @@ def test_nothing_is_woven_after_restoring(subject, attach):
         (base,) = client.ids("Subject$Base")
         client.restore()
         assert len(client.weave(base).failures) == 1
-        client.watch(Pattern(PatternKind.EXACT, "Subject$Later"))
+        client.watch(Pattern(ClassPatternKind.EXACT, "Subject$Later"))
         assert client.order(program, "make Subject$Later") == "Later says plain!"
         assert client.order(program, "base") == "Base says plain!"
 
@@ -210,7 +199,9 @@ def test_classes_are_woven_while_they_are_loaded(jdk, subject, attach, subject_c
     with subject(jdk) as program:
         client = attach(program, jdk)
         client.weaver = mark
-        client.watch(Pattern(PatternKind.EXACT, "Subject$Later"), Pattern(PatternKind.ANNOTATED, "java.lang.Depr*"))
+        client.watch(
+            Pattern(ClassPatternKind.EXACT, "Subject$Later"), Pattern(ClassPatternKind.ANNOTATED, "java.lang.Depr*")
+        )
         assert client.order(program, "make Subject$Later") == "Later says woven!"
         assert client.order(program, "make Subject$Marked") == "Marked says woven!"
         later = next(each for each in client.asked if each.name == "Subject$Later")
@@ -227,7 +218,7 @@ def test_classes_being_loaded_are_asked_about_when_they_hold_what_they_must(subj
         client = attach(program, 17)
         client.weaver = mark
         says = b"\x01\x00\x11Later says plain!"
-        client.watch(Pattern(PatternKind.GLOB, "Subject**", (says,)))
+        client.watch(Pattern(ClassPatternKind.GLOB, "Subject**", (says,)))
         assert client.order(program, "make Subject$Marked") == "Marked says plain!"
         assert client.order(program, "make Subject$Later") == "Later says woven!"
         assert [each.name for each in client.asked] == ["Subject$Later"]
@@ -238,7 +229,7 @@ def test_a_subtype_is_found_whatever_is_loaded_first(jdk, subject, attach):
     with subject(jdk) as program:
         client = attach(program, jdk)
         client.weaver = mark
-        client.watch(Pattern(PatternKind.SUBTYPE, "Subject$Greeting"))
+        client.watch(Pattern(ClassPatternKind.SUBTYPE, "Subject$Greeting"))
         client.order(program, "make Subject$Late")
         names = {client.expect(Late).class_name, client.expect(Late).class_name}
         assert names == {"Subject$Late", "Subject$LateBase"}
@@ -252,7 +243,7 @@ def test_a_class_that_misses_the_deadline_is_loaded_as_it_is_and_woven_afterward
     with subject(17) as program:
         client = attach(program, 17, deadline_ms=200)
         client.weaver = mark
-        client.watch(Pattern(PatternKind.EXACT, "Subject$Later"))
+        client.watch(Pattern(ClassPatternKind.EXACT, "Subject$Later"))
         assert answer(program, "make Subject$Later") == "Later says plain!"
         late = client.expect(Late)
         assert (late.class_name, late.outcome) == ("Subject$Later", LateOutcome.MISSED_DEADLINE)
@@ -266,7 +257,7 @@ def test_after_a_missed_deadline_nobody_waits_until_the_client_answers_again(sub
     with subject(17) as program:
         client = attach(program, 17, deadline_ms=200)
         client.weaver = mark
-        client.watch(Pattern(PatternKind.GLOB, "Subject$*"))
+        client.watch(Pattern(ClassPatternKind.GLOB, "Subject$*"))
         for name in ("Later", "Marked"):
             assert answer(program, f"make Subject${name}") == f"{name} says plain!"
         late = {client.expect(Late).class_name, client.expect(Late).class_name}
@@ -281,7 +272,7 @@ def test_after_a_missed_deadline_nobody_waits_until_the_client_answers_again(sub
 def test_a_class_that_misses_the_deadline_and_is_not_wanted_is_left_alone(subject, attach):
     with subject(17) as program:
         client = attach(program, 17, deadline_ms=200)
-        client.watch(Pattern(PatternKind.EXACT, "Subject$Later"))
+        client.watch(Pattern(ClassPatternKind.EXACT, "Subject$Later"))
         assert answer(program, "make Subject$Later") == "Later says plain!"
         until = time.monotonic() + 2
         client.serve_until(lambda: time.monotonic() > until)
@@ -294,7 +285,7 @@ def test_the_interrupt_of_a_loading_thread_is_kept(jdk, subject, attach):
     with subject(jdk) as program:
         client = attach(program, jdk)
         client.weaver = mark
-        client.watch(Pattern(PatternKind.EXACT, "Subject$Later"))
+        client.watch(Pattern(ClassPatternKind.EXACT, "Subject$Later"))
         assert client.order(program, "make-interrupted Subject$Later") == "Later says woven! true"
         assert client.order(program, "base") == "Base says plain!"
         client.send(Ping(7))
@@ -305,7 +296,7 @@ def test_a_loader_that_does_not_see_the_run_time_is_refused(subject, attach):
     with subject(17) as program:
         client = attach(program, 17)
         client.weaver = mark
-        client.watch(Pattern(PatternKind.EXACT, "Subject$Later"))
+        client.watch(Pattern(ClassPatternKind.EXACT, "Subject$Later"))
         assert client.order(program, "make-on-island Subject$Later") == "Later says plain!"
         late = client.expect(Late)
         assert late.outcome is LateOutcome.REFUSED
@@ -317,7 +308,7 @@ def test_large_sets_are_woven_in_batches(subject, attach):
     with subject(17) as program:
         client = attach(program, 17)
         client.weaver = lambda question: question.data
-        found = client.search(PatternKind.GLOB, "java.util.*", 100)
+        found = client.search(ClassPatternKind.GLOB, "java.util.*", 100)
         ids = [each.id for each in found.classes if each.modifiable]
         assert len(ids) > 50
         result = client.weave(*ids)
@@ -342,7 +333,7 @@ def test_what_the_agent_itself_needs_can_be_woven_and_watched(jdk, subject, atta
             "java.nio.ByteBuffer",
         ]
         assert client.weave(*client.ids(*names)).failures == ()
-        client.watch(Pattern(PatternKind.GLOB, "**"))
+        client.watch(Pattern(ClassPatternKind.GLOB, "**"))
         assert client.order(program, "make Subject$Late") == "Late says plain!"
         assert client.order(program, "make java.util.concurrent.Phaser").startswith("java.util.concurrent.Phaser@")
         assert {"Subject$Late", "java.util.concurrent.Phaser"} <= {each.name for each in client.asked}

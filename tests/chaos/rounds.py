@@ -28,8 +28,9 @@ from btpy.errors import BtpyError
 from btpy.events.items import PrintedMaps
 from btpy.lang.check.checker import check_source
 from btpy.lang.program import Program
+from btpy.model.patterns import ClassPatternKind
 from btpy.model.source import Source
-from btpy.wire.messages import ClassBytes, PatternKind
+from btpy.wire.messages import ClassBytes
 from tests.agent.client import connect
 from tests.agent.conftest import EXHAUSTED
 from tests.jdks import compiled, java
@@ -137,7 +138,7 @@ class Server:
         try:
             client.weaver = look
             client.configure()
-            ids = [client.search(PatternKind.EXACT, name).classes for name in HASHED]
+            ids = [client.search(ClassPatternKind.EXACT, name).classes for name in HASHED]
             client.weave(*(each.id for classes in ids for each in classes))
             client.detach()
         finally:

@@ -76,7 +76,7 @@ def test_a_program_and_its_bound_probes(golden: Golden) -> None:
     text = SCRIPTS["quote"] + "\n" + show_program(found)
     for point in (Point.RETURN, Point.THROW):
         against = shape(point, "Ljava/lang/String; I", "Lcom/acme/Money;", "sku qty")
-        text += f"\n-- {point.value} of (String sku, int qty)\n" + show_bound(bind(found, found.probes[0], against))
+        text += f"\n-- {point.name} of (String sku, int qty)\n" + show_bound(bind(found, found.probes[0], against))
     other = shape(Point.RETURN, "Ljava/lang/String; J Z", "Lcom/acme/Money;", "sku qty dry", static=True)
     text += "\n-- RETURN of static (String sku, long qty, boolean dry)\n" + show_bound(
         bind(found, found.probes[0], other)

@@ -144,7 +144,7 @@ def _attachment(probe: program.Probe) -> str:
         "exclude": " ".join(each.text for each in attachment.exclude),
         "signature": attachment.signature.text if attachment.signature else "",
         "loader": attachment.loader.text if attachment.loader else "",
-        "points": " ".join(each.value for each in attachment.points),
+        "points": " ".join(each.name for each in attachment.points),
         "thrown": attachment.thrown.text if attachment.thrown else "",
         "pending": attachment.pending or "",
         "max": attachment.max_methods,

@@ -47,7 +47,7 @@ def planner(location: str, body: str, method: str, *, supertypes: locations.Supe
 def found(planned: PlannedClass) -> list[tuple[str, str, str, str]]:
     """Method, point, class and member of each place."""
     return [
-        (method.name, each.bound.shape.point.value, each.target_class, each.member)
+        (method.name, each.bound.shape.point.name, each.target_class, each.member)
         for method in planned.methods
         for each in method.advice
         if each.bound.shape is not None

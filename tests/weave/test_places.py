@@ -154,7 +154,7 @@ def test_every_place_is_reached_as_often_as_it_runs(jdk: int, places: Path, tmp_
     expect(found, advice.INSIDE_POINTS)
 
 
-@pytest.mark.parametrize("point", advice.INSIDE_POINTS, ids=lambda point: point.value)
+@pytest.mark.parametrize("point", advice.INSIDE_POINTS, ids=lambda point: point.name)
 def test_each_point_alone(point: Point, places: Path, tmp_path: Path) -> None:
     found = report(17, places, "Places", tmp_path, lambda file: advice.inside(file, points=(point,)))
     expect(found, (point,))

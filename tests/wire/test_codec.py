@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from btpy.errors import ProtocolError
+from btpy.model.patterns import ClassPatternKind
 from btpy.wire import codec, messages
 from btpy.wire.messages import (
     ClassBytes,
@@ -25,7 +26,6 @@ from btpy.wire.messages import (
     MapKind,
     Message,
     Pattern,
-    PatternKind,
     Ping,
     Search,
     Welcome,
@@ -89,7 +89,7 @@ def test_a_changed_byte_decodes_or_is_refused(message: Message, data: st.DataObj
 
 
 def test_bytes_on_the_wire_are_those_of_the_document() -> None:
-    search = Search(7, (Pattern(PatternKind.GLOB, "a.é", (b"\1\0\1x",)),), 1000, 5)
+    search = Search(7, (Pattern(ClassPatternKind.GLOB, "a.é", (b"\1\0\1x",)),), 1000, 5)
     payload = bytes.fromhex("00000007 00000001 02 00000004") + "a.é".encode()
     payload += bytes.fromhex("00000001 00000004 01000178 000003e8 00000005")
     assert codec.encode(search) == struct.pack(">IB", len(payload) + 1, 0x11) + payload
@@ -116,7 +116,7 @@ def test_a_list_that_claims_more_than_the_frame_holds_is_refused_before_it_is_bu
         (Ping.code, b"\0\0\0", "Ping is too short"),
         (Ping.code, b"\0\0\0\0\0", "1 bytes left over"),
         (Done.code, struct.pack(">II", 1, 1) + b"\xff", "not UTF-8"),
-        (Search.code, struct.pack(">IIBI", 1, 1, 9, 0) + b"\0\0\0\0", "9 is no PatternKind"),
+        (Search.code, struct.pack(">IIBI", 1, 1, 9, 0) + b"\0\0\0\0", "9 is no ClassPatternKind"),
         (messages.Enable.code, struct.pack(">IIB", 1, 1, 2), "2 is no boolean"),
         (Hello.code, struct.pack(">IH", messages.MAGIC, 1) + bytes(31), "too short"),
     ],

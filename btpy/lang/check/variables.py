@@ -275,7 +275,7 @@ def _retval(context: Context, span: Span) -> Expr:
 def _offered(context: Context, name: str) -> OperationShape:
     assert context.shape is not None
     if context.shape.operation is None:
-        raise ValueError(f"`{name}` at {context.shape.point.value} of a shape without an operation")
+        raise ValueError(f"`{name}` at {context.shape.point.name} of a shape without an operation")
     return context.shape.operation
 
 
