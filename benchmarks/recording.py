@@ -25,8 +25,8 @@ sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is besi
 
 from benchmarks import commandline, results  # noqa: E402
 from btpy.cli.console import Console  # noqa: E402
-from btpy.cli.presenter import Showing  # noqa: E402
-from btpy.engine.event_queue import Inbox  # noqa: E402
+from btpy.cli.presenter import Presenter  # noqa: E402
+from btpy.engine.event_queue import EventQueue  # noqa: E402
 from btpy.events.items import ItemDecoder  # noqa: E402
 from btpy.events.records import tally  # noqa: E402
 from btpy.events.stacks import StackTable  # noqa: E402
@@ -127,7 +127,7 @@ def taking(rounds: int) -> float:
         started = Started("0", 1, "x", "17", "x", 0, 0, True, True, 0)
         for number in range(rounds):
             with ChunkWriter.create(Path(directory) / f"{number % 2}.btz") as file:
-                inbox, recorder = Inbox(lambda size: None), Recorder(file, started, outline, {}, StackTable())
+                inbox, recorder = EventQueue(lambda size: None), Recorder(file, started, outline, {}, StackTable())
                 began = time.process_time_ns()
                 for _ in range(100):
                     inbox.put(frame)
@@ -176,7 +176,7 @@ def line(script: str, format_: str, records: bytes) -> tuple[float, float]:
     with Stream.file(Path(os.devnull), append=False) as stream:
         context = Context(outline, {}, StackTable(), Clock(0, 1_700_000_000 * 10**9))
         writer = formats.writer(formats.named(format_), stream, context, Style(), frozenset(), None)
-        showing = Showing(context, writer, Console(), hits=None, displayed=None)
+        showing = Presenter(context, writer, Console(), hits=None, displayed=None)
         decoder = ItemDecoder()
         started = time.process_time_ns()
         item = decoder.item(Events(records), {})

@@ -44,8 +44,8 @@ def run(arguments: Arguments, console: Console) -> int:
     ttl = unattended.ttl_of(arguments) if arguments.text("ttl") is not None else None
     process = find(arguments.positionals[0])
     from btpy.api.unattended import join
-    from btpy.cli.run_loop import Tracing
+    from btpy.cli.run_loop import RunLoop
 
     session = join(process, arguments.positionals[1])
     stay = unattended.Stay(ttl or session.ttl, session.name)
-    return Tracing.joined(session, settings._replace(stay=stay), console).run()
+    return RunLoop.joined(session, settings._replace(stay=stay), console).run()

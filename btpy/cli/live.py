@@ -24,9 +24,9 @@ from btpy.output.values import ValueText
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
-    from btpy.cli.merged_maps import Together
+    from btpy.cli.merged_maps import MergedMaps
     from btpy.cli.signals import Signals
-    from btpy.cli.target_run import Traced
+    from btpy.cli.target_run import TargetRun
     from btpy.model.outline import Outline
     from btpy.output.stream import Stream
     from btpy.output.style import Style
@@ -74,8 +74,8 @@ class Live:
 
     def __init__(
         self,
-        targets: Sequence[Traced],
-        together: Together,
+        targets: Sequence[TargetRun],
+        together: MergedMaps,
         stream: Stream,
         console: Console,
         signals: Signals,

@@ -11,8 +11,8 @@ from btpy.events.aggregates import MapContent, can_be_merged, merge
 from btpy.events.stacks import StackTable
 
 if TYPE_CHECKING:
-    from btpy.cli.presenter import Showing
-    from btpy.cli.target_run import Traced
+    from btpy.cli.presenter import Presenter
+    from btpy.cli.target_run import TargetRun
     from btpy.output.writer import Context, Writer
 
 
@@ -20,7 +20,7 @@ class One(Protocol):
     """A target, or the recording of one."""
 
     context: Context
-    showing: Showing
+    showing: Presenter
 
     @property
     def pid(self) -> int: ...
@@ -78,13 +78,13 @@ class AtEnd:
                 self._writer.map(merged, None, None)
 
 
-class Together(AtEnd):
+class MergedMaps(AtEnd):
     """``running``: the targets, of which some may end. ``writer``: as of :class:`AtEnd`.
 
     A target that is found to be gone says so at its next turn.
     """
 
-    def __init__(self, running: Sequence[Traced], writer: Callable[[StackTable], Writer] | None) -> None:
+    def __init__(self, running: Sequence[TargetRun], writer: Callable[[StackTable], Writer] | None) -> None:
         super().__init__(running[0].context, writer)
         self._running = running
         self._read: dict[int, float] = {}  # when, by pid
@@ -115,7 +115,7 @@ class Together(AtEnd):
                 found += contents
         self._write(self._shares, found)
 
-    def lost(self, one: Traced) -> tuple[list[MapContent], float | None]:
+    def lost(self, one: TargetRun) -> tuple[list[MapContent], float | None]:
         """What the maps of a target held that has been killed, and how many seconds ago; None: they were never read."""
         contents = self._shares.of(one.pid)
         self._killed += contents

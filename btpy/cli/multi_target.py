@@ -45,9 +45,9 @@ def run(
                 failures.append(error)
         for failure in failures:
             console.error(failure)
-        from btpy.cli.run_loop import Tracing  # while the agents start
+        from btpy.cli.run_loop import RunLoop  # while the agents start
 
-        return Tracing(program, attempts, settings, console, failures=failures, several=True, watching=watching).run()
+        return RunLoop(program, attempts, settings, console, failures=failures, several=True, watching=watching).run()
 
 
 def _refuse_what_is_for_one(arguments: Arguments, settings: Settings) -> None:

@@ -30,9 +30,9 @@ def bounded(program: Program, settings: Settings) -> Program:
     """With what --max-methods, --max-classes and --sample say of every method probe. Raises UsageError for what they or
     --until cannot say."""
     if settings.until is not None:
-        from btpy.cli.stop_condition import Until
+        from btpy.cli.stop_condition import StopCondition
 
-        Until(settings.until, program)
+        StopCondition(settings.until, program)
     if settings.sample is not None:
         from btpy.lang.check.estimates import resampled
 

@@ -49,7 +49,7 @@ _CHANGES_TOLD = 10  # classes that somebody else has changed, and whose probes a
 _REFUSED_TOLD = 10  # classes that came and cannot be traced; -v tells of all
 
 
-class Showing:
+class Presenter:
     """Between the items of a session and a writer.
 
     ``hits``: prints and events of probes of methods that are shown, None: all. ``displayed``: of those, of one probe in

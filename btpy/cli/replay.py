@@ -141,7 +141,7 @@ class _Part:
         *,
         alone: bool,
     ) -> None:
-        from btpy.cli.presenter import Showing
+        from btpy.cli.presenter import Presenter
         from btpy.output.writer import Clock, Context
 
         started = recording.started
@@ -162,7 +162,7 @@ class _Part:
         self._console = console if alone else console.of(str(self.pid))
         self._writer = where.writer(stream, self.context, self._console, arguments.text("color"))
         hits, rate = (None if text is None else number(f"--{name}", text) for name, text in _bounds(arguments))
-        self.showing = Showing(
+        self.showing = Presenter(
             self.context,
             self._writer,
             self._console,

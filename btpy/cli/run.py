@@ -58,9 +58,9 @@ def run(arguments: Arguments, console: Console) -> int:
 
     left_behind = 0
     with Launching(arguments.command) as launching:
-        from btpy.cli.run_loop import Tracing  # while the JVM starts
+        from btpy.cli.run_loop import RunLoop  # while the JVM starts
 
-        tracing = Tracing(program, [launching], settings, console, watching=watching)
+        tracing = RunLoop(program, [launching], settings, console, watching=watching)
         try:
             code = tracing.run()
         except TargetGone:

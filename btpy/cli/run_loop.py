@@ -14,11 +14,11 @@ from btpy import interpreter
 from btpy.api.session import Limits, Session, attach
 from btpy.cli.debugging import Debugging
 from btpy.cli.live import USUAL_INTERVAL, Live, Terms, prints_by_itself
-from btpy.cli.merged_maps import Together
+from btpy.cli.merged_maps import MergedMaps
 from btpy.cli.screen import Screen
 from btpy.cli.signals import Signals
-from btpy.cli.stop_condition import Until
-from btpy.cli.target_run import Companion, Traced
+from btpy.cli.stop_condition import StopCondition
+from btpy.cli.target_run import Companion, TargetRun
 from btpy.errors import BtpyError, LeftBehind, OutputError, TargetGone
 from btpy.events.stacks import StackTable
 from btpy.jvm import endings, processes
@@ -46,7 +46,7 @@ _STAYING = ("left", "interrupt", "for", "hits", "reader-gone", "error")
 Reachable = Union["Connecting", "Launching", Session]
 
 
-class Tracing:
+class RunLoop:
     """``targets``: attaches and launches under way, or one session that was joined (``program`` None: it has its own).
     What goes wrong with one of several is told, and the others go on; ``failures``: what has so far. ``companion``,
     ``watching``: of a run on one target."""
@@ -73,19 +73,21 @@ class Tracing:
         self._watching = watching
         self._debugging = Debugging(settings.debug, console) if settings.debug else None
         self._destination = settings.destination
-        self._running: list[Traced] = []
-        self._until = Until(settings.until, program) if settings.until is not None and program is not None else None
+        self._running: list[TargetRun] = []
+        self._until = (
+            StopCondition(settings.until, program) if settings.until is not None and program is not None else None
+        )
         self._exit_code = 0
         self._gone = 0
         self._has_begun = False
         self._stream: Stream
         self._signals: Signals
-        self._together: Together
+        self._together: MergedMaps
 
     @staticmethod
-    def joined(session: Session, settings: Settings, console: Console) -> Tracing:
+    def joined(session: Session, settings: Settings, console: Console) -> RunLoop:
         """Of a session that is under way."""
-        return Tracing(None, [session], settings, console)
+        return RunLoop(None, [session], settings, console)
 
     @property
     def has_begun(self) -> bool:
@@ -134,7 +136,7 @@ class Tracing:
             if not self._alone:
                 console = console.of(str(session.target.pid))
             console.detail(f"attached in {(time.monotonic() - started) * 1000:.0f} ms")
-            traced = Traced(
+            traced = TargetRun(
                 session, self._settings, console, self._stream, alone=self._alone, companion=self._companion
             )
             file = sessions.enter_context(self._recording_of(session.target.pid))
@@ -196,7 +198,7 @@ class Tracing:
             self._console.say(f"btpy: tracing {counted(len(self._running), 'JVM')}. Ctrl-C to end.")
         limit = self._settings.limit
         deadline = float("inf") if limit is None else time.monotonic() + limit
-        self._together = Together(self._running, None if self._alone else self._writer_of_all)
+        self._together = MergedMaps(self._running, None if self._alone else self._writer_of_all)
         self._stream.flush()
         live = self._live()
         if self._watching is not None:
@@ -211,13 +213,13 @@ class Tracing:
                 else:
                     self._leave(each, reason)
 
-    def _until_one_ends(self, live: Live, deadline: float) -> list[tuple[Traced, str | TargetGone]]:
+    def _until_one_ends(self, live: Live, deadline: float) -> list[tuple[TargetRun, str | TargetGone]]:
         """Shows what comes; which end, and why."""
         signals, stay = self._signals, self._settings.stay
         if self._settings.ends or (stay is not None and stay.at_once):
             return [(each, "stopped" if self._settings.ends else "left") for each in self._running]
         while True:
-            ended: list[tuple[Traced, str | TargetGone]] = []
+            ended: list[tuple[TargetRun, str | TargetGone]] = []
             common = self._why_all(deadline)
             poll = max(0.0, min(_POLL, live.patience, deadline - time.monotonic())) / len(self._running)
             for each in self._running:
@@ -269,7 +271,7 @@ class Tracing:
 
     # ---- the end
 
-    def _leave(self, one: Traced, reason: str) -> None:
+    def _leave(self, one: TargetRun, reason: str) -> None:
         stay = self._settings.stay
         pid = one.session.target.pid
         try:
@@ -318,7 +320,7 @@ class Tracing:
                 if reason == "reader-gone":
                     raise  # this is the error to report: that the reader has gone is none
 
-    def _lost(self, one: Traced, gone: TargetGone, absent: float) -> None:
+    def _lost(self, one: TargetRun, gone: TargetGone, absent: float) -> None:
         """``absent``: seconds that btpy itself was stopped for."""
         self._gone += 1
         lease = self._limits.lease_ms / 1000

@@ -215,6 +215,6 @@ def trace(
     from btpy.jvm.connecting import Connecting
 
     with Connecting(process, allow=program.permissions.allow) as connecting:
-        from btpy.cli.run_loop import Tracing  # while the agent starts
+        from btpy.cli.run_loop import RunLoop  # while the agent starts
 
-        return Tracing(program, [connecting], settings, console, companion=companion, watching=watching).run()
+        return RunLoop(program, [connecting], settings, console, companion=companion, watching=watching).run()

@@ -69,14 +69,14 @@ def _all(process: JvmProcess) -> list[str]:
 
 def _stop(process: JvmProcess, wanted: str, settings: Settings, console: Console) -> int:
     from btpy.api import unattended
-    from btpy.cli.run_loop import Tracing
+    from btpy.cli.run_loop import RunLoop
 
     try:
         session = unattended.join(process, wanted, take_over=True)
     except unattended.Unreadable as unreadable:
         console.warning(f"{unreadable}: its results are lost")
     else:
-        return Tracing.joined(session, settings, console).run()
+        return RunLoop.joined(session, settings, console).run()
     receipt = unattended.discard(process, wanted)
     console.say(f"classes restored {receipt.restored}/{receipt.woven - receipt.unloaded}")
     receipt.require_clean(process.pid)

@@ -27,7 +27,7 @@ _INTERVAL = 0.25  # seconds between two looks at the maps, which the target has 
 EXAMPLE = "--until '@n > 1000'"
 
 
-class Until:
+class StopCondition:
     """A comparison of expressions over maps. Of maps with keys it is enough that it holds for one key.
 
     Raises ScriptError for what cannot be read, UsageError for what is no comparison and for maps that the program does

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from btpy.api.preview import expected_range
 from btpy.api.session import Deployment, Receipt, Session
-from btpy.cli.presenter import Showing
+from btpy.cli.presenter import Presenter
 from btpy.cli.progress import told
 from btpy.cli.report import (
     Left,
@@ -79,7 +79,7 @@ class Companion(Protocol):
         """Why there was nothing to be shown; empty: there was."""
 
 
-class Traced:
+class TargetRun:
     """``alone``: there is no other, so that nothing says which one it is. ``session`` may have been joined: its probes
     are in. All methods raise what the session does, and OutputError."""
 
@@ -128,7 +128,7 @@ class Traced:
         self._writer = writer = self._new_writer(context)
         destination = settings.destination
         displayed = destination.displayed(self._stream, settings.rate)
-        self.showing = Showing(context, writer, console, hits=settings.hits, displayed=displayed)
+        self.showing = Presenter(context, writer, console, hits=settings.hits, displayed=displayed)
         signals.ask()  # before the banner says that Ctrl-C ends the run
         self._announce(deployment)
         attached = Attached(len(self.program.probes), deployment.methods, deployment.classes)

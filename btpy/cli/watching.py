@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from btpy.api.probes import Probe
     from btpy.cli.console import Console
     from btpy.cli.destination import Destination
-    from btpy.cli.target_run import Traced
+    from btpy.cli.target_run import TargetRun
     from btpy.lang.program import Program
 
 FORMATS = ("text", "ndjson", "json")
@@ -60,7 +60,7 @@ class Watching:
         self._files = (self._path, *(each.path for each in program.libraries if each.path is not None))
         self._running = self._seen = _state(self._files)
 
-    def turn(self, targets: Sequence[Traced]) -> None:
+    def turn(self, targets: Sequence[TargetRun]) -> None:
         """Swaps the probes in all of them if it is time to look, and there is a new version. Raises ProtocolError."""
         now = time.monotonic()
         if now < self._due:
@@ -88,7 +88,7 @@ class Watching:
             with version.target.noticing():
                 self._swap(version)
 
-    def _compiled(self, target: Traced, *, warn: bool) -> _Version:
+    def _compiled(self, target: TargetRun, *, warn: bool) -> _Version:
         """Raises BtpyError."""
         old = list(target.session.probes.values())
         program = self._compile(target.session.without(old))
@@ -124,7 +124,7 @@ class Watching:
 class _Version(NamedTuple):
     """``old``: the probes in whose place it comes."""
 
-    target: Traced
+    target: TargetRun
     program: Program
     old: list[Probe]
 

@@ -26,7 +26,7 @@ OTHERS_CAPACITY = 32 * 1024 * 1024
 RELEASE_BYTES = 64 * 1024
 
 
-class Inbox:
+class EventQueue:
     """Filled by the reading thread, emptied by the caller's. ``release`` sends RELEASE."""
 
     def __init__(self, release: Callable[[int], None]) -> None:

@@ -1,7 +1,7 @@
 """One version of a session's program on its target: which classes it goes into, and the woven bytes of each.
 
 Everything here is a function of the program and of class files; nothing talks to the target. It is used by two threads
-(the one that prepares a version and the one that answers CLASS_BYTES), so the lock of the ledger guards it.
+(the one that prepares a version and the one that answers CLASS_BYTES), so the lock of the weave state guards it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from btpy.codegen.advice import AdvisedClass, HandlerFactory
 from btpy.codegen.handler import HandlerClass
 from btpy.engine.matching import MatchedClass, other_lines, why_missing_there
 from btpy.engine.prewoven import woven_ahead
-from btpy.engine.weave_state import Foreseen, Ledger, Place
+from btpy.engine.weave_state import Foreseen, Place, WeaveState
 from btpy.errors import ClassFileError, CompileError
 from btpy.lang.check.binding import bind, warming
 from btpy.lang.program import Program
@@ -118,7 +118,7 @@ class Instrumentation:
     """
 
     program: Program
-    ledger: Ledger
+    weave_state: WeaveState
     allow: frozenset[str] = frozenset()
     earlier: InitVar[Instrumentation | None] = None
     agent_probes: tuple[AgentProbe, ...] = ()
@@ -130,27 +130,29 @@ class Instrumentation:
     _of_subtypes: bool = field(init=False)  # a class is selected by its supertypes
 
     def __post_init__(self, earlier: Instrumentation | None) -> None:
-        ledger = self.ledger
+        weave_state = self.weave_state
         before = earlier.planner if earlier is not None else None
-        self.planner = Planner(self.program, allow=self.allow, supertypes=ledger.hierarchy.ancestors, earlier=before)
+        self.planner = Planner(
+            self.program, allow=self.allow, supertypes=weave_state.hierarchy.ancestors, earlier=before
+        )
         self._by_supertype = bool(self.owner_patterns())
         self._of_subtypes = any(pattern.needs_supertypes for pattern, _ in self.planner.patterns())
         self._factory = HandlerFactory(self.program)
         running = {each.probe: each for each in earlier.agent_probes} if earlier is not None else {}
         probes = []
-        with ledger.lock:
+        with weave_state.lock:
             for probe in self.program.active:
                 if isinstance(probe.attachment, MethodAttachment | ProbeAttachment):
                     continue
                 if probe.id not in running:
                     handler = self._factory.fire(bind(self.program, probe, None))
-                    running[probe.id] = AgentProbe(probe.id, probe.attachment, ledger.take_sites(1), handler)
+                    running[probe.id] = AgentProbe(probe.id, probe.attachment, weave_state.take_sites(1), handler)
                 probes.append(running[probe.id])
             grown = earlier is None or len(self.program.probes) > len(earlier.program.probes)
             warmed = warming(self.program) if grown else None
             if warmed is not None:
                 handler = self._factory.fire(warmed)
-                self.warming = AgentProbe(warmed.probe.id, BeginAttachment(), ledger.take_sites(1), handler)
+                self.warming = AgentProbe(warmed.probe.id, BeginAttachment(), weave_state.take_sites(1), handler)
         self.agent_probes = tuple(probes)
 
     def resume(self, sites: Iterable[tuple[int, int]]) -> None:
@@ -234,7 +236,7 @@ class Instrumentation:
 
     def plan(self, loaded: LoadedClass, file: ClassFile) -> PlannedClass:
         """What would be woven into a loaded class, from its class file. Raises ClassFileError."""
-        with self.ledger.lock:
+        with self.weave_state.lock:
             return self._plan(file, loaded.name, loaded.loader)
 
     def waits_for(self, probe: int, name: str, loader: str) -> bool:
@@ -247,8 +249,8 @@ class Instrumentation:
         """Every handler class that these classes and those of ``probes`` that run in the agent need, and that is not
         there yet. Raises CompileError.
         """
-        ledger = self.ledger
-        with ledger.lock:
+        weave_state = self.weave_state
+        with weave_state.lock:
             own = self.on_agent(probes) if self.warming is None else (*self.on_agent(probes), self.warming)
             found = {probe.handler.class_name: probe.handler for probe in own}
             for each in classes:
@@ -256,12 +258,12 @@ class Instrumentation:
                     continue
                 advised = self._factory.advise(each.planned)
                 for refusal in advised.refusals:
-                    ledger.refuse(refusal)
+                    weave_state.refuse(refusal)
                 for handler in advised.handlers:
                     found.setdefault(handler.class_name, handler)
                 prepared = _Prepared(each.file, each.planned, advised)
                 self._prepared[each.loaded.name, each.loaded.loader] = prepared
-            return [handler for name, handler in found.items() if name not in ledger.installed]
+            return [handler for name, handler in found.items() if name not in weave_state.installed]
 
     def weave_ahead(self, classes: Iterable[LoadedClass]) -> tuple[messages.WovenAhead, ...]:
         """Those of the classes that were prepared, as far as AHEAD_BYTES go. They count as woven unless the agent asks
@@ -276,14 +278,16 @@ class Instrumentation:
         return tuple(found)
 
     def _ahead(self, loaded: LoadedClass, room: int) -> messages.WovenAhead | None:
-        ledger = self.ledger
+        weave_state = self.weave_state
         while True:
-            with ledger.lock:
+            with weave_state.lock:
                 prepared = self._prepared.get((loaded.name, loaded.loader))
-                first = ledger.next_site
-                if prepared is None or loaded.loader == _BOOT or loaded.name in ledger.naming:
+                first = weave_state.next_site
+                if prepared is None or loaded.loader == _BOOT or loaded.name in weave_state.naming:
                     return None
-                if room < len(prepared.file.data) or not ledger.installed.issuperset(prepared.advised.handler_names):
+                if room < len(prepared.file.data) or not weave_state.installed.issuperset(
+                    prepared.advised.handler_names
+                ):
                     return None
             # Without the lock: an application thread may be waiting for an answer about another class.
             try:
@@ -291,22 +295,22 @@ class Instrumentation:
                 ahead = woven_ahead(loaded.id, prepared.file, woven, _method_sites(woven.sites))
             except ClassFileError:
                 return None  # said when its turn comes
-            with ledger.lock:
-                if ahead is None or not ledger.has_room(len(woven.sites)):
+            with weave_state.lock:
+                if ahead is None or not weave_state.has_room(len(woven.sites)):
                     return None
-                if ledger.next_site == first:  # else an answer has taken these numbers meanwhile
-                    ledger.take_sites(len(woven.sites))
-                    ledger.wove(loaded.name, loaded.loader, woven.sites)
+                if weave_state.next_site == first:  # else an answer has taken these numbers meanwhile
+                    weave_state.take_sites(len(woven.sites))
+                    weave_state.wove(loaded.name, loaded.loader, woven.sites)
                     prepared.sites = woven.sites
                     return ahead
 
     def retransformed(self, classes: Iterable[LoadedClass], failed: Container[int]) -> None:
         """The agent has done what was to be done; ``failed``: ids of classes that are not woven."""
-        with self.ledger.lock:
+        with self.weave_state.lock:
             for loaded in classes:
                 prepared = self._prepared.pop((loaded.name, loaded.loader), None)
                 if prepared is not None and loaded.id in failed:
-                    self.ledger.withdraw(loaded.name, loaded.loader, prepared.sites)
+                    self.weave_state.withdraw(loaded.name, loaded.loader, prepared.sites)
 
     @property
     def foresees(self) -> bool:
@@ -325,10 +329,10 @@ class Instrumentation:
     ) -> tuple[messages.Foreseen, tuple[messages.HandlerClass, ...]] | None:
         """The answer for a class that a loader of the application may load, and handlers that have to be installed
         before it is told, ``most_handlers`` at most. None: the agent is to ask."""
-        ledger, shown = self.ledger, fingerprint(data)
+        weave_state, shown = self.weave_state, fingerprint(data)
         try:
             file = ClassFile.parse(data)
-            with ledger.lock:
+            with weave_state.lock:
                 planned = self._plan(file, name, _ORDINARY)
                 if self._is_over_limit(planned):
                     return None
@@ -336,9 +340,9 @@ class Instrumentation:
                 missing = [
                     each
                     for each in (advised.handlers if advised is not None else ())
-                    if each.class_name not in ledger.installed
+                    if each.class_name not in weave_state.installed
                 ]
-                first = ledger.first_foreseen_site()
+                first = weave_state.first_foreseen_site()
             if len(missing) > most_handlers:
                 return None
             woven = weave(file, advised.plan, first) if advised is not None else None
@@ -347,8 +351,8 @@ class Instrumentation:
         sites = woven.sites if woven is not None else ()
         woven_data = woven.data if woven is not None else None
         content = messages.ForeseenClass(woven_data, _method_sites(sites)) if woven_data is not None else None
-        with ledger.lock:
-            id_ = ledger.foresee(
+        with weave_state.lock:
+            id_ = weave_state.foresee(
                 Foreseen(
                     name,
                     (file.super_name or "").replace("/", "."),
@@ -376,25 +380,25 @@ class Instrumentation:
         None: whether a probe has room for the class depends on which of those that are foreseen have been loaded.
         """
         shown = fingerprint(asked.data)
-        ledger = self.ledger
-        with ledger.lock:
-            ledger.hierarchy.add(asked.name, asked.superclass, asked.interfaces)
+        weave_state = self.weave_state
+        with weave_state.lock:
+            weave_state.hierarchy.add(asked.name, asked.superclass, asked.interfaces)
             if asked.class_id == _BEING_LOADED:
-                ledger.arrives(asked.name, asked.loader, self)
+                weave_state.arrives(asked.name, asked.loader, self)
             try:
                 return self._weave(asked, shown)
             except (ClassFileError, CompileError) as error:
-                ledger.refuse(Refusal(RefusalReason.MALFORMED, asked.name, None, str(error)))
+                weave_state.refuse(Refusal(RefusalReason.MALFORMED, asked.name, None, str(error)))
             except Exception as error:
                 # A defect of btpy's: the class is loaded and runs as if btpy were not there, and the user is told.
                 detail = f"internal error of the weaver: {type(error).__name__}: {error}"
-                ledger.refuse(Refusal(RefusalReason.MALFORMED, asked.name, None, detail))
+                weave_state.refuse(Refusal(RefusalReason.MALFORMED, asked.name, None, detail))
             return self._unchanged(asked, shown)
 
     def changed(self, asked: ClassBytes, before: frozenset[Place]) -> messages.Late:
         """What is to be told of a loaded class that somebody else has changed. ``before``: where its probes were."""
-        with self.ledger.lock:
-            lost = sorted(before - self.ledger.places(asked.name, asked.loader))
+        with self.weave_state.lock:
+            lost = sorted(before - self.weave_state.places(asked.name, asked.loader))
         words = [
             f"{self.program.probes[probe].name} is no longer in {java_method(method, java_signature(descriptor)[0])}"
             for probe, method, descriptor in lost[:_LOST_SHOWN]
@@ -404,50 +408,50 @@ class Instrumentation:
 
     def learn(self, loaded: LoadedClass) -> None:
         """Remember the supertypes of a loaded class."""
-        with self.ledger.lock:
-            self.ledger.hierarchy.add(loaded.name, loaded.superclass, loaded.interfaces)
+        with self.weave_state.lock:
+            self.weave_state.hierarchy.add(loaded.name, loaded.superclass, loaded.interfaces)
 
     def undecided(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Loaders and types that they know: whether these are subtypes of what an operation is about decides whether it
         is meant, and nobody has looked. They count as looked up then."""
-        ledger = self.ledger
-        with ledger.lock:
-            named = [(loader, name) for name, classes in ledger.naming.items() for loader in classes.values()]
+        weave_state = self.weave_state
+        with weave_state.lock:
+            named = [(loader, name) for name, classes in weave_state.naming.items() for loader in classes.values()]
             found: dict[str, list[str]] = {}
-            for loader, name in dict.fromkeys((*ledger.extended, *named)):
-                if (loader, name) not in ledger.looked_up:
+            for loader, name in dict.fromkeys((*weave_state.extended, *named)):
+                if (loader, name) not in weave_state.looked_up:
                     found.setdefault(loader, []).append(name)
-            ledger.extended.clear()
-            ledger.looked_up.update((loader, name) for loader, names in found.items() for name in names)
+            weave_state.extended.clear()
+            weave_state.looked_up.update((loader, name) for loader, names in found.items() for name in names)
             return tuple((loader, tuple(names)) for loader, names in found.items())
 
     def looked_up(self, types: Iterable[TypeFact]) -> tuple[str, ...]:
         """Classes that were planned before it was known that operations of theirs on these types are meant."""
-        with self.ledger.lock:
+        with self.weave_state.lock:
             for each in types:
-                self.ledger.hierarchy.add(each.name, each.superclass, each.interfaces)
+                self.weave_state.hierarchy.add(each.name, each.superclass, each.interfaces)
             return tuple(dict.fromkeys(caller for each in types for caller in self._callers(each.name)))
 
     def callers(self, name: str) -> tuple[str, ...]:
         """The same for a type that is loaded."""
-        with self.ledger.lock:
+        with self.weave_state.lock:
             return self._callers(name)
 
     def depends(self, asked: ClassBytes) -> bool:
         """Whether others have to be woven because this class is there, or types looked up before it can be woven."""
         if not (self._by_supertype or self._of_subtypes):
             return False
-        ledger = self.ledger
-        with ledger.lock:
-            ledger.hierarchy.add(asked.name, asked.superclass, asked.interfaces)
-            if asked.name in ledger.naming:
+        weave_state = self.weave_state
+        with weave_state.lock:
+            weave_state.hierarchy.add(asked.name, asked.superclass, asked.interfaces)
+            if asked.name in weave_state.naming:
                 return True
             if asked.class_id:
                 return False
             if self._of_subtypes:
-                extended = [(asked.loader, name) for name in ledger.hierarchy.unknown(asked.name)]
-                unknown = [each for each in extended if each not in ledger.looked_up]
-                ledger.extended += unknown
+                extended = [(asked.loader, name) for name in weave_state.hierarchy.unknown(asked.name)]
+                unknown = [each for each in extended if each not in weave_state.looked_up]
+                weave_state.extended += unknown
                 if unknown:
                     return True
             if not self._by_supertype:
@@ -457,46 +461,46 @@ class Instrumentation:
             except ClassFileError:
                 return False  # said when it is woven
             return any(
-                asked.name in classes and (asked.loader, name) not in ledger.looked_up
-                for name, classes in ledger.naming.items()
+                asked.name in classes and (asked.loader, name) not in weave_state.looked_up
+                for name, classes in weave_state.naming.items()
             )
 
     def installed(self, names: Iterable[str]) -> None:
         """These handler classes are defined in the target: they need not be sent with woven classes."""
-        with self.ledger.lock:
-            self.ledger.installed.update(names)
+        with self.weave_state.lock:
+            self.weave_state.installed.update(names)
 
     def late_problems(self) -> tuple[Diagnostic, ...]:
         """Why probes do not fit methods of the classes that were answered for."""
-        with self.ledger.lock:
-            return tuple(self.ledger.problems)
+        with self.weave_state.lock:
+            return tuple(self.weave_state.problems)
 
     def woven_sites(self) -> tuple[Site, ...]:
-        with self.ledger.lock:
-            return tuple(self.ledger.sites.values())
+        with self.weave_state.lock:
+            return tuple(self.weave_state.sites.values())
 
     def refused_code(self) -> tuple[Refusal, ...]:
-        with self.ledger.lock:
-            return tuple(self.ledger.refusals)
+        with self.weave_state.lock:
+            return tuple(self.weave_state.refusals)
 
     def refused(self, refusals: Iterable[Refusal]) -> None:
-        with self.ledger.lock:
+        with self.weave_state.lock:
             for refusal in refusals:
-                self.ledger.refuse(refusal)
+                self.weave_state.refuse(refusal)
 
     def told(self, diagnostics: Iterable[Diagnostic]) -> None:
         """These need not be said again of classes that are loaded later."""
-        with self.ledger.lock:
-            self.ledger.told.update(diagnostics)
+        with self.weave_state.lock:
+            self.weave_state.told.update(diagnostics)
 
     def _callers(self, name: str) -> tuple[str, ...]:
-        return tuple(self.ledger.naming.pop(name, ())) if self.planner.learned(name) else ()
+        return tuple(self.weave_state.naming.pop(name, ())) if self.planner.learned(name) else ()
 
     def _weave(self, asked: ClassBytes, shown: bytes) -> messages.Woven | None:
         file = ClassFile.parse(asked.data)
         prepared = self._prepared.pop((asked.name, asked.loader), None)
         if prepared is not None:
-            self.ledger.withdraw(asked.name, asked.loader, prepared.sites)
+            self.weave_state.withdraw(asked.name, asked.loader, prepared.sites)
             if _members(prepared.file) != _members(file):
                 prepared = None
         advised = None
@@ -508,47 +512,47 @@ class Instrumentation:
             if self._is_crowded(planned):
                 return None
             planned = self._within_limits(planned)
-        ledger = self.ledger
+        weave_state = self.weave_state
         for refusal in planned.refusals:
-            ledger.refuse(refusal)
-        is_new = prepared is None and not ledger.places(asked.name, asked.loader)
-        ledger.find(self._found(planned, file, asked.loader) if is_new else planned.problems)
+            weave_state.refuse(refusal)
+        is_new = prepared is None and not weave_state.places(asked.name, asked.loader)
+        weave_state.find(self._found(planned, file, asked.loader) if is_new else planned.problems)
         if not planned.methods:
             return self._unchanged(asked, shown)
         if advised is None:
             advised = self._factory.advise(planned)
             for refusal in advised.refusals:
-                ledger.refuse(refusal)
+                weave_state.refuse(refusal)
         probes = frozenset(probe for method in planned.methods for probe in method.probes)
-        known = ledger.first_site(asked.name, asked.loader, shown, probes)
-        woven = weave(file, advised.plan, ledger.next_site if known is None else known)
+        known = weave_state.first_site(asked.name, asked.loader, shown, probes)
+        woven = weave(file, advised.plan, weave_state.next_site if known is None else known)
         for refusal in woven.refusals:
-            ledger.refuse(refusal)
+            weave_state.refuse(refusal)
         if woven.data is None:
             return self._unchanged(asked, shown)
         if known is None:
-            if not ledger.has_room(len(woven.sites)):
+            if not weave_state.has_room(len(woven.sites)):
                 detail = f"a session has {SITES:,} places: name fewer methods, or split the script"
-                ledger.refuse(Refusal(RefusalReason.NO_SITES, asked.name, None, detail))
+                weave_state.refuse(Refusal(RefusalReason.NO_SITES, asked.name, None, detail))
                 return self._unchanged(asked, shown)
-            ledger.keep_sites(asked.name, asked.loader, shown, probes, len(woven.sites))
+            weave_state.keep_sites(asked.name, asked.loader, shown, probes, len(woven.sites))
         return self._answer(asked, shown, advised, woven.sites, woven.data)
 
     def _answer(
         self, asked: ClassBytes, shown: bytes, advised: AdvisedClass, sites: tuple[Site, ...], data: bytes
     ) -> messages.Woven:
-        self.ledger.wove(asked.name, asked.loader, sites)
+        self.weave_state.wove(asked.name, asked.loader, sites)
         return messages.Woven(
             asked.request,
             shown,
             Verdict.WOVEN,
-            handler_classes([each for each in advised.handlers if each.class_name not in self.ledger.installed]),
+            handler_classes([each for each in advised.handlers if each.class_name not in self.weave_state.installed]),
             _method_sites(sites),
             data,
         )
 
     def _unchanged(self, asked: ClassBytes, shown: bytes) -> messages.Woven:
-        self.ledger.wove(asked.name, asked.loader, ())
+        self.weave_state.wove(asked.name, asked.loader, ())
         return messages.Woven(asked.request, shown, Verdict.UNCHANGED, (), (), b"")
 
     def _found(self, planned: PlannedClass, file: ClassFile, loader: str) -> tuple[Diagnostic, ...]:
@@ -556,9 +560,9 @@ class Instrumentation:
         name = planned.class_name.replace("/", ".")
         there = {probe for method in planned.methods for probe in method.probes}
         in_vain = [
-            why_missing_there(probe, self.planner, file, planned, self.ledger.hierarchy.ancestors)
+            why_missing_there(probe, self.planner, file, planned, self.weave_state.hierarchy.ancestors)
             for probe in (() if planned.refusals or planned.problems else self.program.active)
-            if probe.id not in there and not self.ledger.methods(probe.id)
+            if probe.id not in there and not self.weave_state.methods(probe.id)
             if self.waits_for(probe.id, name, loader)
         ]
         return (*planned.problems, *in_vain, *other_lines(self.program.active, self.planner, [(file, planned)]))
@@ -572,7 +576,7 @@ class Instrumentation:
         over = set()
         for id_ in more:
             probe = self.program.probes[id_]
-            attachment, there = probe.attachment, self.ledger.methods(id_)
+            attachment, there = probe.attachment, self.weave_state.methods(id_)
             if not isinstance(attachment, MethodAttachment):
                 continue
             most, most_classes = attachment.max_methods, attachment.max_classes
@@ -594,18 +598,18 @@ class Instrumentation:
 
     def _is_over_limit(self, planned: PlannedClass) -> bool:
         """Whether a probe may come to be in more methods than its ``max=`` says, if all that is foreseen is loaded."""
-        return any(room < self.ledger.foreseen_methods(id_) for id_, room in self._room(planned))
+        return any(room < self.weave_state.foreseen_methods(id_) for id_, room in self._room(planned))
 
     def _is_crowded(self, planned: PlannedClass) -> bool:
         """Whether a probe has room for a class, but not if all that is foreseen is loaded."""
-        return any(0 <= room < self.ledger.foreseen_methods(id_) for id_, room in self._room(planned))
+        return any(0 <= room < self.weave_state.foreseen_methods(id_) for id_, room in self._room(planned))
 
     def _room(self, planned: PlannedClass) -> Iterator[tuple[int, int]]:
         """In how many more methods each probe of a class may be beside those of the class, by its ``max=``."""
         for id_, more in Counter(probe for method in planned.methods for probe in method.probes).items():
             attachment = self.program.probes[id_].attachment
             assert isinstance(attachment, MethodAttachment)
-            yield id_, attachment.max_methods - len(self.ledger.methods(id_)) - more
+            yield id_, attachment.max_methods - len(self.weave_state.methods(id_)) - more
 
     @property
     def _limits_classes(self) -> bool:
@@ -615,12 +619,12 @@ class Instrumentation:
     def _plan(self, file: ClassFile, name: str, loader: str) -> PlannedClass:
         if file.name.replace("/", ".") != name:
             raise ClassFileError(f"the class file of {name} says {file.name}")
-        ledger = self.ledger
-        ancestors = ledger.hierarchy.ancestors(name)
+        weave_state = self.weave_state
+        ancestors = weave_state.hierarchy.ancestors(name)
         planned = self.planner.plan_class(file, in_jdk=loader in _JDK_LOADERS, ancestors=ancestors)
         for undecided in self.planner.undecided:
             if mutf8.encode(undecided.replace(".", "/")) in file.data:
-                ledger.naming.setdefault(undecided, {})[name] = loader
+                weave_state.naming.setdefault(undecided, {})[name] = loader
         refusal = self._hazard(name, file) if planned.methods else None
         if refusal is not None:
             return PlannedClass(planned.class_name, (), (*planned.refusals, refusal), planned.problems)
@@ -628,7 +632,7 @@ class Instrumentation:
 
     def _hazard(self, name: str, file: ClassFile) -> Refusal | None:
         """Of a class that this JDK would harm by retransforming it, whatever is woven."""
-        version = self.ledger.java_version
+        version = self.weave_state.java_version
         if ANNOTATED_RECORDS not in self.allow and breaks_records(version) and file.has_annotated_components:
             detail = (
                 f"JDK {version} may break retransformed records with annotated types (JDK-8376185); 25.0.4 does not"

@@ -215,7 +215,7 @@ class Matcher:
                 for each in agent.search((Pattern(ClassPatternKind.SUBTYPE, name),), 100).classes
                 if each.name != name
             ],
-            ancestors=self.instrumentation.ledger.hierarchy.ancestors,
+            ancestors=self.instrumentation.weave_state.hierarchy.ancestors,
             class_file=agent.class_file,
         )
 

@@ -37,7 +37,7 @@ MOST_HANDLERS = 64
 """Handler classes that are defined for classes which may never be loaded."""
 
 
-class Foresight:
+class Preweaver:
     """For one version. ``wanted``: which names classes have that may be loaded.
 
     It takes a quarter of a core at most, and the whole of one while somebody waits (:meth:`finish`).

@@ -34,18 +34,18 @@ from btpy.engine import sessions
 from btpy.engine.agent import ANSWER_SECONDS, MAX_CLASSES, NOTHING_WOVEN, Agent, together
 from btpy.engine.declarations import map_declarations, probe_declarations, sampling_declaration
 from btpy.engine.description import Description, Place
-from btpy.engine.event_queue import Inbox
+from btpy.engine.event_queue import EventQueue
 from btpy.engine.instrumentation import LOST_PARAMETER_NAMES, AgentProbe, Hook, Instrumentation, handler_classes
 from btpy.engine.matcher import Matcher, look_up, refused
 from btpy.engine.matching import Matching, listed
-from btpy.engine.preweave import Foresight, names_wanted
+from btpy.engine.preweave import Preweaver, names_wanted
 from btpy.engine.receipt import Receipt as Receipt
 from btpy.engine.receipt import tallies
 from btpy.engine.secret_messages import mask
 from btpy.engine.target import Limits as Limits
 from btpy.engine.target import Target, without_effect
 from btpy.engine.target import lost as target_lost
-from btpy.engine.weave_state import Ledger
+from btpy.engine.weave_state import WeaveState
 from btpy.errors import AttachError, BtpyError, ProtocolError, ScriptError, TargetGone, UsageError
 from btpy.events.aggregates import MapContent, decode_contents
 from btpy.events.allowance import Allowance
@@ -166,18 +166,18 @@ class Session:
         self._decoder = ItemDecoder()
         self._restored: Restored | None = None
         self._late_bound: tuple[str, ...] = ()
-        self._inbox = Inbox(self._release)
+        self._event_queue = EventQueue(self._release)
         self._changing = threading.RLock()
         self._others = threading.Lock()
-        self._foreseeing = threading.Lock()
+        self._preweaving = threading.Lock()
         self._ready = threading.Event()
         lost = partial(target_lost, process)
         self._channel = Channel(connection, self._deliver, self._ended, tap, lost)
         self._agent = Agent(self._channel, lost, self.target.loaded_classes)
         self._ready.set()
-        self._ledger = Ledger(0, self.target.java_version)
+        self._weave_state = WeaveState(0, self.target.java_version)
         self._sent_before: dict[int, int] = {}  # records of a probe that went to clients who have left
-        self._foresight: Foresight | None = None
+        self._preweaver: Preweaver | None = None
         self._loaded: set[str] = set()  # names of classes that match and are there: not all of them
         self._starting = False
         self.deployment: Deployment | None = None
@@ -201,7 +201,7 @@ class Session:
         session._limits = limits or Limits()
         with session._beginning():
             configured = session._channel.configure(session._limits.message, ANSWER_SECONDS)
-        session._ledger = Ledger(configured.slot, session.target.java_version)
+        session._weave_state = WeaveState(configured.slot, session.target.java_version)
         return session
 
     @staticmethod
@@ -287,14 +287,18 @@ class Session:
         ``first`` is given not for too many classes.
         """
         matcher, matching = self._matched(program, allow, first)
-        hierarchy = matcher.instrumentation.ledger.hierarchy
+        hierarchy = matcher.instrumentation.weave_state.hierarchy
         return matching, listed(program, matcher.instrumentation.planner, matching, hierarchy.ancestors)
 
     def _matched(self, program: Program, allow: Iterable[str], first: int | None = None) -> tuple[Matcher, Matching]:
         with self._changing, interpreter.gc_paused():
             earlier = self._instrumentation if program.earlier is not None else None
-            ledger = self._ledger if earlier is not None else Ledger(self._ledger.slot, self.target.java_version)
-            instrumentation = Instrumentation(program, ledger, frozenset(allow), earlier)
+            weave_state = (
+                self._weave_state
+                if earlier is not None
+                else WeaveState(self._weave_state.slot, self.target.java_version)
+            )
+            instrumentation = Instrumentation(program, weave_state, frozenset(allow), earlier)
             matcher = Matcher(self._agent, self.target, instrumentation, program.own)
             with instrumentation.planner.knowledge.asking(self._agent):
                 matching = matcher.match(first)
@@ -404,7 +408,7 @@ class Session:
         after = program.without(replacing)
         if len(after.probes) > MAX_PROBES or len(after.maps) > MAX_MAPS:
             raise UsageError("there is no room for more probes in this session", help=["detach, and attach again"])
-        version = Instrumentation(after, self._ledger, frozenset(allow), before)
+        version = Instrumentation(after, self._weave_state, frozenset(allow), before)
         matcher = Matcher(self._agent, self.target, version, after.own)
         with version.planner.knowledge.asking(self._agent):
             matching = matcher.match()
@@ -429,7 +433,7 @@ class Session:
             ended = self._over(before.program, gone)
             self._stop_foreseeing()
             self._agent.remove(sorted(gone), [each.site for each in before.on_agent(gone)])
-            version = Instrumentation(before.program.without(gone | ended), self._ledger, before.allow, before)
+            version = Instrumentation(before.program.without(gone | ended), self._weave_state, before.allow, before)
             self._instrumentation = version
             if before.watched:
                 self._agent.watch(version.watched)()
@@ -464,7 +468,7 @@ class Session:
         """To what ran before probes came that could not stay."""
         removed = before.program.removed if before is not None else frozenset()
         program = replace(failed.program, removed=removed | ids)
-        version = Instrumentation(program, self._ledger, failed.allow, before or failed)
+        version = Instrumentation(program, self._weave_state, failed.allow, before or failed)
         self._instrumentation = version
         self._agent.remove(sorted(ids), [each.site for each in failed.on_agent(ids)])
         if failed.watched:
@@ -501,9 +505,12 @@ class Session:
     ) -> messages.WeaveResult:
         """Weaves the classes that the version wants otherwise: those that match, and those that hold what is gone or a
         handler in which one of these ran. ``searches``: as of :meth:`_weave`."""
-        ledger, hosts = self._ledger, {version.program.fires_in(version.program.probes[id_]).id for id_ in gone}
-        with ledger.lock:
-            stale = set(ledger.holding((*gone, *hosts)))
+        weave_state, hosts = (
+            self._weave_state,
+            {version.program.fires_in(version.program.probes[id_]).id for id_ in gone},
+        )
+        with weave_state.lock:
+            stale = set(weave_state.holding((*gone, *hosts)))
         classes = {each.id: each for each in matched}
         for each in self._agent.named(sorted({name for name, _ in stale})):
             if (each.name, each.loader) in stale and refused(each) is None:
@@ -515,8 +522,8 @@ class Session:
     def _weave_arrived(self, version: Instrumentation) -> None:
         """Weaves classes that an earlier version was asked about while they were being loaded, and that may not have
         been found among the loaded ones yet."""
-        with self._ledger.lock:
-            wanted = self._ledger.take_arriving(version)
+        with self._weave_state.lock:
+            wanted = self._weave_state.take_arriving(version)
         for look in range(LOOKS):
             named = self._agent.named(sorted({name for name, _ in wanted}))
             found = [each for each in named if (each.name, each.loader) in wanted]
@@ -532,23 +539,23 @@ class Session:
         if matching is not None:
             self._loaded.update(each.loaded.name for each in matching.classes)
         if version.foresees and self.target.process.shares_files:
-            with self._ledger.lock:
-                self._loaded.update(name for name, _ in self._ledger.woven)
+            with self._weave_state.lock:
+                self._loaded.update(name for name, _ in self._weave_state.woven)
             named = version.named(self._loaded)
             if named:
                 wanted = names_wanted(named, self._loaded)
-                with self._foreseeing:
-                    self._foresight = Foresight(self._agent, self.target.process, version, wanted)
+                with self._preweaving:
+                    self._preweaver = Preweaver(self._agent, self.target.process, version, wanted)
 
     def _stop_foreseeing(self) -> None:
         """From now on the agent asks about every class; which ones it has not asked about is known."""
-        with self._foreseeing:
-            if self._foresight is not None:
-                self._foresight.stop()
+        with self._preweaving:
+            if self._preweaver is not None:
+                self._preweaver.stop()
                 self._agent.foresee((), anew=True)
-                with self._ledger.lock:
-                    self._ledger.forget_foreseen()
-                self._foresight = None
+                with self._weave_state.lock:
+                    self._weave_state.forget_foreseen()
+                self._preweaver = None
 
     def _weave(
         self, version: Instrumentation, classes: Iterable[LoadedClass], *, searches: bool = False
@@ -602,10 +609,10 @@ class Session:
 
     def finish_foreseeing(self, seconds: float) -> None:
         """Wait until classes that may be loaded later are woven, so long at most."""
-        foresight = self._foresight
-        if foresight is not None:
+        preweaver = self._preweaver
+        if preweaver is not None:
             with self.progress.of(Work.FORESEEING, 0):
-                foresight.finish(seconds)
+                preweaver.finish(seconds)
 
     def enable(self, probe: int, on: bool) -> None:
         self._agent.enable(probe, on)
@@ -639,7 +646,7 @@ class Session:
     @property
     def sites(self) -> Mapping[int, Site]:
         """Every woven place by the id that records carry; grows as classes are loaded."""
-        return self._ledger.sites
+        return self._weave_state.sites
 
     @property
     def progress(self) -> Progress:
@@ -648,8 +655,8 @@ class Session:
 
     def methods(self, probe: int) -> list[tuple[str, str]]:
         """Class and name of the methods that the probe has been put into."""
-        with self._ledger.lock:
-            return [(class_name, method) for class_name, _, method, _ in self._ledger.methods(probe)]
+        with self._weave_state.lock:
+            return [(class_name, method) for class_name, _, method, _ in self._weave_state.methods(probe)]
 
     def refresh(self) -> None:
         """Has the target report its counters now."""
@@ -658,7 +665,7 @@ class Session:
     @property
     def counters(self) -> messages.Counters:
         """As the target has reported them last."""
-        return self._inbox.counters
+        return self._event_queue.counters
 
     @property
     def refusals(self) -> tuple[Refusal, ...]:
@@ -690,12 +697,12 @@ class Session:
     def received(self, timeout: float | None = None) -> Iterator[Message]:
         """As :meth:`items`, the messages as they came, with secrets in texts masked."""
         deadline = None if timeout is None else time.monotonic() + timeout
-        while (message := self._inbox.take(deadline)) is not None:
+        while (message := self._event_queue.take(deadline)) is not None:
             yield mask(message) if self.outline.redact else message
             if deadline is not None and time.monotonic() >= deadline:
                 return
-        if self._inbox.exhausted and self._inbox.failure is not None:
-            raise self._inbox.failure
+        if self._event_queue.exhausted and self._event_queue.failure is not None:
+            raise self._event_queue.failure
 
     def item(self, message: Message) -> Item:
         """What a message says; they have to be given in order, each once."""
@@ -718,7 +725,7 @@ class Session:
     def tallies(self) -> tuple[ProbeTally, ...]:
         """Records by probe as far as the target has reported; exact after :meth:`detach`."""
         probes = self._instrumentation.program.probes if self._instrumentation is not None else ()
-        return tallies(probes, self._inbox.counters, self._inbox.delivered.copy(), self._sent_before)
+        return tallies(probes, self._event_queue.counters, self._event_queue.delivered.copy(), self._sent_before)
 
     # ---------------------------------------------------------------- leaving
 
@@ -726,11 +733,11 @@ class Session:
         """Stop all probes, put every class back, then run ``@OnEnd``. Maps can still be read. Once only."""
         with self._changing:
             if self._restored is None:
-                foresight = self._foresight
-                if foresight is not None:
-                    foresight.stop()
-                self._inbox.accept_all()
-                with self.progress.of(Work.RESTORING, len(self._ledger.woven)):
+                preweaver = self._preweaver
+                if preweaver is not None:
+                    preweaver.stop()
+                self._event_queue.accept_all()
+                with self.progress.of(Work.RESTORING, len(self._weave_state.woven)):
                     self._restored = self._agent.restore()
                 if self._instrumentation is not None:
                     active = frozenset(probe.id for probe in self._active)
@@ -750,11 +757,11 @@ class Session:
             if version is None:
                 raise UsageError("a session without a program cannot be left")
             self._stop_foreseeing()
-            with self._ledger.lock:
+            with self._weave_state.lock:
                 agent_sites = tuple((each.probe, each.site) for each in version.agent_probes)
-                description = Description(version.program, tuple(self._ledger.sites.values()), agent_sites)
+                description = Description(version.program, tuple(self._weave_state.sites.values()), agent_sites)
             data = description.encode(self.target.agent_build, self._place)
-            self._inbox.accept_all()
+            self._event_queue.accept_all()
             answer = self._agent.leave(max(1, min(round(ttl * 1000), 0x7FFFFFFF)), name, data)
             if answer.error:
                 raise UsageError(f"the session cannot be left: {answer.error}")
@@ -769,13 +776,13 @@ class Session:
         restored = self.restore()
         farewell = self._agent.detach()
         self.close()
-        return Receipt.of(restored, farewell, self.tallies, self._inbox.dropped)
+        return Receipt.of(restored, farewell, self.tallies, self._event_queue.dropped)
 
     def close(self) -> None:
         """Close the connection, whatever state it is in; the agent then puts back what is still woven and leaves."""
-        foresight = self._foresight
-        if foresight is not None:
-            foresight.abandon()
+        preweaver = self._preweaver
+        if preweaver is not None:
+            preweaver.abandon()
         self._channel.close()
 
     # ---------------------------------------------------------------- inside
@@ -789,17 +796,17 @@ class Session:
                 help=["btpy sessions PID shows who is there"],
             )
         self.name, self.ttl = sessions.name_of(joined), joined.ttl_ns / 1e9
-        self._ledger = Ledger(joined.slot, self.target.java_version)
+        self._weave_state = WeaveState(joined.slot, self.target.java_version)
         self._sent_before = {each.probe: each.records for each in joined.handed_over}
         return joined.description
 
     def _take_up(self, description: Description) -> None:
-        program, ledger = description.program, self._ledger
-        version = Instrumentation(program, ledger, program.permissions.allow)
+        program, weave_state = description.program, self._weave_state
+        version = Instrumentation(program, weave_state, program.permissions.allow)
         version.resume(description.agent_sites)
-        with ledger.lock:
-            ledger.resume(description.sites, [site for _, site in description.agent_sites])
-            woven = set(ledger.woven)
+        with weave_state.lock:
+            weave_state.resume(description.sites, [site for _, site in description.agent_sites])
+            woven = set(weave_state.woven)
         grow(self.outline, program)
         self._instrumentation = version
         if version.watched:
@@ -809,8 +816,8 @@ class Session:
             matching = matcher.match()
         version.refused(matching.refusals)
         result = self._weave(version, [each for each in matching.to_weave if (each.name, each.loader) not in woven])
-        with ledger.lock:
-            fresh = sorted({name for name, _ in ledger.woven} - {name for name, _ in woven})
+        with weave_state.lock:
+            fresh = sorted({name for name, _ in weave_state.woven} - {name for name, _ in woven})
         self.deployment = Deployment(
             program=program,
             matching=matching,
@@ -828,7 +835,7 @@ class Session:
 
     @property
     def _place(self) -> Place:
-        return Place(procfs.boot_id(), self.target.process.start_ticks, self._ledger.slot)
+        return Place(procfs.boot_id(), self.target.process.start_ticks, self._weave_state.slot)
 
     @property
     def _active(self) -> tuple[Probe, ...]:
@@ -885,19 +892,19 @@ class Session:
                         target=self._answer_with_room, args=(message,), name="btpy-others", daemon=True
                     ).start()
         elif isinstance(message, Late) and message.foreseen:
-            with self._ledger.lock:
-                if not self._ledger.arrived(message.foreseen, message.loader):
+            with self._weave_state.lock:
+                if not self._weave_state.arrived(message.foreseen, message.loader):
                     raise ProtocolError(f"LATE tells of {message.foreseen}, which was not foreseen")
             if message.outcome is LateOutcome.WOVEN:
-                self._inbox.put(message)
+                self._event_queue.put(message)
         elif isinstance(message, Stacks):
             for stack in message.stacks:
                 self.stacks.add(stack)
         elif not isinstance(message, Trouble):  # the channel reports that one
-            self._inbox.put(message)
+            self._event_queue.put(message)
 
     def _ended(self, failure: BtpyError | None) -> None:
-        self._inbox.end(failure)
+        self._event_queue.end(failure)
 
     def _release(self, size: int) -> None:
         with contextlib.suppress(BtpyError):  # the connection is over: what ended it is reported in its place
@@ -905,12 +912,12 @@ class Session:
 
     def _woven(self, asked: ClassBytes) -> messages.Woven | None:
         """None: what is foreseen has to be taken back first (:meth:`Instrumentation.answer`)."""
-        with self._ledger.lock:
-            before = self._ledger.places(asked.name, asked.loader)
+        with self._weave_state.lock:
+            before = self._weave_state.places(asked.name, asked.loader)
         while (version := self._instrumentation) is not None:
             answer = version.answer(asked)
             if version is self._instrumentation:  # who replaced it meanwhile counts on no more answers of it
                 if asked.changed:
-                    self._inbox.put(version.changed(asked, before))
+                    self._event_queue.put(version.changed(asked, before))
                 return answer
         return messages.Woven(asked.request, fingerprint(asked.data), messages.Verdict.UNCHANGED, (), (), b"")

@@ -1,7 +1,7 @@
-"""What is known of a target and what was done to it, whichever scripts run in it at the moment.
+"""What is known of a target, and what was done to it by all scripts of the session.
 
-The versions of a session's instrumentation share one ledger, and its lock: while one is being prepared on the thread
-that adds a script, another answers for classes on the thread that reads.
+The versions of a session's instrumentation share one weave state, and its lock. While one version is prepared on the
+thread that adds a script, another answers for classes on the thread that reads.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Foreseen:
 
 
 @dataclass(slots=True)
-class Ledger:
+class WeaveState:
     """``slot`` is the session's (CONFIGURED). Fields are read and written under ``lock``.
 
     ``woven``: by class and loader, where probes are in the bytes which the JVM was last given. ``naming``: by type

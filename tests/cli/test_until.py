@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from btpy.cli.stop_condition import Until
+from btpy.cli.stop_condition import StopCondition
 from btpy.errors import ScriptError, UsageError
 from btpy.events.aggregates import Count, MapContent
 from tests.cli.test_command import btpy
@@ -32,7 +32,7 @@ def holds(text: str, n: int, by: dict[int, int]) -> bool:
         MapContent(maps["n"], 0, (((), Count(n)),)),
         MapContent(maps["by"], 0, tuple(((key,), Count(count)) for key, count in by.items())),
     ]
-    return Until(text, compiled).holds(contents)
+    return StopCondition(text, compiled).holds(contents)
 
 
 @pytest.mark.parametrize(
@@ -58,10 +58,10 @@ def test_what_is_no_condition() -> None:
     compiled = program(SCRIPT)
     for text, message in [("@n + 1", "is not a comparison"), ("@m > 1", "the script has no map @m")]:
         with pytest.raises(UsageError, match=message):
-            Until(text, compiled)
+            StopCondition(text, compiled)
     for text in ("@n >", "foo > 1"):
         with pytest.raises(ScriptError):
-            Until(text, compiled)
+            StopCondition(text, compiled)
 
 
 def test_a_run_ends_when_it_holds(target: Target) -> None:

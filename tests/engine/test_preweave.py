@@ -6,12 +6,12 @@ import pytest
 
 from btpy.engine.instrumentation import Instrumentation
 from btpy.engine.preweave import names_wanted
-from btpy.engine.weave_state import Ledger
+from btpy.engine.weave_state import WeaveState
 from tests.live.scripts import program
 
 
 def version(attributes: str) -> Instrumentation:
-    return Instrumentation(program(f"@OnMethod({attributes}) {{ @n = count(); }}"), Ledger(1, "17.0.15"))
+    return Instrumentation(program(f"@OnMethod({attributes}) {{ @n = count(); }}"), WeaveState(1, "17.0.15"))
 
 
 @pytest.mark.parametrize("pattern", ["acme.Till", "Till", "acme.shop.Order.Line", "Line"])

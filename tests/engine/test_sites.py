@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from btpy.engine.instrumentation import Instrumentation
-from btpy.engine.weave_state import Ledger
+from btpy.engine.weave_state import WeaveState
 from btpy.lang.check.checker import check_source
 from btpy.model.source import Source
 from btpy.plan.plan import SITES, RefusalReason, first_site
@@ -25,22 +25,22 @@ def instrumentation(left: int) -> Instrumentation:
     program = check_source(
         Source("probe.bt", "com.acme.shop.*::place { print(1) } com.acme.shop.*::quote { print(1) }")
     )
-    ledger = Ledger(SLOT, "17.0.1")
-    ledger.take_sites(SITES - 1 - left)
-    return Instrumentation(program, ledger, frozenset())
+    weave_state = WeaveState(SLOT, "17.0.1")
+    weave_state.take_sites(SITES - 1 - left)
+    return Instrumentation(program, weave_state, frozenset())
 
 
 def test_the_last_numbers_are_given_out() -> None:
     session = instrumentation(left=2)
     assert session.answer(asked("OrderService")).verdict is Verdict.WOVEN
-    assert sorted(session.ledger.sites) == [(SLOT + 1) * SITES - 2, (SLOT + 1) * SITES - 1]
-    assert first_site(SLOT + 1) not in session.ledger.sites
+    assert sorted(session.weave_state.sites) == [(SLOT + 1) * SITES - 2, (SLOT + 1) * SITES - 1]
+    assert first_site(SLOT + 1) not in session.weave_state.sites
 
 
 def test_what_comes_later_is_refused_by_name() -> None:
     session = instrumentation(left=1)
     assert session.answer(asked("OrderService")).verdict is Verdict.UNCHANGED
-    assert session.ledger.sites == {}
-    (refusal,) = session.ledger.refusals
+    assert session.weave_state.sites == {}
+    (refusal,) = session.weave_state.refusals
     assert (refusal.reason, refusal.class_name) == (RefusalReason.NO_SITES, "com.acme.shop.OrderService")
     assert session.answer(asked("PricingEngine")).verdict is Verdict.WOVEN  # which needs one only

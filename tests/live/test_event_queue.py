@@ -8,7 +8,7 @@ import time
 import pytest
 
 from btpy.engine import event_queue as inbox_module
-from btpy.engine.event_queue import CAPACITY, RELEASE_BYTES, Inbox
+from btpy.engine.event_queue import CAPACITY, RELEASE_BYTES, EventQueue
 from btpy.errors import ProtocolError, TargetGone
 from btpy.wire.messages import EVENT_CREDIT, Counters, Events, Late, LateOutcome, Message, ProbeCounters, ProbeState
 
@@ -20,13 +20,13 @@ def events(size: int, probe: int = 0, template: int = 0) -> Events:
     return Events(record * (size // RECORD))
 
 
-def taken(inbox: Inbox) -> Message | None:
+def taken(inbox: EventQueue) -> Message | None:
     return inbox.take(time.monotonic())
 
 
 def test_credit_comes_back_at_once_while_there_is_room() -> None:
     released: list[int] = []
-    inbox = Inbox(released.append)
+    inbox = EventQueue(released.append)
     for _ in range(100):
         inbox.put(events(RELEASE_BYTES))
     assert sum(released) == 100 * RELEASE_BYTES
@@ -34,16 +34,16 @@ def test_credit_comes_back_at_once_while_there_is_room() -> None:
 
 def test_small_amounts_are_given_back_together() -> None:
     released: list[int] = []
-    inbox = Inbox(released.append)
+    inbox = EventQueue(released.append)
     inbox.put(events(RELEASE_BYTES - RECORD))
     assert released == []
     inbox.put(events(RECORD))
     assert released == [RELEASE_BYTES]
 
 
-def filled(released: list[int]) -> Inbox:
+def filled(released: list[int]) -> EventQueue:
     """An inbox with no room left, whose sender has used up its credit."""
-    inbox = Inbox(released.append)
+    inbox = EventQueue(released.append)
     while sum(released) < CAPACITY:
         inbox.put(events(RELEASE_BYTES))
     for _ in range(EVENT_CREDIT // RELEASE_BYTES):
@@ -78,7 +78,7 @@ def test_a_leaving_agent_gets_all_credit_at_once() -> None:
 
 
 def test_records_are_counted_by_probe_but_not_the_names_of_threads() -> None:
-    inbox = Inbox(lambda size: None)
+    inbox = EventQueue(lambda size: None)
     inbox.put(events(3 * RECORD, probe=5))
     inbox.put(events(2 * RECORD, probe=7))
     inbox.put(events(RECORD, probe=5, template=-1))
@@ -90,12 +90,12 @@ def test_records_are_counted_by_probe_but_not_the_names_of_threads() -> None:
 )
 def test_records_that_cannot_be_told_apart_are_a_breach(records: bytes) -> None:
     with pytest.raises(ProtocolError):
-        Inbox(lambda size: None).put(Events(records))
+        EventQueue(lambda size: None).put(Events(records))
 
 
 def test_messages_without_credit_are_bounded_and_their_loss_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inbox_module, "OTHERS_CAPACITY", 1000)
-    inbox = Inbox(lambda size: None)
+    inbox = EventQueue(lambda size: None)
     for number in range(100):
         inbox.put(Late(f"a.B{number:02d}", "app", LateOutcome.WOVEN, ""))
     kept = 0
@@ -109,7 +109,7 @@ def test_messages_without_credit_are_bounded_and_their_loss_is_counted(monkeypat
 
 def test_the_latest_counters_are_known_even_when_they_could_not_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inbox_module, "OTHERS_CAPACITY", 0)
-    inbox = Inbox(lambda size: None)
+    inbox = EventQueue(lambda size: None)
     counters = Counters((ProbeCounters(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, ProbeState.ON),))
     inbox.put(counters)
     assert taken(inbox) is None
@@ -117,7 +117,7 @@ def test_the_latest_counters_are_known_even_when_they_could_not_be_kept(monkeypa
 
 
 def test_the_end_comes_after_what_was_sent_before() -> None:
-    inbox = Inbox(lambda size: None)
+    inbox = EventQueue(lambda size: None)
     inbox.put(events(RECORD))
     inbox.end(TargetGone("gone"))
     assert not inbox.exhausted

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from btpy.engine.event_queue import Inbox
+from btpy.engine.event_queue import EventQueue
 from btpy.errors import ProtocolError
 from btpy.events.aggregates import decode_contents
 from btpy.events.items import ItemDecoder
@@ -35,7 +35,7 @@ def client_takes(seed: int, count: int) -> int:
     program = check_source(Source("fuzz.bt", SCRIPT))
     maps = {map_.id: map_ for map_ in program.maps}
     outline = outline_of(program)
-    decoder, stacks, inbox = ItemDecoder(), StackTable(capacity=1000), Inbox(lambda size: None)
+    decoder, stacks, inbox = ItemDecoder(), StackTable(capacity=1000), EventQueue(lambda size: None)
     taken = 0
     for number, (kind, payload) in enumerate(Frames(seed, FROM_AGENT).payloads()):
         if number == count:
@@ -52,7 +52,7 @@ def client_takes(seed: int, count: int) -> int:
                 inbox.put(message)
                 inbox.take(time.monotonic())
                 if isinstance(message, Events):
-                    inbox = Inbox(lambda size: None)
+                    inbox = EventQueue(lambda size: None)
                 decoder.item(message, outline)
         except ProtocolError:
             continue
