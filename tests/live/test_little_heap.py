@@ -94,7 +94,7 @@ SESSION = (
 )
 SESSION = (*SESSION, "--for", "1s")
 DOCTOR = ("doctor", "{pid}")
-REFUSED, GAVE_UP = 3, 5
+REFUSED, WOVE_NOTHING, GAVE_UP = 3, 4, 5
 
 SAMPLE = [
     Cell(25, "G1", 256, 16 * 1024),
@@ -116,8 +116,12 @@ def check(cell: Cell, what: tuple[str, ...]) -> str:
     """Raises AssertionError where the program dies that lives without btpy. What became of it."""
     became, status = outcome(cell, *what)
     assert became in ("lives", "does not start"), f"{cell.name}: {became}, btpy ended with {status}"
-    assert status in (0, REFUSED, GAVE_UP), f"{cell.name}: btpy ended with {status}"
-    return became if became != "lives" else {0: "traced", REFUSED: "refused", GAVE_UP: "gave up"}[status]
+    assert status in (0, REFUSED, WOVE_NOTHING, GAVE_UP), f"{cell.name}: btpy ended with {status}"
+    return (
+        became
+        if became != "lives"
+        else {0: "traced", REFUSED: "refused", WOVE_NOTHING: "wove nothing", GAVE_UP: "gave up"}[status]
+    )
 
 
 @pytest.mark.parametrize("what", [SESSION, DOCTOR], ids=["session", "doctor"])

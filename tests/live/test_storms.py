@@ -24,7 +24,7 @@ THREADS = 11
 
 def storm(jdk: int, classes: int) -> None:
     """A tenth of the classes match; each is run once by each thread, whoever loads it."""
-    script = '@OnMethod(class="G???7", location=EXIT, pending=true) { @by[cls, method] = count(); }'
+    script = '@OnMethod(class="G???7", location=EXIT, pending=true, max=2000) { @by[cls, method] = count(); }'
     arguments = [str(THREADS), str(classes), str(guests())]
     with target(jdk, "Storm", *arguments, classpath=[compiled([JAVA / "Storm.java"])], flags=["-Xverify:all"]) as storm:
         with Session.attach(storm.pid, PATIENT) as session:
