@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from btpy.cli.debugging import stages_of
 from btpy.cli.destination import OUTPUT_OPTIONS, RECORD_OPTIONS, Destination, destination
 from btpy.cli.options import SCRIPT_OPTIONS, TEXT, Arguments, Command, Option, number, seconds, share
-from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT, permissions
+from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT, REDACT, permissions
 from btpy.cli.staying import KEEP, NAME, TTL, UNATTENDED, Stay, stay_of
 from btpy.errors import UsageError
 
@@ -79,6 +79,7 @@ COMMAND = Command(
         ),
         Option(("--pending",), "as --missing=ignore: wait for classes that are loaded later"),
         ALLOW,
+        REDACT,
         NO_REDACT,
         FRAMEWORKS,
         RATE,

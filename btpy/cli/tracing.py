@@ -160,6 +160,7 @@ class Tracing:
             target,
             allow=permissions.allow,
             redact=permissions.redact,
+            secrets=permissions.secrets,
             frameworks=permissions.frameworks,
             limits=self._limits,
             kept=None,
@@ -174,7 +175,6 @@ class Tracing:
         given = self._settings.budget
         return replace(
             limits,
-            redact=self._program.permissions.redact,
             unattended=self._settings.stay is not None,
             cpu_budget=limits.cpu_budget if given is None else given,
         )

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Union
 
 from btpy.lang.formats import Specification
+from btpy.lang.secrets import NO_SECRETS, Secrets
 from btpy.lang.source import Source, Span
 from btpy.lang.types import Type
 from btpy.values import dataclass
@@ -1027,11 +1028,13 @@ class Probe:
 @dataclass(frozen=True, slots=True)
 class Permissions:
     """What the user says of every script: ``allow`` are the capabilities of ``--allow``; ``redact``: secrets are
-    hidden; ``frameworks``: globs of classes that are not the application, beside those that btpy knows."""
+    hidden; ``frameworks``: globs of classes that are not the application, beside those that btpy knows; ``secrets``:
+    what is hidden, beside what btpy knows."""
 
     allow: frozenset[str] = frozenset()
     redact: bool = True
     frameworks: tuple[str, ...] = ()
+    secrets: Secrets = NO_SECRETS
 
 
 DEFAULT_PERMISSIONS = Permissions()

@@ -13,7 +13,7 @@ import re
 from btpy.lang import program, syntax
 from btpy.lang.context import Context
 from btpy.lang.program import Expr
-from btpy.lang.secrets import REDACTED, gives_secret, names_secret
+from btpy.lang.secrets import REDACTED
 from btpy.lang.types import STRING
 
 _EVENT = "event"
@@ -40,6 +40,7 @@ def concealed(context: Context, tree: syntax.Expression, value: Expr) -> Expr:
 
 def is_secret(context: Context, tree: syntax.Expression) -> bool:
     """Whether the value is a secret or shows one."""
+    names_secret = context.permissions.secrets.names_secret
     match tree:
         case syntax.TargetVariable(name=name):
             return names_secret(name)
@@ -59,7 +60,7 @@ def is_secret(context: Context, tree: syntax.Expression) -> bool:
         case syntax.Index(target=syntax.Name(text="args"), index=syntax.Literal(value=int(number))):
             return is_secret_argument(context, f"arg{number}")
         case syntax.Index(target=target, index=index):
-            return _is_key(index) or is_secret(context, target)
+            return _is_key(context, index) or is_secret(context, target)
         case syntax.Cast(operand=operand):
             return is_secret(context, operand)
         case syntax.Binary(operator=syntax.Identifier(text="??" | "+"), left=left, right=right):
@@ -71,7 +72,7 @@ def is_secret(context: Context, tree: syntax.Expression) -> bool:
         case syntax.Call():
             return _call_shows(context, tree)
         case syntax.MethodCall(target=target, method=method):
-            return _asks_for_secret(tree) or (method.text not in _TELLING and is_secret(context, target))
+            return _asks_for_secret(context, tree) or (method.text not in _TELLING and is_secret(context, target))
         case _:
             return False
 
@@ -82,6 +83,7 @@ def is_secret_argument(context: Context, name: str) -> bool:
     formals = [formal.name for formal in context.probe.formals or ()]
     number = formals.index(name) if name in formals else int(name[3:]) if re.fullmatch(r"arg\d{1,3}", name) else -1
     names = context.shape.names if context.shape is not None else ()
+    names_secret = context.permissions.secrets.names_secret
     return any(names_secret(given[number] or "") for given in (names, formals) if 0 <= number < len(given))
 
 
@@ -90,14 +92,16 @@ def _is_secret_result(context: Context, name: str) -> bool:
     return context.shape is not None and context.shape.secret_result and name in ("retval", "oldval", "newval")
 
 
-def _is_key(tree: syntax.Expression) -> bool:
-    return isinstance(tree, syntax.Literal) and isinstance(tree.value, str) and names_secret(tree.value)
+def _is_key(context: Context, tree: syntax.Expression) -> bool:
+    if not isinstance(tree, syntax.Literal) or not isinstance(tree.value, str):
+        return False
+    return context.permissions.secrets.names_secret(tree.value)
 
 
-def _asks_for_secret(call: syntax.MethodCall) -> bool:
+def _asks_for_secret(context: Context, call: syntax.MethodCall) -> bool:
     if call.arguments:
-        return _is_key(call.arguments[0].value)
-    return gives_secret(call.method.text)
+        return _is_key(context, call.arguments[0].value)
+    return context.permissions.secrets.gives_secret(call.method.text)
 
 
 def _call_shows(context: Context, call: syntax.Call) -> bool:
@@ -107,20 +111,21 @@ def _call_shows(context: Context, call: syntax.Call) -> bool:
         return name in _PASSING and any(is_secret(context, each.value) for each in call.arguments)
     if function.result is not None and function.result.name in _NUMBERS:
         return False
-    return any(is_secret(context, each.value) for each in call.arguments) or _reads_secret(function)
+    return any(is_secret(context, each.value) for each in call.arguments) or _reads_secret(context, function)
 
 
-def _reads_secret(function: syntax.Function) -> bool:
+def _reads_secret(context: Context, function: syntax.Function) -> bool:
+    secrets = context.permissions.secrets
     for node in syntax.walk(function.body):
         match node:
             case syntax.Field(name=syntax.Identifier(text=name)) | syntax.TargetVariable(name=name):
-                if names_secret(name):
+                if secrets.names_secret(name):
                     return True
             case syntax.MethodCall():
-                if _asks_for_secret(node):
+                if _asks_for_secret(context, node):
                     return True
             case syntax.Index(index=index):
-                if _is_key(index):
+                if _is_key(context, index):
                     return True
             case _:
                 pass

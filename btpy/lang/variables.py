@@ -25,7 +25,7 @@ from btpy.lang.diagnostics import Diagnostic, Fix, Label, did_you_mean, nearest,
 from btpy.lang.faults import FaultError, counted
 from btpy.lang.program import Ambient, Expr, InputKind, OperationShape, Point, Shape, SiteFact
 from btpy.lang.redaction import is_secret_argument
-from btpy.lang.secrets import REDACTED, names_secret
+from btpy.lang.secrets import REDACTED
 from btpy.lang.source import Span
 from btpy.lang.types import ANY, BYTES, DURATION, INT, LONG, OBJECT, STRING, VOID, Kind, Type
 
@@ -114,7 +114,7 @@ def live_variables(context: Context, function: Span, span: Span) -> tuple[Expr, 
     pairs: list[Expr] = []
     for index, variable in enumerate(context.shape.variables if context.shape is not None else ()):
         pairs.append(program.Constant(STRING, span, variable.name))
-        if context.permissions.redact and names_secret(variable.name):
+        if context.permissions.redact and context.permissions.secrets.names_secret(variable.name):
             pairs.append(program.Constant(STRING, span, REDACTED))
         else:
             pairs.append(_frame_variable(context, index, span))

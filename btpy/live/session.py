@@ -19,6 +19,7 @@ import os
 import threading
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 
@@ -38,6 +39,8 @@ from btpy.lang.libraries import Libraries
 from btpy.lang.linker import parameters as declared_parameters
 from btpy.lang.program import DEFAULT_PERMISSIONS, Map, MethodAttachment, Permissions, Program
 from btpy.lang.program import Probe as CheckedProbe
+from btpy.lang.secrets import NO_SECRETS, Secrets
+from btpy.lang.secrets_file import configured
 from btpy.lang.source import Source, Span
 from btpy.live.events import Event, EventMaker, EventReader
 from btpy.live.feed import KEPT, Feed, Reader
@@ -75,6 +78,7 @@ def attach(
     *,
     allow: Iterable[str] = (),
     redact: bool = True,
+    secrets: Secrets | Iterable[str] = (),
     frameworks: Iterable[str] = (),
     libraries: Libraries | Sequence[str | Path] = (),
     limits: Limits | None = None,
@@ -85,16 +89,19 @@ def attach(
     go on with an attach, or a launch, that was begun before.
 
     ``allow``: capabilities as of ``--allow`` (``core``, ``call:com.acme.Foo.bar`` …). ``redact``: values under the
-    names of secrets are hidden. ``frameworks``: globs of classes whose frames ``app_frame()`` skips, beside those that
-    btpy knows. ``libraries``: directories where imports are looked for first. ``limits``: of what is
-    captured and buffered, and how long the target waits for this side. ``kept``: so many events, for readers to come;
+    names of secrets are hidden. ``secrets``: names and regular expressions of further secrets, as of ``--redact``
+    (``customerNumber``, ``/AC-[0-9]{6}/``), beside those of the user's file. ``frameworks``: globs of classes whose
+    frames ``app_frame()`` skips, beside those that btpy knows. ``libraries``: directories where imports are looked for
+    first. ``limits``: of what is captured and buffered, and how long the target waits for this side. ``kept``: so many events, for readers to come;
     None: there are no readers, the caller takes what the target sends, at its own pace (:meth:`Session.received`).
     ``tap``: called with each message to and from the target, its bytes, and whether it was sent, on threads of btpy.
 
-    Raises AttachError with what stands in the way and what to do about it.
+    Raises AttachError with what stands in the way and what to do about it, and UsageError for ``secrets`` that are
+    neither names nor regular expressions.
     """
-    permissions = Permissions(frozenset(allow), redact, tuple(frameworks))
-    settings = limits or Limits(redact=redact)
+    secrets = _secrets(secrets, redact)
+    permissions = Permissions(frozenset(allow), redact, tuple(frameworks), secrets)
+    settings = replace(limits or Limits(), redact=redact, secret_names=secrets.names)
     search = libraries if isinstance(libraries, Libraries) else _search(libraries)
     if isinstance(target, Connecting | Launching):
         return Session(core.Session.connected(target, settings, tap), permissions, search, kept)
@@ -107,6 +114,7 @@ def launch(
     *,
     allow: Iterable[str] = (),
     redact: bool = True,
+    secrets: Secrets | Iterable[str] = (),
     libraries: Sequence[str | Path] = (),
     limits: Limits | None = None,
 ) -> Session:
@@ -116,12 +124,23 @@ def launch(
 
     Raises UsageError: the command is not one that starts Java; AttachError.
     """
+    secrets = _secrets(secrets, redact)
     with Launching(command) as launching:
         try:
-            return attach(launching, allow=allow, redact=redact, libraries=libraries, limits=limits)
+            return attach(launching, allow=allow, redact=redact, secrets=secrets, libraries=libraries, limits=limits)
         except BtpyError:
             launching.child.terminate()  # it was not meant to run without its probes
             raise
+
+
+def _secrets(given: Secrets | Iterable[str], redact: bool) -> Secrets:
+    """Raises UsageError."""
+    if isinstance(given, Secrets):
+        return given
+    added = Secrets.of(given, "secrets:")
+    if not redact and added != NO_SECRETS:
+        raise UsageError("secrets= adds to what redact=False shows", help=["leave out redact=False"])
+    return added.with_(configured(os.environ)) if redact else NO_SECRETS
 
 
 def _search(directories: Iterable[str | Path]) -> Libraries:
@@ -149,7 +168,7 @@ class Session:
         self.deployment: Deployment | None = running.deployment
         self.errors_forgotten = 0
         self._warned: list[Diagnostic] = []
-        running.outline.redact = permissions.redact
+        running.hide(permissions)
         clock = Clock(running.target.nano_time, running.target.wall_nanos)
         self.context = Context(running.outline, running.sites, running.stacks, clock)
         self._maker = EventMaker(self.context, running.target.pid)

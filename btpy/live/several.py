@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from btpy.errors import BtpyError, TargetGone, UsageError
 from btpy.jvm.processes import JvmProcess
+from btpy.lang.secrets import Secrets
 from btpy.live.events import Event
 from btpy.live.feed import Feed, Reader
 from btpy.live.maps import MapView
@@ -27,6 +28,7 @@ def attach_all(
     *,
     allow: Iterable[str] = (),
     redact: bool = True,
+    secrets: Secrets | Iterable[str] = (),
     libraries: Sequence[str | Path] = (),
     limits: Limits | None = None,
 ) -> Sessions:
@@ -37,12 +39,15 @@ def attach_all(
     """
     wanted = list(targets)
     capabilities = tuple(allow)
+    hidden = secrets if isinstance(secrets, Secrets) else tuple(secrets)
     found: dict[int, Session] = {}
     failures: dict[object, BtpyError] = {}
 
     def try_(target: int | str | JvmProcess) -> None:
         try:
-            session = attach(target, allow=capabilities, redact=redact, libraries=libraries, limits=limits)
+            session = attach(
+                target, allow=capabilities, redact=redact, secrets=hidden, libraries=libraries, limits=limits
+            )
             found[session.target.pid] = session
         except BtpyError as error:
             failures[target.pid if isinstance(target, JvmProcess) else target] = error

@@ -22,6 +22,7 @@ from btpy.errors import UsageError
 from btpy.lang.checker import check_source
 from btpy.lang.libraries import Libraries
 from btpy.lang.program import Permissions, Point, Program
+from btpy.lang.secrets import Secrets
 from btpy.lang.source import Source
 from btpy.plan.plan import Site
 from btpy.values import dataclass
@@ -107,6 +108,8 @@ def _script(program: Program) -> dict[str, Any]:
         "allow": sorted(program.permissions.allow),
         "redact": program.permissions.redact,
         "frameworks": list(program.permissions.frameworks),
+        "secret_names": program.permissions.secrets.names,
+        "secret_texts": program.permissions.secrets.texts,
         "removed": sorted(program.earlier.removed) if program.earlier is not None else [],
     }
 
@@ -118,7 +121,8 @@ def _compile(scripts: Iterable[Mapping[str, Any]], removed: Iterable[int]) -> Pr
         path = None if each["path"] is None else Path(each["path"])
         directories = tuple(Path(text) for text in each["directories"])
         libraries = Libraries(directories, texts={Path(name): text for name, text in each["libraries"]})
-        permissions = Permissions(frozenset(each["allow"]), each["redact"], tuple(each["frameworks"]))
+        secrets = Secrets(tuple(each["secret_names"]), tuple(each["secret_texts"]))
+        permissions = Permissions(frozenset(each["allow"]), each["redact"], tuple(each["frameworks"]), secrets)
         source = Source(each["name"], each["text"], path=path)
         program = check_source(source, libraries, each["arguments"], permissions, earlier=earlier)
     assert program is not None

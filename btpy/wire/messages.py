@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar
 from btpy.values import dataclass
 
 MAGIC = 0x42545059
-VERSION = 12
+VERSION = 13
 
 MAX_FRAME = 16 * 1024 * 1024
 """Largest frame in bytes, type included, length field not."""
@@ -498,6 +498,7 @@ class Configure(Message):
     unattended: bool = False
     cpu_budget_ppm: U4 = 0
     hash_key: HashKey = bytes(16)
+    secret_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
