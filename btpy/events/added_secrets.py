@@ -90,15 +90,12 @@ class AddedSecrets:
         pair = _PAIR.search(text)
         while pair is not None:
             end = pair.end()
-            if self._names_secret(pair[1]):
+            if self._secrets.names_secret(pair[1]):
                 value = _VALUE.match(text, end)
                 if value is not None and value.lastindex is not None:
                     end = value.end(value.lastindex)
                     yield value.start(value.lastindex), end
             pair = _PAIR.search(text, end)
-
-    def _names_secret(self, name: str) -> bool:
-        return self._secrets.names_secret(name) or self._secrets.names_secret(name.rpartition(".")[2])
 
 
 def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -3,10 +3,10 @@
 The run-time knows the same names, for fields and keys (``btpy.runtime.Secrets``); a test compares the two. What a user
 adds is told to each session (:class:`Secrets`, ``btpy.runtime.SecretNames``).
 
-A name that was added is compared by its letters and digits. A star stands for any number of them. Texts are searched by
-the client, after they have left the JVM, so a regular expression never runs on a thread of the traced program. It is a
-finite automaton all the same (:mod:`btpy.lang.automaton`): one that backtracks could keep the client busy until the
-target drops events, and whoever writes a text decides how long that takes.
+A name that was added is compared with the letters and digits of a name, and with those behind its last dot. A star
+stands for any number of them. The client searches texts, after they have left the JVM, so a regular expression never
+runs on a thread of the traced program. It is a finite automaton all the same (:mod:`btpy.lang.automaton`). The traced
+program chooses the texts, and with a matcher that backtracks it could choose one that keeps the client busy for hours.
 """
 
 from __future__ import annotations
@@ -137,8 +137,8 @@ NO_SECRETS = Secrets()
 def _is_added(patterns: tuple[str, ...], name: str) -> bool:
     if len(name) > _LONGEST:
         return False
-    letters = _letters(name)
-    return any(_matches(pattern, letters) for pattern in patterns)
+    whole, last = _letters(name), _letters(name.rpartition(".")[2])
+    return any(_matches(pattern, whole) or (bool(last) and _matches(pattern, last)) for pattern in patterns)
 
 
 def _letters(name: str) -> str:

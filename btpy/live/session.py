@@ -92,8 +92,9 @@ def attach(
     names of secrets are hidden. ``secrets``: names and regular expressions of further secrets, as of ``--redact``
     (``customerNumber``, ``/AC-[0-9]{6}/``), beside those of the user's file. ``frameworks``: globs of classes whose
     frames ``app_frame()`` skips, beside those that btpy knows. ``libraries``: directories where imports are looked for
-    first. ``limits``: of what is captured and buffered, and how long the target waits for this side. ``kept``: so many events, for readers to come;
-    None: there are no readers, the caller takes what the target sends, at its own pace (:meth:`Session.received`).
+    first. ``limits``: of what is captured and buffered, and how long the target waits for this side. ``kept``: so many
+    events, for readers to come; None: there are no readers, the caller takes what the target sends, at its own pace
+    (:meth:`Session.received`).
     ``tap``: called with each message to and from the target, its bytes, and whether it was sent, on threads of btpy.
 
     Raises AttachError with what stands in the way and what to do about it, and UsageError for ``secrets`` that are

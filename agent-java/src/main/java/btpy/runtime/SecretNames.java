@@ -4,8 +4,8 @@ package btpy.runtime;
  * The names of secrets in one session: those of {@link Secrets}, and those that the user of the session added. Another session in
  * the same JVM may have others.
  *
- * <p>A name that was added is compared with the letters and digits of a whole name, in lower case where they are ASCII; a star
- * stands for any number of them. One comparison takes at most the product of the two lengths. The client sends no more than 64
+ * <p>A name that was added is compared with the letters and digits of a whole name, and with those behind its last dot, in lower
+ * case where they are ASCII; a star stands for any number of them. One comparison takes at most the product of the two lengths. The client sends no more than 64
  * names of 64 characters, so a comparison cannot keep a thread of the application busy.
  */
 final class SecretNames {
@@ -68,16 +68,19 @@ final class SecretNames {
         }
         char[] letters = new char[length];
         int count = 0;
+        int segment = 0;
         for (int i = 0; i < length; i++) {
             char c = Strings.charAt(name, i);
-            if (c >= 'A' && c <= 'Z') {
+            if (c == '.') {
+                segment = count;
+            } else if (c >= 'A' && c <= 'Z') {
                 letters[count++] = (char) (c + 32);
             } else if (c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c >= 0x80) {
                 letters[count++] = c;
             }
         }
         for (char[] pattern : added) {
-            if (matches(pattern, letters, count)) {
+            if (matches(pattern, letters, 0, count) || segment > 0 && matches(pattern, letters, segment, count)) {
                 return true;
             }
         }
@@ -85,8 +88,8 @@ final class SecretNames {
     }
 
     /** Goes back to the last star only, so each letter is compared once for each character of the pattern at most. */
-    private static boolean matches(char[] pattern, char[] letters, int count) {
-        int at = 0;
+    private static boolean matches(char[] pattern, char[] letters, int from, int count) {
+        int at = from;
         int in = 0;
         int star = -1;
         int retry = 0;
