@@ -11,7 +11,7 @@ import pytest
 from btpy.lang import program
 from btpy.lang.checker import bind, check_source
 from btpy.lang.program import Collect, Emit, MapAdd, MapStore, Permissions, Point, Probe, Program
-from btpy.lang.secrets import REDACTED
+from btpy.lang.secrets import REDACTED, Secrets
 from btpy.lang.source import Source
 from tests.lang.trees import shape
 
@@ -20,7 +20,17 @@ ALLOWED = frozenset(("sensitive", "call:com.acme.Login.getToken"))
 
 def redacted(text: str, *, redact: bool = True) -> bool:
     """Whether the first value that the last probe prints or stores is hidden."""
-    found = check_source(Source("probe.bt", text), permissions=Permissions(ALLOWED, redact))
+    return _is_hidden(text, Permissions(ALLOWED, redact))
+
+
+def redacted_with(text: str, secrets: Secrets) -> bool:
+    """The same, with what a user added."""
+    allowed = frozenset((*ALLOWED, "call:com.acme.Login.getTaxId"))
+    return _is_hidden(text, Permissions(allowed, secrets=secrets))
+
+
+def _is_hidden(text: str, permissions: Permissions) -> bool:
+    found = check_source(Source("probe.bt", text), permissions=permissions)
     (value, *_) = _shown(found, found.probes[-1])
     return isinstance(value, program.Constant) and value.value == REDACTED
 
