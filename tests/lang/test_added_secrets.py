@@ -160,5 +160,5 @@ def test_a_file_that_others_could_have_written_is_refused(tmp_path: Path) -> Non
 
 def test_a_file_that_cannot_be_read_is_no_missing_file(tmp_path: Path) -> None:
     (tmp_path / "btpy" / "redact").mkdir(parents=True)
-    with pytest.raises(UsageError, match="cannot read .*redact: is a directory"):
+    with pytest.raises(UsageError, match=r"cannot read .*redact: is a directory"):
         configured({"XDG_CONFIG_HOME": str(tmp_path)})
