@@ -18,6 +18,7 @@ from btpy.api.session import MOST_WAITING, Session, attach
 from btpy.engine.session import Limits, Receipt
 from btpy.errors import BtpyError, TargetGone, UsageError
 from btpy.jvm.processes import JvmProcess
+from btpy.model.secrets import Secrets
 
 Result = TypeVar("Result")
 
@@ -27,6 +28,7 @@ def attach_all(
     *,
     allow: Iterable[str] = (),
     redact: bool = True,
+    secrets: Secrets | Iterable[str] = (),
     libraries: Sequence[str | Path] = (),
     limits: Limits | None = None,
 ) -> Sessions:
@@ -37,12 +39,15 @@ def attach_all(
     """
     wanted = list(targets)
     capabilities = tuple(allow)
+    hidden = secrets if isinstance(secrets, Secrets) else tuple(secrets)
     found: dict[int, Session] = {}
     failures: dict[object, BtpyError] = {}
 
     def try_(target: int | str | JvmProcess) -> None:
         try:
-            session = attach(target, allow=capabilities, redact=redact, libraries=libraries, limits=limits)
+            session = attach(
+                target, allow=capabilities, redact=redact, secrets=hidden, libraries=libraries, limits=limits
+            )
             found[session.target.pid] = session
         except BtpyError as error:
             failures[target.pid if isinstance(target, JvmProcess) else target] = error

@@ -19,6 +19,7 @@ import os
 import threading
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 
@@ -55,6 +56,8 @@ from btpy.model.attachments import MethodAttachment
 from btpy.model.diagnostics import Diagnostic
 from btpy.model.maps import Map
 from btpy.model.permissions import DEFAULT_PERMISSIONS, Permissions
+from btpy.model.secrets import NO_SECRETS, Secrets
+from btpy.model.secrets_file import configured
 from btpy.model.source import Source, Span
 from btpy.output.writer import Clock, Context, ProbeError
 from btpy.plan.diagnose import together
@@ -78,6 +81,7 @@ def attach(
     *,
     allow: Iterable[str] = (),
     redact: bool = True,
+    secrets: Secrets | Iterable[str] = (),
     frameworks: Iterable[str] = (),
     libraries: Libraries | Sequence[str | Path] = (),
     limits: Limits | None = None,
@@ -88,16 +92,20 @@ def attach(
     go on with an attach, or a launch, that was begun before.
 
     ``allow``: capabilities as of ``--allow`` (``core``, ``call:com.acme.Foo.bar`` …). ``redact``: values under the
-    names of secrets are hidden. ``frameworks``: globs of classes whose frames ``app_frame()`` skips, beside those that
-    btpy knows. ``libraries``: directories where imports are looked for first. ``limits``: of what is
-    captured and buffered, and how long the target waits for this side. ``kept``: so many events, for readers to come;
-    None: there are no readers, the caller takes what the target sends, at its own pace (:meth:`Session.received`).
+    names of secrets are hidden. ``secrets``: names and regular expressions of further secrets, as of ``--redact``
+    (``customerNumber``, ``/AC-[0-9]{6}/``), beside those of the user's file. ``frameworks``: globs of classes whose
+    frames ``app_frame()`` skips, beside those that btpy knows. ``libraries``: directories where imports are looked for
+    first. ``limits``: of what is captured and buffered, and how long the target waits for this side. ``kept``: so many
+    events, for readers to come; None: there are no readers, the caller takes what the target sends, at its own pace
+    (:meth:`Session.received`).
     ``tap``: called with each message to and from the target, its bytes, and whether it was sent, on threads of btpy.
 
-    Raises AttachError with what stands in the way and what to do about it.
+    Raises AttachError with what stands in the way and what to do about it, and UsageError for ``secrets`` that are
+    neither names nor regular expressions.
     """
-    permissions = Permissions(frozenset(allow), redact, tuple(frameworks))
-    settings = limits or Limits(redact=redact)
+    secrets = _secrets(secrets, redact)
+    permissions = Permissions(frozenset(allow), redact, tuple(frameworks), secrets)
+    settings = replace(limits or Limits(), redact=redact, secret_names=secrets.names)
     search = libraries if isinstance(libraries, Libraries) else _search(libraries)
     if isinstance(target, Connecting | Launching):
         return Session(core.Session.connected(target, settings, tap), permissions, search, kept)
@@ -110,6 +118,7 @@ def launch(
     *,
     allow: Iterable[str] = (),
     redact: bool = True,
+    secrets: Secrets | Iterable[str] = (),
     libraries: Sequence[str | Path] = (),
     limits: Limits | None = None,
 ) -> Session:
@@ -119,12 +128,23 @@ def launch(
 
     Raises UsageError: the command is not one that starts Java; AttachError.
     """
+    secrets = _secrets(secrets, redact)
     with Launching(command) as launching:
         try:
-            return attach(launching, allow=allow, redact=redact, libraries=libraries, limits=limits)
+            return attach(launching, allow=allow, redact=redact, secrets=secrets, libraries=libraries, limits=limits)
         except BtpyError:
             launching.child.terminate()  # it was not meant to run without its probes
             raise
+
+
+def _secrets(given: Secrets | Iterable[str], redact: bool) -> Secrets:
+    """Raises UsageError."""
+    if isinstance(given, Secrets):
+        return given
+    added = Secrets.of(given, "secrets:")
+    if not redact and added != NO_SECRETS:
+        raise UsageError("secrets= adds to what redact=False shows", help=["leave out redact=False"])
+    return added.with_(configured(os.environ)) if redact else NO_SECRETS
 
 
 def _search(directories: Iterable[str | Path]) -> Libraries:
@@ -152,7 +172,7 @@ class Session:
         self.deployment: Deployment | None = running.deployment
         self.errors_forgotten = 0
         self._warned: list[Diagnostic] = []
-        running.outline.redact = permissions.redact
+        running.hide(permissions)
         clock = Clock(running.target.nano_time, running.target.wall_nanos)
         self.context = Context(running.outline, running.sites, running.stacks, clock)
         self._maker = EventMaker(self.context, running.target.pid)

@@ -79,8 +79,10 @@ class Debugging:
         self._console.script("\n".join(f"{stage}| {line}" for line in lines))
 
 
-_DATA = frozenset(("Events", "ClassBytes", "ClassFiles", "Classes", "Stacks", "Maps", "Map", "Pong", "Supertypes"))
-"""What the agent sends that is no report."""
+_DATA = frozenset(
+    ("Events", "Errors", "ClassBytes", "ClassFiles", "Classes", "Stacks", "Maps", "Map", "Pong", "Supertypes")
+)
+"""What the agent sends that is no report, or holds texts of the program, in which secrets are not masked yet."""
 
 
 def _linked_lines(probe: Probe) -> Iterator[str]:

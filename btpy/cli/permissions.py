@@ -1,4 +1,4 @@
-"""``--allow``, ``--no-redact`` and ``--frameworks``: what the user says of every script."""
+"""``--allow``, ``--redact``, ``--no-redact`` and ``--frameworks``: what the user says of every script."""
 
 from __future__ import annotations
 
@@ -29,6 +29,13 @@ FRAMEWORKS = Option(
     "GLOBS",
     repeat=True,
 )
+REDACT = Option(
+    ("--redact",),
+    "hide more secrets, beside those that btpy knows: names of values, with commas (customerNumber,*code), or a regular"
+    " expression for texts ('/AC-[0-9]{6}/')",
+    "WHAT",
+    repeat=True,
+)
 NO_REDACT = Option(("--no-redact",), "show passwords, tokens and other secrets (needs --allow sensitive)")
 
 _CALL = re.compile(r"call:[\w$]+(\.[\w$]+)+")
@@ -48,10 +55,20 @@ def permissions(arguments: Arguments) -> Permissions:
             "--no-redact shows passwords and tokens of the traced program",
             help=["if that is what you want:  --no-redact --allow sensitive"],
         )
+    if not redact and arguments.texts("redact"):
+        raise UsageError(
+            "--redact and --no-redact contradict each other",
+            help=["--redact adds to what btpy hides; leave out --no-redact"],
+        )
+    import os
+
     from btpy.lang.check.frameworks import split
+    from btpy.model.secrets import NO_SECRETS, Secrets
+    from btpy.model.secrets_file import configured
 
     others = tuple(glob for text in arguments.texts("frameworks") for glob in split(text))
-    return Permissions(frozenset(given), redact, others)
+    secrets = Secrets.of(arguments.texts("redact")).with_(configured(os.environ)) if redact else NO_SECRETS
+    return Permissions(frozenset(given), redact, others, secrets)
 
 
 def _help(given: str) -> list[str]:

@@ -162,6 +162,7 @@ class RunLoop:
             target,
             allow=permissions.allow,
             redact=permissions.redact,
+            secrets=permissions.secrets,
             frameworks=permissions.frameworks,
             limits=self._limits,
             kept=None,
@@ -176,7 +177,6 @@ class RunLoop:
         given = self._settings.budget
         return replace(
             limits,
-            redact=self._program.permissions.redact,
             unattended=self._settings.stay is not None,
             cpu_budget=limits.cpu_budget if given is None else given,
         )

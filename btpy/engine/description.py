@@ -25,6 +25,7 @@ from btpy.lang.link.libraries import Libraries
 from btpy.lang.program import Program
 from btpy.model.permissions import Permissions
 from btpy.model.points import Point
+from btpy.model.secrets import Secrets
 from btpy.model.source import Source
 from btpy.plan.plan import Site
 
@@ -109,6 +110,8 @@ def _script(program: Program) -> dict[str, Any]:
         "allow": sorted(program.permissions.allow),
         "redact": program.permissions.redact,
         "frameworks": list(program.permissions.frameworks),
+        "secret_names": program.permissions.secrets.names,
+        "secret_texts": program.permissions.secrets.texts,
         "removed": sorted(program.earlier.removed) if program.earlier is not None else [],
     }
 
@@ -120,7 +123,8 @@ def _compile(scripts: Iterable[Mapping[str, Any]], removed: Iterable[int]) -> Pr
         path = None if each["path"] is None else Path(each["path"])
         directories = tuple(Path(text) for text in each["directories"])
         libraries = Libraries(directories, texts={Path(name): text for name, text in each["libraries"]})
-        permissions = Permissions(frozenset(each["allow"]), each["redact"], tuple(each["frameworks"]))
+        secrets = Secrets(tuple(each["secret_names"]), tuple(each["secret_texts"]))
+        permissions = Permissions(frozenset(each["allow"]), each["redact"], tuple(each["frameworks"]), secrets)
         source = Source(each["name"], each["text"], path=path)
         program = check_source(source, libraries, each["arguments"], permissions, earlier=earlier)
     assert program is not None

@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar
 
+from btpy.events.added_secrets import AddedSecrets
 from btpy.events.secret_texts import masked
+from btpy.model.maps import Map as ProgramMap
 from btpy.wire.messages import Errors, Events, Map, Maps, Message
 
 AnyMessage = TypeVar("AnyMessage", bound=Message)
 
 
-def mask(message: AnyMessage) -> AnyMessage:
-    """Secrets are masked as :mod:`btpy.events.secret_texts` says. Lengths stay, so credit counts as before."""
+def mask(message: AnyMessage, added: AddedSecrets | None, maps: Mapping[int, ProgramMap]) -> AnyMessage:
+    """Mask secrets as :mod:`btpy.events.secret_texts` says, and what the user has ``added`` to them. Lengths stay the
+    same, so credit counts as before. ``maps``: those of the program, by id. Raises ProtocolError for a payload in which
+    the texts cannot be found."""
     match message:
         case Events(records=payload):
-            hidden = masked(payload)
+            hidden = masked(payload if added is None else added.records(payload))
             return message if hidden == payload else replace(message, records=hidden)
         case Map(contents=payload) | Maps(contents=payload):
-            hidden = masked(payload)
+            hidden = masked(payload if added is None else added.maps(payload, maps))
             return message if hidden == payload else replace(message, contents=hidden)
         case Errors(failures=failures):
-            told = tuple(
-                replace(each, message=masked(each.message.encode()).decode(errors="replace")) for each in failures
-            )
+            told = tuple(replace(each, message=_masked_text(each.message, added)) for each in failures)
             return replace(message, failures=told)
         case _:
             return message
+
+
+def _masked_text(text: str, added: AddedSecrets | None) -> str:
+    text = text if added is None else added.text(text)
+    return masked(text.encode(errors="surrogatepass")).decode(errors="replace")

@@ -41,12 +41,13 @@ from btpy.engine.matching import Matching, listed
 from btpy.engine.preweave import Preweaver, names_wanted
 from btpy.engine.receipt import Receipt as Receipt
 from btpy.engine.receipt import tallies
-from btpy.engine.secret_messages import mask
+from btpy.engine.secret_messages import AnyMessage, mask
 from btpy.engine.target import Limits as Limits
 from btpy.engine.target import Target, without_effect
 from btpy.engine.target import lost as target_lost
 from btpy.engine.weave_state import WeaveState
 from btpy.errors import AttachError, BtpyError, ProtocolError, ScriptError, TargetGone, UsageError
+from btpy.events.added_secrets import AddedSecrets
 from btpy.events.aggregates import MapContent, decode_contents
 from btpy.events.allowance import Allowance
 from btpy.events.items import Item as Item
@@ -67,7 +68,9 @@ from btpy.model.attachments import BeginAttachment, EndAttachment, LowMemoryAtta
 from btpy.model.diagnostics import Diagnostic
 from btpy.model.outline import Outline
 from btpy.model.patterns import ClassPatternKind, class_patterns
+from btpy.model.permissions import Permissions
 from btpy.model.sampling import Limit, Sampling
+from btpy.model.secrets import NO_SECRETS
 from btpy.plan.diagnose import no_pool
 from btpy.plan.listing import ListedProbe
 from btpy.plan.plan import Refusal, Site, failure_reason
@@ -160,6 +163,7 @@ class Session:
         self.target = Target.of(process, welcome)
         self.stacks = StackTable()
         self.outline = Outline([], [], [], [])
+        self._added_secrets: AddedSecrets | None = None
         self._instrumentation: Instrumentation | None = None
         self.allowance: Allowance | None = None
         self._limits: Limits | None = None  # of one that was joined they are not known
@@ -698,11 +702,22 @@ class Session:
         """As :meth:`items`, the messages as they came, with secrets in texts masked."""
         deadline = None if timeout is None else time.monotonic() + timeout
         while (message := self._event_queue.take(deadline)) is not None:
-            yield mask(message) if self.outline.redact else message
+            yield self._without_secrets(message)
             if deadline is not None and time.monotonic() >= deadline:
                 return
         if self._event_queue.exhausted and self._event_queue.failure is not None:
             raise self._event_queue.failure
+
+    def _without_secrets(self, message: AnyMessage) -> AnyMessage:
+        if not self.outline.redact:
+            return message
+        return mask(message, self._added_secrets, {each.id: each for each in self.outline.maps})
+
+    def hide(self, permissions: Permissions) -> None:
+        """Hide in what comes back, from now on, what these say. By default what btpy knows as secrets is hidden."""
+        self.outline.redact = permissions.redact
+        secrets = permissions.secrets
+        self._added_secrets = AddedSecrets(secrets) if secrets != NO_SECRETS else None
 
     def item(self, message: Message) -> Item:
         """What a message says; they have to be given in order, each once."""
@@ -716,7 +731,7 @@ class Session:
         """As :meth:`snapshot`, the messages as they came: one by one, so that each map has a frame for itself."""
         wanted = [each.id for each in self.outline.maps] if maps is None else maps
         answers = [self._agent.snapshot(each) for each in wanted]
-        return [mask(answer) for answer in answers] if self.outline.redact else answers
+        return [self._without_secrets(answer) for answer in answers]
 
     def contents(self, answer: Maps) -> list[MapContent]:
         return decode_contents(answer.contents, {each.id: each for each in self.outline.maps})

@@ -30,7 +30,8 @@ _HASH_KEY = secrets.token_bytes(16)
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What CONFIGURE says; milliseconds, bytes and counts. ``unattended``: the session may be left, so that the
-    agent has to keep what was woven. ``cpu_budget``: share of one core, 0: no bound."""
+    agent has to keep what was woven. ``secret_names``: those of :class:`~btpy.model.secrets.Secrets`. ``cpu_budget``:
+    share of one core, 0: no bound."""
 
     lease_ms: int = 10_000
     class_load_deadline_ms: int = 1_000
@@ -42,6 +43,7 @@ class Limits:
     stack_frames: int = 32
     pause_budget_ms: int = 20
     redact: bool = True
+    secret_names: tuple[str, ...] = ()
     unattended: bool = False
     cpu_budget: float = 0.0
 
@@ -67,6 +69,7 @@ class Limits:
             unattended=self.unattended,
             cpu_budget_ppm=round(self.cpu_budget * 1_000_000),
             hash_key=_HASH_KEY,
+            secret_names=self.secret_names,
         )
 
 

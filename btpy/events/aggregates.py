@@ -451,7 +451,7 @@ def decode_contents(data: bytes, maps: Mapping[int, Map], *, tells_skips: bool =
     """The contents of a ``MAPS`` message: as :func:`decode_content`, a list of them."""
     if len(data) < 4:
         raise ProtocolError("truncated list of map contents")
-    (count,) = _U4.unpack_from(data)
+    (count,) = U4.unpack_from(data)
     if count > len(maps):
         raise ProtocolError(f"contents of {count} maps, of {len(maps)} declared")
     contents: list[MapContent] = []
@@ -467,16 +467,16 @@ def decode_contents(data: bytes, maps: Mapping[int, Map], *, tells_skips: bool =
 def _content(data: bytes, at: int, maps: Mapping[int, Map], tells_skips: bool) -> tuple[MapContent, int]:
     skips: Skips | None = None
     try:
-        map_id, full, evicted = _CONTENT.unpack_from(data, at)
-        at += _CONTENT.size
+        map_id, full, evicted = CONTENT.unpack_from(data, at)
+        at += CONTENT.size
         if tells_skips:
-            skips = _skips(*_SKIPS.unpack_from(data, at))
-            at += _SKIPS.size
-        omitted, count = _COUNTS.unpack_from(data, at)
+            skips = _skips(*SKIPS.unpack_from(data, at))
+            at += SKIPS.size
+        omitted, count = COUNTS.unpack_from(data, at)
         declared = maps.get(map_id)
         if declared is None:
             raise ProtocolError(f"content of map {map_id}, which was never declared")
-        at += _COUNTS.size
+        at += COUNTS.size
         entries: list[tuple[Key, Aggregate | Value]] = []
         for _ in range(count):
             key, at = _key(data, at, declared.keys)
@@ -484,12 +484,12 @@ def _content(data: bytes, at: int, maps: Mapping[int, Map], tells_skips: bool) -
                 plain, at = read_value(data, at)
                 entries.append((key, plain))
             else:
-                (cells,) = _U4.unpack_from(data, at)
+                (cells,) = U4.unpack_from(data, at)
                 end = at + 4 + 8 * cells
                 if end > len(data):
                     raise ProtocolError(f"{cells} cells at {at} of {len(data)} bytes")
                 values: list[Value] = []
-                if declared.kind in _WITH_VALUES:
+                if declared.kind in WITH_VALUES:
                     values, end_of_values = _read_values(data, end)
                     value = _sketch(declared, data[at + 4 : end], values)
                     at = end_of_values
@@ -510,7 +510,7 @@ def _skips(skipped: int, factor: int, pending: int, rested_ns: int) -> Skips | N
 
 
 def _weights(data: bytes, at: int, skips: Skips | None) -> tuple[Weights | None, int]:
-    (count,) = _U4.unpack_from(data, at)
+    (count,) = U4.unpack_from(data, at)
     at += 4
     if not count:
         return None if skips is None else Weights(skips), at
@@ -523,7 +523,7 @@ def _weights(data: bytes, at: int, skips: Skips | None) -> tuple[Weights | None,
 
 
 def _read_values(data: bytes, at: int) -> tuple[list[Value], int]:
-    (count,) = _U4.unpack_from(data, at)
+    (count,) = U4.unpack_from(data, at)
     at += 4
     values: list[Value] = []
     for _ in range(count):
@@ -717,18 +717,18 @@ def ranked(
     return entries if top is None else entries[:top]
 
 
-_WITH_VALUES = (MapKind.TOPK, MapKind.FIRST, MapKind.LAST, MapKind.SAMPLE_OF)
+WITH_VALUES = (MapKind.TOPK, MapKind.FIRST, MapKind.LAST, MapKind.SAMPLE_OF)
 
-_CONTENT = struct.Struct(">IQQ")
-_SKIPS = struct.Struct(">QIQQ")
-_COUNTS = struct.Struct(">II")
+CONTENT = struct.Struct(">IQQ")
+SKIPS = struct.Struct(">QIQQ")
+COUNTS = struct.Struct(">II")
 _WEIGHTS = struct.Struct(">qqddd")
 _WEIGHTS_CELLS = _WEIGHTS.size // 8
-_U4 = struct.Struct(">I")
+U4 = struct.Struct(">I")
 
 
 def _key(data: bytes, at: int, size: int) -> tuple[Key, int]:
-    (count,) = _U4.unpack_from(data, at)
+    (count,) = U4.unpack_from(data, at)
     if count != size:
         raise ProtocolError(f"a key of {count} components in a map of {size}")
     at += 4

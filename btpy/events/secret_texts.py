@@ -97,7 +97,11 @@ def _mask(match: re.Match[bytes]) -> bytes:
 
 
 def _mark(secret: bytes) -> bytes:
+    return mark(secret, len(secret)).encode()
+
+
+def mark(secret: bytes, length: int) -> str:
     """Stars, and letters that follow from the secret and the key of this run."""
-    digest = b64encode(blake2b(secret, key=_KEY, digest_size=6).digest(), altchars=b"xx")
-    stars = max(min(3, len(secret)), len(secret) - len(digest))
-    return b"*" * stars + digest[: len(secret) - stars]
+    digest = b64encode(blake2b(secret, key=_KEY, digest_size=6).digest(), altchars=b"xx").decode()
+    stars = max(min(3, length), length - len(digest))
+    return "*" * stars + digest[: length - stars]

@@ -884,7 +884,7 @@ INSTANCE_OF, GLOB, AUTOMATON, STACK_WITHOUT = "instanceof", "=~ glob", "=~ regex
 FRAME_WITHOUT = "frame without"
 MEMBER, ENTRY_OF = "in", "entry of"
 """Names of each ``BuiltinCall`` that no script can write: of ``x instanceof T``, of ``text =~ pattern`` with a glob and
-with a table of :mod:`btpy.lang.check.automaton`, of ``stack`` and ``frame`` with ``skip=``, of ``x in container`` (the
+with a table of :mod:`btpy.automaton`, of ``stack`` and ``frame`` with ``skip=``, of ``x in container`` (the
 container first), of ``x[key]`` with a key that is not an integer for certain."""
 
 MAX_STATEMENTS = 1000

@@ -57,7 +57,9 @@ class LiveTarget:
     def _attach(self) -> None:
         pid = int(self._name) if self._name.isdecimal() else self._name
         try:
-            self._session = attach(pid, allow=self._permissions.allow, redact=self._permissions.redact)
+            self._session = attach(
+                pid, allow=self._permissions.allow, redact=self._permissions.redact, secrets=self._permissions.secrets
+            )
         except BtpyError as error:
             self._say("; ".join([str(error), *error.help]), good=False)
         else:

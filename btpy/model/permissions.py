@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from btpy.frozen import dataclass
+from btpy.model.secrets import NO_SECRETS, Secrets
 
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
     """What the user says of every script: ``allow`` are the capabilities of ``--allow``; ``redact``: secrets are
-    hidden; ``frameworks``: globs of classes that are not the application, beside those that btpy knows."""
+    hidden; ``frameworks``: globs of classes that are not the application, beside those that btpy knows; ``secrets``:
+    what is hidden, beside what btpy knows."""
 
     allow: frozenset[str] = frozenset()
     redact: bool = True
     frameworks: tuple[str, ...] = ()
+    secrets: Secrets = NO_SECRETS
 
 
 DEFAULT_PERMISSIONS = Permissions()

@@ -1,12 +1,24 @@
-"""Names of secrets: the value under such a name is not shown.
+"""Names of secrets: the value under such a name is not shown. And what users add to them.
 
-The run-time knows the same names, for fields and keys (``btpy.runtime.Secrets``); a test compares the two.
+The run-time knows the same names, for fields and keys (``btpy.runtime.Secrets``); a test compares the two. What a user
+adds is told to each session (:class:`Secrets`, ``btpy.runtime.SecretNames``).
+
+A name that was added is compared with the letters and digits of a name, and with those behind its last dot. A star
+stands for any number of them. The client searches texts, after they have left the JVM, so a regular expression never
+runs on a thread of the traced program. It is a finite automaton all the same (:mod:`btpy.automaton`). The
+traced program chooses the texts, and with a matcher that backtracks it could choose one that keeps the client busy for
+hours.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
+
+from btpy.automaton import PatternError, compile_regex
+from btpy.errors import UsageError
+from btpy.frozen import dataclass
 
 REDACTED = "•••"
 """What is shown in the place of a value."""
@@ -61,3 +73,137 @@ def names_secret(name: str) -> bool:
 def gives_secret(member: str) -> bool:
     """True for a method or field whose value is a secret by its name: ``getPassword``, ``password``, ``apiKey``."""
     return names_secret(member) or (member.startswith("get") and names_secret(member[3:]))
+
+
+# ---------------------------------------------------------------- what users add
+
+MOST_NAMES = 64
+MOST_TEXTS = 16
+LONGEST_TEXT = 200
+"""Characters of a regular expression."""
+
+_NAME = re.compile(r"[\w$.*-]+")
+_HELP = (
+    "a name: customerNumber, or with a star: *number",
+    r"a regular expression for texts: '/AC-[0-9]{6}/'",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """What a user adds to the secrets that btpy knows. ``names``: letters and digits, ASCII letters in lower case, with
+    stars. ``texts``: regular expressions of what is hidden inside of texts, without their slashes."""
+
+    names: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+
+    @staticmethod
+    def of(given: Iterable[str], said: str = "--redact") -> Secrets:
+        """What the values of ``--redact`` say: names with commas between them, or one ``/REGEX/``. ``said``: how
+        messages name where the values are from. Raises UsageError."""
+        names: dict[str, None] = {}
+        texts: dict[str, None] = {}
+        for text in given:
+            if text.startswith("/"):
+                texts[_checked_regex(text, said)] = None
+            else:
+                names.update(dict.fromkeys(_checked_name(name.strip(), text, said) for name in text.split(",")))
+        return NO_SECRETS.with_(Secrets(tuple(names), tuple(texts)))
+
+    def with_(self, others: Secrets) -> Secrets:
+        """Both. Raises UsageError where that is too much."""
+        names = tuple(dict.fromkeys((*self.names, *others.names)))
+        texts = tuple(dict.fromkeys((*self.texts, *others.texts)))
+        for count, most, what in ((len(names), MOST_NAMES, "names"), (len(texts), MOST_TEXTS, "regular expressions")):
+            if count > most:
+                raise UsageError(
+                    f"{count} {what} of secrets are added, and {most} are possible",
+                    help=["one can stand for several: *number, '/(AC|BC)-[0-9]{6}/'"],
+                )
+        return Secrets(names, texts)
+
+    def names_secret(self, name: str) -> bool:
+        """As :func:`names_secret`, with the names that were added."""
+        return names_secret(name) or (bool(self.names) and _is_added(self.names, name))
+
+    def gives_secret(self, member: str) -> bool:
+        """True for a method or field whose value is a secret by its name: ``getPassword``, ``password``, ``apiKey``."""
+        return self.names_secret(member) or (member.startswith("get") and self.names_secret(member[3:]))
+
+
+NO_SECRETS = Secrets()
+
+
+@lru_cache(maxsize=1024)
+def _is_added(patterns: tuple[str, ...], name: str) -> bool:
+    if len(name) > _LONGEST:
+        return False
+    whole, last = _letters(name), _letters(name.rpartition(".")[2])
+    return any(_matches(pattern, whole) or (bool(last) and _matches(pattern, last)) for pattern in patterns)
+
+
+def _letters(name: str) -> str:
+    """What is compared of a name: ASCII letters in lower case, digits, and characters beyond ASCII as they are."""
+    return "".join(char.lower() if char.isascii() else char for char in name if char.isalnum() or not char.isascii())
+
+
+def _matches(pattern: str, letters: str) -> bool:
+    """Goes back to the last star only, as ``btpy.runtime.SecretNames`` does."""
+    at, place, star, retry = 0, 0, -1, 0
+    while at < len(letters):
+        if place < len(pattern) and pattern[place] == "*":
+            star, retry = place, at
+            place += 1
+        elif place < len(pattern) and pattern[place] == letters[at]:
+            place += 1
+            at += 1
+        elif star >= 0:
+            retry += 1
+            place, at = star + 1, retry
+        else:
+            return False
+    return not pattern[place:].strip("*")
+
+
+def _checked_name(name: str, text: str, said: str) -> str:
+    if not name:
+        raise UsageError(f"{said} {text!r} has an empty name", help=_HELP)
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"{said} {name!r} is neither a name nor a regular expression", help=_HELP)
+    letters = "*".join(map(_letters, re.split(r"\*+", name)))
+    if not letters.strip("*"):
+        raise UsageError(f"{said} {name!r} is the name of everything", help=["a name needs a letter or a digit"])
+    if len(letters) > _LONGEST:
+        raise UsageError(f"{said} {name!r} is too long", help=[f"names have {_LONGEST} characters at most"])
+    return letters
+
+
+def _checked_regex(text: str, said: str) -> str:
+    regex = text[1:-1]
+    if len(text) < 3 or not text.endswith("/"):
+        raise UsageError(f"{said} {text} is no regular expression", help=["it stands between slashes: '/AC-[0-9]{6}/'"])
+    if len(regex) > LONGEST_TEXT:
+        raise UsageError(
+            f"{said} {text} is too long", help=[f"a regular expression has {LONGEST_TEXT} characters at most"]
+        )
+    bare = regex.removeprefix("(?i)")
+    if bare.startswith("^") or re.search(r"(?<!\\)(?:\\\\)*\$\Z", bare):
+        raise UsageError(
+            f"{said} {text}: ^ and $ are not possible", help=["leave them out: texts are searched from end to end"]
+        )
+    try:
+        table = compile_regex(regex)
+    except PatternError as error:
+        help_ = [error.help] if error.help else []
+        raise UsageError(f"{said} {text}: {error}, at character {error.at + 1}", help=help_) from None
+    if _matches_empty_text(table):
+        raise UsageError(
+            f"{said} {text} also matches an empty text", help=["what is to be hidden has at least one character"]
+        )
+    return regex
+
+
+def _matches_empty_text(table: str) -> bool:
+    """Whether the start state of an automaton (:func:`btpy.automaton.compile_regex`) accepts."""
+    intervals = ord(table[0])
+    return bool(ord(table[3 + 2 * intervals + 1]))

@@ -42,7 +42,7 @@ from btpy.model.patterns import (
     simple_name,
 )
 from btpy.model.points import Point
-from btpy.model.secrets import gives_secret, names_secret
+from btpy.model.secrets import Secrets
 from btpy.model.types import OBJECT, VOID, Kind, Type, from_descriptor
 from btpy.plan import locations
 from btpy.plan.knowledge import Knowledge
@@ -120,6 +120,7 @@ class _Rule:
     methods: tuple[MethodPattern, ...]
     signature: SignaturePattern | None
     uses_inputs: bool
+    secrets: Secrets  # what the user adds to them
     navigates: bool  # asks for fields, methods or elements of objects: class names matter
     selector: Selector
     constants: tuple[bytes, ...]  # entries of the pool of every class file that the rule can do anything in
@@ -152,7 +153,7 @@ class Planner:
         self._allow = frozenset(allow)
         known = {rule.probe.id: rule for rule in earlier._rules} if earlier is not None else {}
         self._rules: list[_Rule] = [
-            known.get(probe.id) or _rule(probe, probe.attachment, supertypes)
+            known.get(probe.id) or _rule(probe, probe.attachment, supertypes, program.permissions.secrets)
             for probe in program.active
             if _on_method(probe.attachment)
         ]
@@ -400,7 +401,9 @@ class _Inside:
             operation = replace(operation, value=None, value_descriptor="V")
         shape = replace(_shape(rule, self.file, self.method, point, in_jdk), operation=operation)
         if operation is not None:
-            shape = replace(shape, secret_result=operation.value is not None and gives_secret(place.member))
+            shape = replace(
+                shape, secret_result=operation.value is not None and rule.secrets.gives_secret(place.member)
+            )
         if point in FRAME_POINTS and ("$" in text or "locals" in text):
             live, absent = locations.live_variables(self.operations, place.at)
             shape = replace(shape, variables=live, absent_variables=absent)
@@ -423,7 +426,7 @@ def _on_method(attachment: object) -> bool:
     return isinstance(attachment, MethodAttachment)
 
 
-def _rule(probe: Probe, attachment: object, supertypes: Supertypes) -> _Rule:
+def _rule(probe: Probe, attachment: object, supertypes: Supertypes, secrets: Secrets) -> _Rule:
     assert isinstance(attachment, MethodAttachment)
     operation = attachment.operation
     return _Rule(
@@ -434,6 +437,7 @@ def _rule(probe: Probe, attachment: object, supertypes: Supertypes) -> _Rule:
         tuple(MethodPattern(pattern.text) for pattern in attachment.methods),
         SignaturePattern.parse(attachment.signature.text) if attachment.signature else None,
         probe.formals is not None or _INPUT_NAMES.search(probe.text) is not None,
+        secrets,
         any(isinstance(node, nodes.Field | nodes.MethodCall | nodes.Index) for node in nodes.walk(probe.tree)),
         Selector(operation, supertypes),
         _constants(attachment),
@@ -556,7 +560,7 @@ def _shape(rule: _Rule, file: ClassFile, method: Member, point: Point, in_jdk: b
     parameters, returns = descriptors.parse(method.descriptor)
     names = method.parameter_names
     if "$" not in rule.probe.span.text:  # only the names of secrets matter, so that more methods share a handler
-        names = tuple(name if name and names_secret(name) else None for name in names)
+        names = tuple(name if name and rule.secrets.names_secret(name) else None for name in names)
     type_of = from_descriptor if rule.navigates else erased_type
     named = rule.navigates and "self" in rule.probe.span.text
     return Shape(
@@ -569,5 +573,5 @@ def _shape(rule: _Rule, file: ClassFile, method: Member, point: Point, in_jdk: b
         type_of(returns),
         descriptors.erase(returns),
         in_jdk,
-        secret_result="retval" in rule.probe.text and gives_secret(method.name),
+        secret_result="retval" in rule.probe.text and rule.secrets.gives_secret(method.name),
     )

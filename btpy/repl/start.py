@@ -41,7 +41,7 @@ def prompt(
     is well. ``typed_as``: arguments of the command that began it. Raises AttachError."""
     from btpy.repl.prompt import Prompt, open_history  # while the agent starts
 
-    limits = Limits(redact=permissions.redact, unattended=True, cpu_budget=_budget(budget))
+    limits = Limits(unattended=True, cpu_budget=_budget(budget))
     with closing(_attached(connecting, libraries, permissions, limits)) as session:
         typed: Prompt | None = None
 
@@ -76,7 +76,7 @@ def commands(
     ``quiet``: only what is answered, not what is entered. ``typed_as``: as of :func:`prompt`. Raises
     AttachError, UsageError."""
     text = _read(source)
-    limits = Limits(redact=permissions.redact, cpu_budget=_budget(budget))
+    limits = Limits(cpu_budget=_budget(budget))
     with (
         closing(_attached(connecting, libraries, permissions, limits)) as session,
         Stream.stdout(ascii_only=not style.unicode) as stream,
@@ -118,9 +118,15 @@ def carry_out(repl: Repl, line: Line) -> None:
 
 
 def _attached(connecting: Connecting, libraries: Libraries, permissions: Permissions, limits: Limits) -> Session:
-    allow, redact, frameworks = permissions.allow, permissions.redact, permissions.frameworks
     return attach(
-        connecting, allow=allow, redact=redact, frameworks=frameworks, libraries=libraries, limits=limits, kept=0
+        connecting,
+        allow=permissions.allow,
+        redact=permissions.redact,
+        secrets=permissions.secrets,
+        frameworks=permissions.frameworks,
+        libraries=libraries,
+        limits=limits,
+        kept=0,
     )
 
 

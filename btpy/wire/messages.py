@@ -14,7 +14,7 @@ from btpy.model.patterns import ClassPatternKind
 from btpy.model.points import Point
 
 MAGIC = 0x42545059
-VERSION = 12
+VERSION = 13
 
 MAX_FRAME = 16 * 1024 * 1024
 """Largest frame in bytes, type included, length field not."""
@@ -464,6 +464,7 @@ class Configure(Message):
     unattended: bool = False
     cpu_budget_ppm: U4 = 0
     hash_key: HashKey = bytes(16)
+    secret_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from btpy.lang.check.automaton import MAX_STATES, PatternError, compile_regex
+from btpy.automaton import MAX_STATES, PatternError, compile_regex
 
 _ATOMS = [
     "a",

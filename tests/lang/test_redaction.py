@@ -15,7 +15,7 @@ from btpy.lang.program import Probe, Program
 from btpy.lang.typed_tree import Collect, Emit, MapAdd, MapStore
 from btpy.model.permissions import Permissions
 from btpy.model.points import Point
-from btpy.model.secrets import REDACTED
+from btpy.model.secrets import REDACTED, Secrets
 from btpy.model.source import Source
 from tests.lang.trees import shape
 
@@ -24,7 +24,17 @@ ALLOWED = frozenset(("sensitive", "call:com.acme.Login.getToken"))
 
 def redacted(text: str, *, redact: bool = True) -> bool:
     """Whether the first value that the last probe prints or stores is hidden."""
-    found = check_source(Source("probe.bt", text), permissions=Permissions(ALLOWED, redact))
+    return _is_hidden(text, Permissions(ALLOWED, redact))
+
+
+def redacted_with(text: str, secrets: Secrets) -> bool:
+    """The same, with what a user added."""
+    allowed = frozenset((*ALLOWED, "call:com.acme.Login.getTaxId"))
+    return _is_hidden(text, Permissions(allowed, secrets=secrets))
+
+
+def _is_hidden(text: str, permissions: Permissions) -> bool:
+    found = check_source(Source("probe.bt", text), permissions=permissions)
     (value, *_) = _shown(found, found.probes[-1])
     return isinstance(value, typed_tree.Constant) and value.value == REDACTED
 

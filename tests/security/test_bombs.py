@@ -256,9 +256,9 @@ def test_map_contents_take_no_more_than_their_cells(kind: MapKind) -> None:
     entry = bytes(4) + struct.pack(">I", len(cells) // 8) + cells + struct.pack(">I", 0)
     count = 500
     data = (
-        aggregates._CONTENT.pack(0, 0, 0)
-        + aggregates._SKIPS.pack(0, 1, 0, 0)
-        + aggregates._COUNTS.pack(0, count)
+        aggregates.CONTENT.pack(0, 0, 0)
+        + aggregates.SKIPS.pack(0, 1, 0, 0)
+        + aggregates.COUNTS.pack(0, count)
         + entry * count
     )
     assert len(decode_content(data, {0: declared}).entries) == count

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,7 +14,9 @@ from btpy.model.secrets import names_secret
 from btpy.output.formats import NAMES
 from btpy.recording.file import ChunkReader
 from tests.jdks import compiled
-from tests.targets import PATIENCE, Target, target
+from tests.security import secretive as secretive_runs
+from tests.security.secretive import assert_without_secrets
+from tests.targets import Target, target
 
 JAVA = Path(__file__).parents[1] / "java"
 CALLS = 7
@@ -47,34 +48,11 @@ def secretive() -> Iterator[Target]:
 
 
 def traced(program: Target, *options: str, script: str = SCRIPT) -> bytes:
-    """All that a run prints, of a program that made some calls meanwhile."""
-    command = [sys.executable, "-m", "btpy", str(program.pid), "-e", script, "--budget", "off", "--hits", "0", *options]
-    environment = {**os.environ, "NO_COLOR": "1", "LC_ALL": "C.UTF-8"}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as run:
-        assert run.stderr is not None
-        told = b""
-        while b"Ctrl-C" not in told:
-            line = run.stderr.readline()
-            assert line, told.decode()
-            told += line
-        made(program)
-        run.send_signal(2)
-        shown, rest = run.communicate(timeout=PATIENCE)
-        assert run.returncode == 0, (told + rest).decode()
-    return shown + told + rest
+    return secretive_runs.traced(program, CALLS, script, *options)
 
 
 def made(program: Target) -> None:
-    """The program makes some calls."""
-    program.send(str(CALLS))
-    program.wait_for(f"called {CALLS}")
-
-
-def assert_without_secrets(shown: bytes) -> None:
-    assert shown
-    for wide in (shown, shown[::2], shown[1::2]):
-        at = wide.find(b"Hush")
-        assert at < 0, wide[max(0, at - 200) : at + 50]
+    secretive_runs.made(program, CALLS)
 
 
 @pytest.mark.parametrize("format_", NAMES)

@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from btpy.automaton import PatternError, compile_regex
 from btpy.lang import typed_tree
 from btpy.lang.builtins import AUTOMATON, GLOB, INSTANCE_OF
-from btpy.lang.check.automaton import PatternError, compile_regex
 from btpy.lang.check.context import Context
 from btpy.lang.check.conversions import (
     boxed,

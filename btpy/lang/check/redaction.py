@@ -14,7 +14,7 @@ from btpy.lang import typed_tree
 from btpy.lang.check.context import Context
 from btpy.lang.syntax import nodes
 from btpy.lang.typed_tree import Expr
-from btpy.model.secrets import REDACTED, gives_secret, names_secret
+from btpy.model.secrets import REDACTED
 from btpy.model.types import STRING
 
 _EVENT = "event"
@@ -41,6 +41,7 @@ def concealed(context: Context, tree: nodes.Expression, value: Expr) -> Expr:
 
 def is_secret(context: Context, tree: nodes.Expression) -> bool:
     """Whether the value is a secret or shows one."""
+    names_secret = context.permissions.secrets.names_secret
     match tree:
         case nodes.TargetVariable(name=name):
             return names_secret(name)
@@ -60,7 +61,7 @@ def is_secret(context: Context, tree: nodes.Expression) -> bool:
         case nodes.Index(target=nodes.Name(text="args"), index=nodes.Literal(value=int(number))):
             return is_secret_argument(context, f"arg{number}")
         case nodes.Index(target=target, index=index):
-            return _is_key(index) or is_secret(context, target)
+            return _is_key(context, index) or is_secret(context, target)
         case nodes.Cast(operand=operand):
             return is_secret(context, operand)
         case nodes.Binary(operator=nodes.Identifier(text="??" | "+"), left=left, right=right):
@@ -72,7 +73,7 @@ def is_secret(context: Context, tree: nodes.Expression) -> bool:
         case nodes.Call():
             return _call_shows(context, tree)
         case nodes.MethodCall(target=target, method=method):
-            return _asks_for_secret(tree) or (method.text not in _TELLING and is_secret(context, target))
+            return _asks_for_secret(context, tree) or (method.text not in _TELLING and is_secret(context, target))
         case _:
             return False
 
@@ -83,6 +84,7 @@ def is_secret_argument(context: Context, name: str) -> bool:
     formals = [formal.name for formal in context.probe.formals or ()]
     number = formals.index(name) if name in formals else int(name[3:]) if re.fullmatch(r"arg\d{1,3}", name) else -1
     names = context.shape.names if context.shape is not None else ()
+    names_secret = context.permissions.secrets.names_secret
     return any(names_secret(given[number] or "") for given in (names, formals) if 0 <= number < len(given))
 
 
@@ -91,14 +93,16 @@ def _is_secret_result(context: Context, name: str) -> bool:
     return context.shape is not None and context.shape.secret_result and name in ("retval", "oldval", "newval")
 
 
-def _is_key(tree: nodes.Expression) -> bool:
-    return isinstance(tree, nodes.Literal) and isinstance(tree.value, str) and names_secret(tree.value)
+def _is_key(context: Context, tree: nodes.Expression) -> bool:
+    if not isinstance(tree, nodes.Literal) or not isinstance(tree.value, str):
+        return False
+    return context.permissions.secrets.names_secret(tree.value)
 
 
-def _asks_for_secret(call: nodes.MethodCall) -> bool:
+def _asks_for_secret(context: Context, call: nodes.MethodCall) -> bool:
     if call.arguments:
-        return _is_key(call.arguments[0].value)
-    return gives_secret(call.method.text)
+        return _is_key(context, call.arguments[0].value)
+    return context.permissions.secrets.gives_secret(call.method.text)
 
 
 def _call_shows(context: Context, call: nodes.Call) -> bool:
@@ -108,20 +112,21 @@ def _call_shows(context: Context, call: nodes.Call) -> bool:
         return name in _PASSING and any(is_secret(context, each.value) for each in call.arguments)
     if function.result is not None and function.result.name in _NUMBERS:
         return False
-    return any(is_secret(context, each.value) for each in call.arguments) or _reads_secret(function)
+    return any(is_secret(context, each.value) for each in call.arguments) or _reads_secret(context, function)
 
 
-def _reads_secret(function: nodes.Function) -> bool:
+def _reads_secret(context: Context, function: nodes.Function) -> bool:
+    secrets = context.permissions.secrets
     for node in nodes.walk(function.body):
         match node:
             case nodes.Field(name=nodes.Identifier(text=name)) | nodes.TargetVariable(name=name):
-                if names_secret(name):
+                if secrets.names_secret(name):
                     return True
             case nodes.MethodCall():
-                if _asks_for_secret(node):
+                if _asks_for_secret(context, node):
                     return True
             case nodes.Index(index=index):
-                if _is_key(index):
+                if _is_key(context, index):
                     return True
             case _:
                 pass

@@ -30,7 +30,7 @@ from btpy.lang.typed_tree import Expr, OperationShape, Shape
 from btpy.model.attachments import MethodAttachment
 from btpy.model.diagnostics import Diagnostic, Fix, Label, did_you_mean, nearest, quote
 from btpy.model.points import Point
-from btpy.model.secrets import REDACTED, names_secret
+from btpy.model.secrets import REDACTED
 from btpy.model.source import Span
 from btpy.model.templates import SiteFact
 from btpy.model.types import ANY, BYTES, DURATION, INT, LONG, OBJECT, STRING, VOID, Kind, Type
@@ -120,7 +120,7 @@ def live_variables(context: Context, function: Span, span: Span) -> tuple[Expr, 
     pairs: list[Expr] = []
     for index, variable in enumerate(context.shape.variables if context.shape is not None else ()):
         pairs.append(typed_tree.Constant(STRING, span, variable.name))
-        if context.permissions.redact and names_secret(variable.name):
+        if context.permissions.redact and context.permissions.secrets.names_secret(variable.name):
             pairs.append(typed_tree.Constant(STRING, span, REDACTED))
         else:
             pairs.append(_frame_variable(context, index, span))

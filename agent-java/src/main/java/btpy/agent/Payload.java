@@ -165,6 +165,15 @@ final class Payload {
         return new String(chars, 0, length);
     }
 
+    /** {@code list<string>}. */
+    String[] strings() throws ProtocolException {
+        String[] values = new String[count(4)];
+        for (int i = 0; i < values.length; i++) {
+            values[i] = string();
+        }
+        return values;
+    }
+
     /** All bytes must have been read. */
     void end() throws ProtocolException {
         if (at != bytes.length) {

@@ -323,10 +323,12 @@ final class Tracer implements Runnable {
         int budget = message.size();
         long firstKey = message.u8();
         long secondKey = message.u8();
+        String[] names = message.strings();
         message.end();
         bufferBytes = Headroom.buffer(bufferBytes);
         outbox.bound(bufferBytes / 2);
-        Limits limits = new Limits(bufferBytes, chars, depth, elements, fields, frames, redact, firstKey, secondKey);
+        Limits limits = new Limits(bufferBytes, chars, depth, elements, fields, frames, redact, firstKey, secondKey,
+                names);
         session = Session.open(limits, Platform.pid());
         if (session == null) {
             throw new ProtocolException("there are 127 sessions in this JVM already");

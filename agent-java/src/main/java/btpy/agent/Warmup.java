@@ -20,7 +20,7 @@ final class Warmup {
         "Addition", "Aggregation", "Budget", "Calls", "Cells", "ClassNames", "Containers", "Costs", "Depths", "Drain", "Dynamic",
         "Elements", "Entry", "ErrorTable", "EventBuffer", "Fields", "Formats", "FrameFilter", "Frames", "Guard", "Headroom", "Interruptions", "KeyTable", "KeyedHash", "Keys", "Layout",
         "Layouts", "MapShape", "Memory", "Output", "Owners", "Patterns", "Probe", "ProbeError", "Rates", "Records", "Registers",
-        "Request", "SampledStack", "Sampler", "Secrets", "SelfTimes", "Session", "Shown", "Site", "Skips", "Stack", "StackTable", "Strings", "Stripes", "Tally", "Texts",
+        "Request", "SampledStack", "Sampler", "SecretNames", "Secrets", "SelfTimes", "Session", "Shown", "Site", "Skips", "Stack", "StackTable", "Strings", "Stripes", "Tally", "Texts",
         "Thinner", "ThreadNames", "ThreadRows", "ThreadTable", "ThreadValues", "Threads", "TopValues", "Traces", "Values", "Weights",
         "Windows",
     };

@@ -66,7 +66,7 @@ public final class Elements {
     }
 
     private static boolean names(Session session, Object key) {
-        return session.limits.redact && key instanceof String && Secrets.names((String) key);
+        return session.limits.redact && key instanceof String && session.limits.names.hide((String) key);
     }
 
     /**

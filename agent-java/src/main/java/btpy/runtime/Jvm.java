@@ -110,30 +110,31 @@ public final class Jvm {
     }
 
     /** Of the system properties; null when it is not set. */
-    public static String property(String name, boolean redact) {
-        return name == null || name.isEmpty() ? null : hidden(name, System.getProperty(name), redact);
+    public static String property(Session session, String name, boolean redact) {
+        return name == null || name.isEmpty() ? null : hidden(session, name, System.getProperty(name), redact);
     }
 
     /** Of the environment; null when it is not set. */
-    public static String environment(String name, boolean redact) {
-        return name == null ? null : hidden(name, System.getenv(name), redact);
+    public static String environment(Session session, String name, boolean redact) {
+        return name == null ? null : hidden(session, name, System.getenv(name), redact);
     }
 
-    private static String hidden(String name, String value, boolean redact) {
-        return value != null && redact && isSecret(name) ? HIDDEN : value;
+    private static String hidden(Session session, String name, String value, boolean redact) {
+        return value != null && redact && isSecret(session, name) ? HIDDEN : value;
     }
 
     /** Of a dotted name, the last segment tells as well as the whole: {@code spring.datasource.password}. */
-    private static boolean isSecret(String name) {
-        return Secrets.names(name) || Secrets.names(name.substring(Math.max(name.lastIndexOf('.'), name.lastIndexOf('_')) + 1));
+    private static boolean isSecret(Session session, String name) {
+        SecretNames names = session.limits.names;
+        return names.hide(name) || names.hide(name.substring(Math.max(name.lastIndexOf('.'), name.lastIndexOf('_')) + 1));
     }
 
     /** The options that the JVM was started with. */
-    public static String vmArguments(boolean redact) {
+    public static String vmArguments(Session session, boolean redact) {
         StringBuilder text = new StringBuilder();
         for (String each : ManagementFactory.getRuntimeMXBean().getInputArguments()) {
             int at = each.indexOf('=');
-            boolean secret = redact && at > 0 && isSecret(each.substring(each.startsWith("-D") ? 2 : 0, at));
+            boolean secret = redact && at > 0 && isSecret(session, each.substring(each.startsWith("-D") ? 2 : 0, at));
             text.append(text.length() == 0 ? "" : " ").append(secret ? each.substring(0, at + 1).concat(HIDDEN) : each);
             if (text.length() > MAX_TEXT) {
                 break;
@@ -221,7 +222,7 @@ public final class Jvm {
     public static void printProperties(Session session, int template, int probe, int site, boolean redact) {
         Map<String, String> all = new TreeMap<String, String>();
         for (String each : System.getProperties().stringPropertyNames()) {
-            all.put(each, hidden(each, System.getProperty(each), redact));
+            all.put(each, hidden(session, each, System.getProperty(each), redact));
         }
         print(session, template, probe, site, all);
     }
@@ -230,7 +231,7 @@ public final class Jvm {
     public static void printEnvironment(Session session, int template, int probe, int site, boolean redact) {
         Map<String, String> all = new TreeMap<String, String>();
         for (Map.Entry<String, String> each : System.getenv().entrySet()) {
-            all.put(each.getKey(), hidden(each.getKey(), each.getValue(), redact));
+            all.put(each.getKey(), hidden(session, each.getKey(), each.getValue(), redact));
         }
         print(session, template, probe, site, all);
     }

@@ -16,7 +16,7 @@ final class Layout extends WeakReference<Class<?>> {
     final long[] offsets;
     /** First characters of the descriptors: B C D F I J S Z, or L for every reference. */
     final char[] types;
-    /** Shown as redacted: the name says that it holds a secret. */
+    /** Whether the name of the field is one of {@link Secrets}; a session may know more of them. */
     final boolean[] secret;
     /** Fields of the source code; the compiler's own (the outer instance) can be asked for but are not shown. */
     final boolean[] shown;

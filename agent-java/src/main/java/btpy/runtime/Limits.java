@@ -18,18 +18,23 @@ public final class Limits {
     /** Whether values under the names of secrets are hidden. */
     public final boolean redact;
 
+    /** Which names those are. */
+    final SecretNames names;
+
     /** Of texts, for {@code hash()}. */
     final KeyedHash hash;
 
     static final int MAX_DEPTH = 16;
+    private static final String[] NO_NAMES = {};
 
     /** With redaction, and with a key that everybody knows. */
     public Limits(int bufferBytes, int chars, int depth, int elements, int fields, int frames) {
-        this(bufferBytes, chars, depth, elements, fields, frames, true, 0, 0);
+        this(bufferBytes, chars, depth, elements, fields, frames, true, 0, 0, NO_NAMES);
     }
 
+    /** @param names what the user adds to the names of secrets, as {@link SecretNames} compares them */
     public Limits(int bufferBytes, int chars, int depth, int elements, int fields, int frames, boolean redact,
-            long firstKey, long secondKey) {
+            long firstKey, long secondKey, String[] names) {
         this.bufferBytes = within(bufferBytes, 64 << 10, 64 << 20);
         this.chars = within(chars, 1, 0xFFFF);
         this.depth = within(depth, 0, MAX_DEPTH);
@@ -37,6 +42,7 @@ public final class Limits {
         this.fields = within(fields, 0, 255);
         this.frames = within(frames, 1, 1024);
         this.redact = redact;
+        this.names = new SecretNames(names);
         this.hash = new KeyedHash(firstKey, secondKey);
     }
 

@@ -280,6 +280,7 @@ final class Values {
         end--; // for the last byte
         int count = 0;
         boolean more = false;
+        boolean[] secret = limits.redact ? limits.names.fields(layout) : null;
         for (int i = 0; i < layout.names.length; i++) {
             if (!layout.shown[i]) {
                 continue;
@@ -287,7 +288,7 @@ final class Values {
             int value = count < limits.fields ? string(layout.names[i], MAX_CLASS_NAME, words, next, end) : NO_ROOM;
             int after = value < 0
                     ? NO_ROOM
-                    : layout.secret[i] && limits.redact ? tag(words, value, end, REDACTED) : field(o, layout, i, value, depth);
+                    : secret != null && secret[i] ? tag(words, value, end, REDACTED) : field(o, layout, i, value, depth);
             if (after < 0) {
                 more = true;
                 break;
@@ -473,7 +474,7 @@ final class Values {
             if (value < 0) {
                 break;
             }
-            int after = limits.redact && key instanceof String && Secrets.names((String) key)
+            int after = limits.redact && key instanceof String && limits.names.hide((String) key)
                     ? tag(words, value, end, REDACTED)
                     : write(pairs[2 * count + 1], value, depth);
             if (after < 0) {

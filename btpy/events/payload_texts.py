@@ -1,0 +1,152 @@
+"""Where the texts of records and maps are in a payload (docs/runtime.md, "Records"; docs/protocol.md, ``MapContent``).
+
+Only texts of the traced program: keys, strings and the beginnings of strings. Names of classes, fields and constants
+are left out.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from btpy.errors import ProtocolError
+from btpy.events import aggregates
+from btpy.events.records import END_OF_VALUES
+from btpy.model.maps import Map, MapKind
+
+_MOST_DEPTH = 32
+_MIN_RECORD = 40
+_HEADER_SIZE = 32
+_U2 = struct.Struct("<H").unpack_from
+_SIZES = {0: 0, 1: 0, 2: 0, 3: 4, 4: 8, 5: 8, 6: 2, 12: 4, 15: 0, 16: 0}
+"""Bytes behind the tag of a value that holds no text."""
+
+_LATIN, _WIDE, _CUT, _OBJECT, _SEQUENCE, _CONSTANT, _CLOSED, _MAPPING = 7, 8, 9, 10, 11, 13, 14, 17
+
+
+class PayloadText(NamedTuple):
+    """Offsets of its characters, which take one byte or, where it is ``wide``, two. ``cut``: its end is missing."""
+
+    start: int
+    end: int
+    wide: bool
+    cut: bool
+
+
+class BadRecord(NamedTuple):
+    """The values of a record that cannot be read."""
+
+    start: int
+    end: int
+
+
+def of_records(payload: bytes) -> tuple[list[PayloadText], list[BadRecord]]:
+    """Of ``EVENTS``. Raises ProtocolError where the length of a record makes no sense."""
+    texts: list[PayloadText] = []
+    bad: list[BadRecord] = []
+    start = 0
+    while start < len(payload):
+        size = int.from_bytes(payload[start : start + 4], "little")
+        end = start + size
+        if size < _MIN_RECORD or size & 7 or end > len(payload):
+            raise ProtocolError(f"record of {size} bytes at {start} of {len(payload)}")
+        in_record: list[PayloadText] = []
+        at = start + _HEADER_SIZE
+        try:
+            while payload[at] != END_OF_VALUES:
+                at = _value(payload, at, end, 0, in_record)
+            texts += in_record
+        except (ProtocolError, struct.error, IndexError):
+            bad.append(BadRecord(start + _HEADER_SIZE, end))
+        start = end
+    return texts, bad
+
+
+def of_map(payload: bytes, maps: Mapping[int, Map]) -> list[PayloadText]:
+    """Of ``MAP``, a list of contents, and ``MAPS``. Raises ProtocolError."""
+    texts: list[PayloadText] = []
+    try:
+        (count,) = aggregates.U4.unpack_from(payload)
+        at = 4
+        for _ in range(count):
+            at = _content(payload, at, maps, texts)
+    except (struct.error, IndexError):
+        raise ProtocolError(f"truncated contents of maps in {len(payload)} bytes") from None
+    if at != len(payload):
+        raise ProtocolError(f"{len(payload) - at} bytes after the contents of {count} maps")
+    return texts
+
+
+def _content(data: bytes, at: int, maps: Mapping[int, Map], texts: list[PayloadText]) -> int:
+    declared = maps.get(aggregates.CONTENT.unpack_from(data, at)[0])
+    if declared is None:
+        raise ProtocolError("content of a map that was never declared")
+    at += aggregates.CONTENT.size + aggregates.SKIPS.size
+    _, count = aggregates.COUNTS.unpack_from(data, at)
+    at += aggregates.COUNTS.size
+    for _ in range(count):
+        at = _values(data, at, texts)
+        if declared.kind is MapKind.VALUE:
+            at = _value(data, at, len(data), 0, texts)
+            continue
+        at = _cells(data, at)
+        if declared.kind in aggregates.WITH_VALUES:
+            at = _values(data, at, texts)
+        at = _cells(data, at)  # weights
+    return at
+
+
+def _values(data: bytes, at: int, texts: list[PayloadText]) -> int:
+    (count,) = aggregates.U4.unpack_from(data, at)
+    at += 4
+    for _ in range(count):
+        at = _value(data, at, len(data), 0, texts)
+    return at
+
+
+def _cells(data: bytes, at: int) -> int:
+    (count,) = aggregates.U4.unpack_from(data, at)
+    return at + 4 + 8 * int(count)
+
+
+def _value(data: bytes, at: int, limit: int, depth: int, texts: list[PayloadText], *, cut: bool = False) -> int:
+    """Puts the texts of the value at offset ``at`` among ``texts``; the offset behind it."""
+    tag = data[at]
+    at += 1
+    size = _SIZES.get(tag)
+    if size is not None:
+        return at + size
+    if tag in (_LATIN, _WIDE):
+        wide = tag == _WIDE
+        start = at + 2
+        end = start + (1 + wide) * int(_U2(data, at)[0])
+        if end > limit:
+            raise ProtocolError(f"string at {at} runs over {limit}")
+        texts.append(PayloadText(start, end, wide, cut))
+        return end
+    if tag == _CUT:
+        if data[at + 4] not in (_LATIN, _WIDE):
+            raise ProtocolError(f"cut string of tag {data[at + 4]}")
+        return _value(data, at + 4, limit, depth, texts, cut=True)
+    if depth >= _MOST_DEPTH:
+        raise ProtocolError(f"values nested deeper than {_MOST_DEPTH}")
+    return _compound(tag, data, at, limit, depth + 1, texts)
+
+
+def _compound(tag: int, data: bytes, at: int, limit: int, depth: int, texts: list[PayloadText]) -> int:
+    names: list[PayloadText] = []
+    at = _value(data, at, limit, depth, names)
+    if tag == _CONSTANT:
+        return _value(data, at, limit, depth, names)
+    if tag == _CLOSED:
+        return at + 5
+    if tag not in (_OBJECT, _SEQUENCE, _MAPPING):
+        raise ProtocolError(f"unknown value tag {tag}")
+    shown = data[at + 4]
+    at += 5
+    for _ in range(shown):
+        if tag != _SEQUENCE:
+            at = _value(data, at, limit, depth, names if tag == _OBJECT else texts)
+        at = _value(data, at, limit, depth, texts)
+    return at + (tag == _OBJECT)

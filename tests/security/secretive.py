@@ -1,0 +1,43 @@
+"""Runs of btpy on programs whose secrets all have the word Hush in them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+
+from tests.targets import PATIENCE, Target
+
+
+def traced(
+    program: Target, calls: int, script: str, *options: str, environment: Mapping[str, str] | None = None
+) -> bytes:
+    """All that a run prints, of a program that made some calls meanwhile."""
+    command = [sys.executable, "-m", "btpy", str(program.pid), "-e", script, "--budget", "off", "--hits", "0", *options]
+    variables = {**os.environ, "NO_COLOR": "1", "LC_ALL": "C.UTF-8", **(environment or {})}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=variables) as run:
+        assert run.stderr is not None
+        told = b""
+        while b"Ctrl-C" not in told:
+            line = run.stderr.readline()
+            assert line, told.decode()
+            told += line
+        made(program, calls)
+        run.send_signal(2)
+        shown, rest = run.communicate(timeout=PATIENCE)
+        assert run.returncode == 0, (told + rest).decode()
+    return shown + told + rest
+
+
+def made(program: Target, calls: int) -> None:
+    """The program makes some calls."""
+    program.send(str(calls))
+    program.wait_for(f"called {calls}")
+
+
+def assert_without_secrets(shown: bytes) -> None:
+    assert shown
+    for wide in (shown, shown[::2], shown[1::2]):
+        at = wide.find(b"Hush")
+        assert at < 0, wide[max(0, at - 200) : at + 50]
