@@ -17,7 +17,6 @@ from __future__ import annotations
 import difflib
 import os
 import zipfile
-import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -27,7 +26,7 @@ from typing import TypeVar
 from btpy import files, interpreter, parallel
 from btpy.api.woven_jar import is_inside
 from btpy.classfile import jimage
-from btpy.classfile.archive import MAX_ENTRY_BYTES, read_entry
+from btpy.classfile.archive import MAX_ENTRY_BYTES, UNREADABLE, read_entry
 from btpy.classfile.disassembler import listing
 from btpy.classfile.reader import ClassFile, Member
 from btpy.codegen.advice import HandlerFactory
@@ -142,7 +141,7 @@ def readable(path: Path) -> Iterator[None]:
     """What the system and ``zipfile`` raise becomes a UsageError."""
     try:
         yield
-    except (OSError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as cause:
+    except UNREADABLE as cause:
         reason = cause.strerror.lower() if isinstance(cause, OSError) and cause.strerror else str(cause)
         raise UsageError(f"cannot read {path}: {reason}", help=["repair it, or leave it out"]) from cause
 

@@ -39,6 +39,13 @@ _MANY, _FAR = 0xFFFF, 0xFFFFFFFF  # the numbers are in a Zip64 record
 _VERSIONS = b"META-INF/versions/"
 
 
+UNREADABLE = (
+    *(OSError, EOFError, ValueError, IndexError, NotImplementedError, OverflowError, RuntimeError),
+    *(zipfile.BadZipFile, zlib.error, struct.error),
+)
+"""What ``zipfile`` raises for an archive that is damaged, encrypted, written in an unknown way, or gone."""
+
+
 class Archive:
     """An open archive. Raises OSError when it cannot be opened, ValueError when it cannot be read."""
 

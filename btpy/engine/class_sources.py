@@ -14,9 +14,7 @@ import contextlib
 import io
 import os
 import re
-import struct
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -24,7 +22,7 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import unquote
 
-from btpy.classfile.archive import MAX_CLASS_BYTES, Archive, read_entry
+from btpy.classfile.archive import MAX_CLASS_BYTES, UNREADABLE, Archive, read_entry
 from btpy.frozen import dataclass
 from btpy.jvm.processes import ARCHIVES, JvmProcess
 from btpy.wire.messages import LoadedClass
@@ -40,12 +38,6 @@ MAX_FILES = 50_000
 MAX_MANIFEST_BYTES = 1024 * 1024
 
 _ROOTS = re.compile(r"(?:BOOT-INF/classes|WEB-INF/classes|META-INF/versions/(\d+))/")
-_UNREADABLE = (
-    *(OSError, EOFError, ValueError, IndexError, NotImplementedError, RuntimeError),
-    *(zipfile.BadZipFile, zlib.error, struct.error),
-)
-"""What is raised for a directory or an archive that is damaged, encrypted, written in an unknown way, or gone."""
-
 T = TypeVar("T")
 
 
@@ -111,7 +103,7 @@ class ClassPath:
                 waiting += _readable(partial(_archives_in, path))
                 yield partial(_readable, partial(_below, path))
             elif path.is_file():
-                with contextlib.suppress(*_UNREADABLE), zipfile.ZipFile(path) as archive:
+                with contextlib.suppress(*UNREADABLE), zipfile.ZipFile(path) as archive:
                     waiting += _readable(partial(_named_in_manifest, archive, at))
                     yield partial(_readable, partial(_in_archive, archive, version))
                     for content in _inner_archives(archive):
@@ -120,7 +112,7 @@ class ClassPath:
 
 def _readable(read: Callable[..., Iterator[T]], *arguments: object) -> Iterator[T]:
     """What can be read: what is damaged ends it."""
-    with contextlib.suppress(*_UNREADABLE):
+    with contextlib.suppress(*UNREADABLE):
         yield from read(*arguments)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import zipfile
-import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import unquote
@@ -12,7 +11,7 @@ from urllib.parse import unquote
 from btpy import files
 from btpy.api.session import Session
 from btpy.api.woven_jar import is_inside
-from btpy.classfile.archive import read_entry
+from btpy.classfile.archive import UNREADABLE, read_entry
 from btpy.classfile.disassembler import disassemble
 from btpy.classfile.reader import ClassFile
 from btpy.completion.members import Members
@@ -95,5 +94,5 @@ def _in_archive(place: Path, file: str) -> str | None:
             names = [each for each in archive.namelist() if each == file or each.endswith(f"/{file}")]
             entry = archive.getinfo(names[0]) if names else None
             return None if entry is None else read_entry(archive, entry, _MOST_BYTES).decode("utf-8", "replace")
-    except (OSError, EOFError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error):
+    except UNREADABLE:
         return None
