@@ -43,7 +43,7 @@ pictures: $(VENV)/.installed tmux
 # docs/releasing.md says what to do before and after.
 release: .release/.installed
 	rm -rf dist
-	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) PYTHONPATH= .release/bin/python -m build --no-isolation
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) .release/bin/python -m build --no-isolation
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) .release/bin/cyclonedx-py requirements .ci/runtime.lock \
 		--pyproject pyproject.toml --output-reproducible --output-file dist/btpy.cdx.json
 	cd dist && sha256sum * > SHA256SUMS
