@@ -169,7 +169,11 @@ def _checked_name(name: str, text: str, said: str) -> str:
     if not name:
         raise UsageError(f"{said} {text!r} has an empty name", help=_HELP)
     if not _NAME.fullmatch(name):
-        raise UsageError(f"{said} {name!r} is neither a name nor a regular expression", help=_HELP)
+        alone = [f"a regular expression stands alone, since it may have commas: {said} '{name}'"]
+        is_regex = name.startswith("/") and name.endswith("/")
+        raise UsageError(
+            f"{said} {name!r} is neither a name nor a regular expression", help=alone if is_regex else _HELP
+        )
     letters = "*".join(map(_letters, re.split(r"\*+", name)))
     if not letters.strip("*"):
         raise UsageError(f"{said} {name!r} is the name of everything", help=["a name needs a letter or a digit"])

@@ -58,6 +58,7 @@ def test_values_are_collected() -> None:
         ("a,,b", "has an empty name", "customerNumber"),
         ("a b", "is neither a name nor a regular expression", "slashes|/AC-"),
         ("a?", "is neither a name nor a regular expression", "a star"),
+        ("a,/b+/", "'/b+/' is neither a name nor a regular expression", "stands alone"),
         ("*", "is the name of everything", "a letter or a digit"),
         ("_-.", "is the name of everything", "a letter or a digit"),
         ("a" * 65, "is too long", "64 characters"),
