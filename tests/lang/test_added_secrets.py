@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -58,7 +59,7 @@ def test_values_are_collected() -> None:
         ("a,,b", "has an empty name", "customerNumber"),
         ("a b", "is neither a name nor a regular expression", "slashes|/AC-"),
         ("a?", "is neither a name nor a regular expression", "a star"),
-        ("a,/b+/", "'/b+/' is neither a name nor a regular expression", "stands alone"),
+        ("a,/b+/", "is neither a name nor a regular expression", "stands alone"),
         ("*", "is the name of everything", "a letter or a digit"),
         ("_-.", "is the name of everything", "a letter or a digit"),
         ("a" * 65, "is too long", "64 characters"),
@@ -81,7 +82,7 @@ def test_what_is_wrong(value: str, message: str, help_: str) -> None:
     with pytest.raises(UsageError, match=message) as caught:
         Secrets.of([value])
     assert str(caught.value).startswith("--redact ")
-    assert any(pytest.importorskip("re").search(help_, line) for line in caught.value.help)
+    assert any(re.search(help_, line) for line in caught.value.help)
 
 
 def test_a_dollar_of_the_text_is_possible() -> None:
