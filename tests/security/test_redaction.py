@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import btpy
-from btpy.model.secrets import names_secret
+from btpy.model.secrets import Secrets, names_secret
 from btpy.output.formats import NAMES
 from btpy.recording.file import ChunkReader
 from tests.jdks import compiled
@@ -133,6 +133,47 @@ def test_the_agent_and_the_checker_know_the_same_names(secretive: Target) -> Non
         secretive.wait_for("called with names")
         shown = [event.text for event in session.events(timeout=1)]
     assert shown == [f"{name} •••" for name in SECRET_NAMES] + [f"{name} Hush" for name in OTHER_NAMES]
+
+
+ADDED = ["customerNumber", "*number", "tax*", "*a*b*c*", "x*x", "a.b", "*a*a*a*a*a*a*a*a*a*a*b"]
+ADDED_NAMES = [
+    "CUSTOMER_NUMBER",
+    "a.customer-number",
+    "taxNumber",
+    "tax",
+    "TAX_id",
+    "1a2b3c4",
+    "xx",
+    "x.x1x",
+    "ab",
+    "a" * 40,
+]
+ADDED_NAMES += [
+    "numbers",
+    "syntax",
+    "cba",
+    "x",
+    "b",
+    "a" * 40 + "b",
+    "a" * 64 + "b",
+    "$tax",
+    "tax.",
+    ".tax",
+    "a.tax.b",
+    "...",
+]
+
+
+def test_the_agent_and_the_checker_compare_added_names_alike(secretive: Target) -> None:
+    secrets = Secrets.of(ADDED)
+    hidden = [name for name in ADDED_NAMES if secrets.names_secret(name)]
+    assert 10 < len(hidden) < len(ADDED_NAMES) - 5
+    with btpy.attach(secretive.pid, secrets=ADDED) as session:
+        session.add("Secretive::settings @entry { for k, v in arg0 { print(k, v); } }")
+        secretive.send("names " + " ".join(ADDED_NAMES))
+        secretive.wait_for("called with names")
+        shown = [event.text for event in session.events(timeout=1)]
+    assert shown == [f"{name} {'•••' if name in hidden else 'Hush'}" for name in ADDED_NAMES]
 
 
 def test_secrets_are_shown_when_the_user_asks_for_them(secretive: Target) -> None:
