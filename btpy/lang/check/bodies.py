@@ -26,7 +26,10 @@ def type_bodies(checking: Checking) -> None:
     their host says ``provide``.
     """
     sound = not checking.has_errors
-    readers = {draft.probe.id for draft in _readers(checking)}
+    checking.readers = [
+        draft for draft in checking.hosts if _reads_state(draft.probe, *checking.subscribers(draft.probe))
+    ]
+    readers = {draft.probe.id for draft in checking.readers}
     checking.bodies = [
         _typed(checking, draft, lambda *_: 0, lambda _: None, NOTHING_KNOWN)
         if draft.probe.id in readers
@@ -42,7 +45,7 @@ def type_bodies(checking: Checking) -> None:
 
 def type_readers(checking: Checking) -> None:
     """Types the bodies that read maps or thread variables, now that the types of these are settled."""
-    for draft in _readers(checking):
+    for draft in checking.readers:
         _typed(checking, draft, _template_maker(checking, draft.probe.id), checking.report, checking.classes)
 
 
@@ -58,10 +61,6 @@ def type_uncalled(checking: Checking) -> None:
     uncalled = [function for function in checking.functions if function.name.span not in called]
     linked = checking.linked
     type_declarations(uncalled, linked.checks, checking.maps, linked.functions, checking.report)
-
-
-def _readers(checking: Checking) -> list[Draft]:
-    return [draft for draft in checking.hosts if _reads_state(draft.probe, *checking.subscribers(draft.probe))]
 
 
 def _typed(checking: Checking, draft: Draft, make_template: MakeTemplate, report: Report, classes: Classes) -> Body:

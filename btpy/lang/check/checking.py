@@ -35,7 +35,8 @@ class Draft:
 class Checking:
     """One script while it is checked. ``shared``: what it finds of the scripts that run already. ``maps`` and
     ``threads`` are those that the script may name, by name. ``template_ids``: by the host of a probe and the place of a
-    template. ``bodies``: those whose types are settled, in the order of the drafts."""
+    template. ``subscribed``: the subscribers by the id of their host. ``readers``: the hosts whose bodies read maps or
+    thread variables. ``bodies``: those whose types are settled, in the order of the drafts."""
 
     linked: Linked
     permissions: Permissions
@@ -44,6 +45,8 @@ class Checking:
     diagnostics: list[Diagnostic]
     settings: Mapping[str, object] = field(default_factory=dict)
     drafts: list[Draft] = field(default_factory=list)
+    subscribed: dict[int, list[Probe]] = field(default_factory=dict)
+    readers: list[Draft] = field(default_factory=list)
     maps: dict[str, Map] = field(default_factory=dict)
     threads: dict[str, ThreadVariable] = field(default_factory=dict)
     templates: list[Template] = field(default_factory=list)
@@ -79,9 +82,4 @@ class Checking:
 
     def subscribers(self, host: Probe) -> tuple[Probe, ...]:
         """The probes whose bodies run where ``host`` says ``provide``."""
-        attachments = [(draft.probe, draft.probe.attachment) for draft in self.drafts]
-        return tuple(
-            probe
-            for probe, attachment in attachments
-            if isinstance(attachment, ProbeAttachment) and attachment.host == host.id
-        )
+        return tuple(self.subscribed.get(host.id, ()))

@@ -70,6 +70,9 @@ def draft_probes(checking: Checking) -> None:
     decided = decide_together([draft.probe for draft in drafts], report)
     drafts = [replace(draft, probe=probe) for draft, probe in zip(drafts, decided, strict=True)]
     checking.drafts = _subscribed(drafts, report)
+    for draft in checking.drafts:
+        if isinstance(draft.probe.attachment, ProbeAttachment):
+            checking.subscribed.setdefault(draft.probe.attachment.host, []).append(draft.probe)
 
 
 def _with_application(attached: Attached, permissions: Permissions) -> Attached:
