@@ -92,7 +92,7 @@ def attach(
     go on with an attach, or a launch, that was begun before.
 
     ``allow``: capabilities as of ``--allow`` (``core``, ``call:com.acme.Foo.bar`` …). ``redact``: values under the
-    names of secrets are hidden. ``secrets``: names and regular expressions of further secrets, as of ``--redact``
+    names of secrets are hidden. ``secrets``: names and regular expressions of further secrets, as of ``--secret``
     (``customerNumber``, ``/AC-[0-9]{6}/``), beside those of the user's file. ``frameworks``: globs of classes whose
     frames ``app_frame()`` skips, beside those that btpy knows. ``libraries``: directories where imports are looked for
     first. ``limits``: of what is captured and buffered, and how long the target waits for this side. ``kept``: so many

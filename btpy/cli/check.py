@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from btpy.cli.options import SCRIPT_OPTIONS, TEXT, Arguments, Command, Option
-from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT, REDACT
+from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT, SECRET
 
 if TYPE_CHECKING:
     from btpy.api.class_path import ClassPath
@@ -34,7 +34,7 @@ COMMAND = Command(
         Option(("--cp",), "check against jars and directories of classes, separated by a colon", "PATHS"),
         Option(("--pid",), "check against the loaded classes of a JVM", "PID"),
         ALLOW,
-        REDACT,
+        SECRET,
         NO_REDACT,
         FRAMEWORKS,
         Option(("-v", "--verbose"), "list fields that are looked up at each firing"),

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from btpy.cli.options import SCRIPT_OPTIONS, Arguments, Command, Option, number
-from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT, REDACT
+from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT, SECRET
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +37,7 @@ COMMAND = Command(
         Option(("--json",), "one JSON object a class, a line each"),
         Option(("-e",), "a program; may be given more than once", "TEXT", repeat=True),
         ALLOW,
-        REDACT,
+        SECRET,
         NO_REDACT,
         FRAMEWORKS,
         *SCRIPT_OPTIONS,

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from btpy.cli.options import LIBRARY_DIRECTORY, Arguments, Command, Option
-from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT, REDACT, permissions
+from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT, SECRET, permissions
 from btpy.distribution import install_command
 from btpy.errors import UsageError
 
@@ -25,7 +25,7 @@ COMMAND = Command(
     options=(
         Option(("--pid",), "complete and check with the loaded classes of a JVM", "PID|NAME"),
         ALLOW,
-        REDACT,
+        SECRET,
         NO_REDACT,
         FRAMEWORKS,
         LIBRARY_DIRECTORY,

@@ -1,4 +1,4 @@
-"""``--allow``, ``--redact``, ``--no-redact`` and ``--frameworks``: what the user says of every script."""
+"""``--allow``, ``--secret``, ``--no-redact`` and ``--frameworks``: what the user says of every script."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ FRAMEWORKS = Option(
     "GLOBS",
     repeat=True,
 )
-REDACT = Option(
-    ("--redact",),
+SECRET = Option(
+    ("--secret",),
     "hide more secrets, beside those that btpy knows: names of values, with commas (customerNumber,*code), or a regular"
     " expression for texts ('/AC-[0-9]{6}/')",
     "WHAT",
@@ -55,10 +55,10 @@ def permissions(arguments: Arguments) -> Permissions:
             "--no-redact shows passwords and tokens of the traced program",
             help=["if that is what you want:  --no-redact --allow sensitive"],
         )
-    if not redact and arguments.texts("redact"):
+    if not redact and arguments.texts("secret"):
         raise UsageError(
-            "--redact and --no-redact contradict each other",
-            help=["--redact adds to what btpy hides; leave out --no-redact"],
+            "--secret and --no-redact contradict each other",
+            help=["--secret adds to what btpy hides; leave out --no-redact"],
         )
     import os
 
@@ -67,7 +67,7 @@ def permissions(arguments: Arguments) -> Permissions:
     from btpy.model.secrets_file import configured
 
     others = tuple(glob for text in arguments.texts("frameworks") for glob in split(text))
-    secrets = Secrets.of(arguments.texts("redact")).with_(configured(os.environ)) if redact else NO_SECRETS
+    secrets = Secrets.of(arguments.texts("secret")).with_(configured(os.environ)) if redact else NO_SECRETS
     return Permissions(frozenset(given), redact, others, secrets)
 
 

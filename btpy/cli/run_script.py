@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from btpy.cli.destination import OUTPUT_OPTIONS, RECORD_OPTIONS
 from btpy.cli.options import SCRIPT_OPTIONS, TEXT, Arguments, Command, Option
 from btpy.cli.overrides import bounded, checked
-from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT, REDACT
+from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT, SECRET
 from btpy.cli.settings import CONSOLE_OPTIONS, LIMIT_OPTIONS, RATE, Settings, present, settings_of
 from btpy.cli.unattended import KEEP, NAME, TTL, UNATTENDED
 from btpy.errors import UsageError
@@ -66,7 +66,7 @@ COMMAND = Command(
         ),
         Option(("--pending",), "as --missing=ignore: wait for classes that are loaded later"),
         ALLOW,
-        REDACT,
+        SECRET,
         NO_REDACT,
         FRAMEWORKS,
         RATE,

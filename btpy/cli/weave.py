@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from btpy.cli.options import SCRIPT_OPTIONS, TEXT, Arguments, Command, Option
-from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT, REDACT, permissions
+from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT, SECRET, permissions
 
 if TYPE_CHECKING:
     from btpy.api.offline import Classes, OfflineClass
@@ -45,7 +45,7 @@ COMMAND = Command(
         ),
         Option(("--diff",), "show the code of matching methods before and after", "METHOD", repeat=True),
         ALLOW,
-        REDACT,
+        SECRET,
         NO_REDACT,
         FRAMEWORKS,
         *SCRIPT_OPTIONS,

@@ -98,8 +98,8 @@ class Secrets:
     texts: tuple[str, ...] = ()
 
     @staticmethod
-    def of(given: Iterable[str], said: str = "--redact") -> Secrets:
-        """What the values of ``--redact`` say: names with commas between them, or one ``/REGEX/``. ``said``: how
+    def of(given: Iterable[str], said: str = "--secret") -> Secrets:
+        """What the values of ``--secret`` say: names with commas between them, or one ``/REGEX/``. ``said``: how
         messages name where the values are from. Raises UsageError."""
         names: dict[str, None] = {}
         texts: dict[str, None] = {}

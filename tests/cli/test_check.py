@@ -96,10 +96,10 @@ def test_permissions() -> None:
     assert (code, "did you mean core?" in stderr) == (2, True)
     code, _, stderr = check("A::b { }", "--no-redact")
     assert (code, "--no-redact --allow sensitive" in stderr) == (2, True)
-    code, _, stderr = check("A::b { }", "--no-redact", "--allow", "sensitive", "--redact", "customerNumber")
-    assert (code, "--redact and --no-redact contradict each other" in stderr) == (2, True)
-    code, _, stderr = check("A::b { }", "--redact", "customerNumber", "--redact", "/AC-[0-9/")
-    assert (code, "error: --redact /AC-[0-9/: this `[` is never closed, at character 4" in stderr) == (2, True)
+    code, _, stderr = check("A::b { }", "--no-redact", "--allow", "sensitive", "--secret", "customerNumber")
+    assert (code, "--secret and --no-redact contradict each other" in stderr) == (2, True)
+    code, _, stderr = check("A::b { }", "--secret", "customerNumber", "--secret", "/AC-[0-9/")
+    assert (code, "error: --secret /AC-[0-9/: this `[` is never closed, at character 4" in stderr) == (2, True)
 
 
 @pytest.fixture(scope="module")

@@ -273,7 +273,7 @@ KILLED = """
 import time
 from btpy.jvm import attach
 from btpy.engine.session import Session
-attach.wake = lambda process, delegate: (print("attaching", flush=True), time.sleep(600))
+attach.wake = lambda process, *others: (print("attaching", flush=True), time.sleep(600))
 Session.attach({target})
 """
 

@@ -1,4 +1,4 @@
-"""What ``--redact`` and the user's file may say, and what a script hides then."""
+"""What ``--secret`` and the user's file may say, and what a script hides then."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_values_are_collected() -> None:
 @pytest.mark.parametrize(
     ("value", "message", "help_"),
     [
-        ("", "--redact '' has an empty name", "customerNumber"),
+        ("", "--secret '' has an empty name", "customerNumber"),
         ("a,,b", "has an empty name", "customerNumber"),
         ("a b", "is neither a name nor a regular expression", "slashes|/AC-"),
         ("a?", "is neither a name nor a regular expression", "a star"),
@@ -81,7 +81,7 @@ def test_values_are_collected() -> None:
 def test_what_is_wrong(value: str, message: str, help_: str) -> None:
     with pytest.raises(UsageError, match=message) as caught:
         Secrets.of([value])
-    assert str(caught.value).startswith("--redact ")
+    assert str(caught.value).startswith("--secret ")
     assert any(re.search(help_, line) for line in caught.value.help)
 
 

@@ -141,7 +141,7 @@ def test_every_program_lives_on(cell: Cell, what: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("arguments", [SESSION, DOCTOR], ids=["session", "doctor"])
 def test_a_heap_of_few_pages_is_not_asked_about(jdk: int, arguments: tuple[str, ...]) -> None:
     """The thread of the JVM that answers would be the first to want another page."""
-    with filled(jdk, "Z", 16, 3 * 1024) as jvm:
+    with filled(jdk, "Z", 16, 6 * 1024) as jvm:
         shown = command(*(argument.format(pid=jvm.pid) for argument in arguments))
         assert "the JVM" in shown.stdout + shown.stderr
         assert "has a heap of 16 MB (-Xmx), which ZGC divides into pages of 2 MB" in shown.stdout + shown.stderr

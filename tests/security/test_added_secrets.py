@@ -1,4 +1,4 @@
-"""What a user adds with ``--redact`` reaches nothing that btpy shows or stores, in that user's session alone."""
+"""What a user adds with ``--secret`` reaches nothing that btpy shows or stores, in that user's session alone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.targets import PATIENCE, Target, target
 JAVA = Path(__file__).parents[1] / "java"
 CALLS = 7
 ADDED = ("customerNumber,*tax_id", "tariff", "/AC-Hush[0-9]{9}/")
-OPTIONS = [argument for value in ADDED for argument in ("--redact", value)]
+OPTIONS = [argument for value in ADDED for argument in ("--secret", value)]
 SCRIPT = """
 OwnSecrets::order @entry {
   print(args); print(arg0, args[0], $customerNumber, f"of {$customerNumber}");
@@ -180,10 +180,10 @@ def test_what_is_wrong_is_refused_before_anything_is_attached(value: str) -> Non
     """There is no such JVM: nobody comes to look for it."""
     with pytest.raises(UsageError, match="secrets: "):
         btpy.attach("no.such.Program", secrets=[value])
-    command = [sys.executable, "-m", "btpy", "no.such.Program", "-e", "A::b { print(1) }", "--redact", value]
+    command = [sys.executable, "-m", "btpy", "no.such.Program", "-e", "A::b { print(1) }", "--secret", value]
     refused = subprocess.run(command, capture_output=True, text=True, check=False)
     assert refused.returncode == UsageError.exit_status
-    assert refused.stderr.startswith("error: --redact ")
+    assert refused.stderr.startswith("error: --secret ")
     assert "= help: " in refused.stderr
 
 
