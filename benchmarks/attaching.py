@@ -34,7 +34,9 @@ from benchmarks import commandline, results  # noqa: E402
 from benchmarks.run import Sample  # noqa: E402
 from benchmarks.weaving import ASM  # noqa: E402
 from btpy.cli.script import compile_source, read_source  # noqa: E402
-from btpy.engine.session import Deployment, Limits, Session  # noqa: E402
+from btpy.engine.deployer import Deployment  # noqa: E402
+from btpy.engine.session import Session  # noqa: E402
+from btpy.engine.target import Limits  # noqa: E402
 from btpy.lang.program import Program  # noqa: E402
 from tests.jdks import compiled, java, javac  # noqa: E402
 from tests.maven import WIREMOCK, artifact  # noqa: E402
@@ -169,7 +171,7 @@ def servers(jdk: int, effort: Effort, rest: int) -> list[Attached]:
         reference = Reference.made(Path(scratch))
         with _server(jdk, Path(scratch) / "stops", effort, rest) as jvm:
             with Session.attach(jvm.pid) as session:
-                planned = [each.planned for each in session.match(program).classes if each.planned is not None]
+                planned = [each.planned for each in session.deployer.match(program).classes if each.planned is not None]
                 methods = [
                     f"{each.class_name} {method.name}{method.descriptor}\n"
                     for each in planned
@@ -242,7 +244,7 @@ def _attach_btpy(
     begin = time.monotonic(), time.process_time()
     with Session.attach(jvm.pid, Limits()) as session:
         (deployment, end), stops = clock.during(
-            lambda: (session.load(program), (time.monotonic(), time.process_time()))
+            lambda: (session.deployer.load(program), (time.monotonic(), time.process_time()))
         )
         whole, client_cpu = (after - before for before, after in zip(begin, end, strict=True))
         agent_cpu = thread_cpu(jvm.pid, "btpy-commands")
@@ -250,7 +252,7 @@ def _attach_btpy(
         time.sleep(effort.watched)
         marks.append(clock.now())
         leaving = time.monotonic()
-        receipt = session.detach()
+        receipt = session.departure.detach()
         back = time.monotonic() - leaving
         if not receipt.clean:
             raise SystemExit(f"not all was put back: {receipt}")
@@ -424,10 +426,10 @@ def narrow(jdk: int, effort: Effort) -> Narrow:
             for _ in range(effort.attaches):
                 begin = time.monotonic()
                 with Session.attach(running.pid) as session:
-                    deployment = session.load(program)
+                    deployment = session.deployer.load(program)
                     seconds.append(time.monotonic() - begin)
                     loaded = session.target.loaded_classes
-                    session.detach()
+                    session.departure.detach()
     return Narrow(loaded, deployment.classes, Sample(tuple(seconds)))
 
 

@@ -137,7 +137,7 @@ def storms(jdk: int, effort: Effort) -> Storms:
                 found[0].append(load(running))
             with jvm() as running, _pending(running.pid, program) as session:
                 found[1].append(load(running))
-                matching = len({site.class_name for site in session.sites.values()})
+                matching = len({site.class_name for site in session.deployer.sites.values()})
             with jvm() as running:
                 load_agent(running.pid, agent, regex(STORM_CLASSES))
                 found[2].append(load(running))
@@ -151,10 +151,10 @@ def storms(jdk: int, effort: Effort) -> Storms:
 @contextmanager
 def _pending(pid: int, program: Program) -> Iterator[Session]:
     with Session.attach(pid) as session:
-        session.load(program, missing="ignore")
-        session.finish_foreseeing(FORESEEN)
+        session.deployer.load(program, missing="ignore")
+        session.finish_preweaving(FORESEEN)
         yield session
-        receipt = session.detach()
+        receipt = session.departure.detach()
         if not receipt.clean:
             raise SystemExit(f"not all was put back: {receipt}")
 

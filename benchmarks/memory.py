@@ -24,7 +24,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
 
 from benchmarks import results  # noqa: E402
-from btpy.engine.session import Limits, Session  # noqa: E402
+from btpy.engine.session import Session  # noqa: E402
+from btpy.engine.target import Limits  # noqa: E402
 from tests.jdks import MAJORS, java  # noqa: E402
 from tests.live.scripts import program  # noqa: E402
 from tests.live.test_footprint import (  # noqa: E402
@@ -62,14 +63,14 @@ def measured(jdk: int) -> Footprint:
     with footprint(jdk, *SMALL_TLABS) as running:
         before = settled(running)
         with Session.attach(running.pid, Limits(event_buffer_bytes=BUFFERS)) as session:
-            session.load(program(SCRIPT))
+            session.deployer.load(program(SCRIPT))
             time.sleep(REST)
             within = settled(running)
             firings = {
                 method: min(allocated(running, method, TIMES) for _ in range(7)) / TIMES
                 for method in (*NOTHING, "stack")
             }
-            session.detach()
+            session.departure.detach()
     return Footprint(
         within["heap"] - before["heap"],
         within["metaspace"] - before["metaspace"],
@@ -88,9 +89,9 @@ def crowded(jdk: int) -> int:
 
         before = heap()
         with Session.attach(running.pid, Limits(event_buffer_bytes=BUFFERS)) as session:
-            session.load(program(SCRIPT))
+            session.deployer.load(program(SCRIPT))
             taken = heap() - before
-            session.detach()
+            session.departure.detach()
     return taken
 
 

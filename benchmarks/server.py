@@ -202,7 +202,7 @@ def requests(jvm: Target, seconds: float) -> list[int]:
 def chosen(jdk: int, effort: Effort) -> dict[int, str]:
     """For each size, alternatives of a regular expression of class names that have about as many methods."""
     with server(jdk, replace(effort, patience=0)) as jvm, Session.attach(jvm.pid) as session:
-        matching = session.match(counting(CLASSES))
+        matching = session.deployer.match(counting(CLASSES))
         methods = {each.loaded.name: len(each.planned.methods) for each in matching.classes if each.planned is not None}
     names = [name for name, count in sorted(methods.items()) if 0 < count <= 20]
     found = {}

@@ -19,9 +19,11 @@ from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 
+from btpy.engine.agent import MAX_CLASSES
 from btpy.engine.instrumentation import loses_parameter_names
-from btpy.engine.session import Records, Session
+from btpy.engine.session import Session
 from btpy.errors import AttachError, BtpyError
+from btpy.events.items import Records
 from btpy.frozen import dataclass
 from btpy.jvm import attach, endings, launch, problems, processes
 from btpy.jvm.connecting import Connecting
@@ -29,11 +31,12 @@ from btpy.jvm.delegate import Delegate
 from btpy.jvm.metaspace import megabytes
 from btpy.jvm.processes import JvmProcess
 from btpy.lang.check.checker import check_source
+from btpy.model.patterns import class_patterns
 from btpy.model.permissions import DEFAULT_PERMISSIONS
 from btpy.model.source import Source
 from btpy.plan.diagnose import LOADER_HELP
 from btpy.temporary import Temporary
-from btpy.wire.messages import LoadedRefusal
+from btpy.wire.messages import LoadedClass, LoadedRefusal, Pattern
 
 
 class Outcome(Enum):
@@ -362,14 +365,14 @@ class _Patient:
     def _other_agents(self, name: str) -> Step:
         flags = [each.partition("=")[0] for each in self._process.options if each.startswith(_AGENT_FLAGS)]
         found = list(dict.fromkeys(flags))
-        found += [known for pattern, known in _OTHER_AGENTS.items() if self._session.loaded([pattern], 1)]
+        found += [known for pattern, known in _OTHER_AGENTS.items() if self._loaded(pattern, 1)]
         if not found:
             return Step(name, Outcome.PASSED, "none that btpy knows")
         detail = f"{', '.join(found)}: they may change the same classes; each keeps its own changes"
         return Step(name, Outcome.WARNING, detail, ("the receipt at the end says which classes have their bytes back",))
 
     def _loaders(self, name: str) -> Step:
-        classes = self._session.loaded(["**"])
+        classes = self._loaded("**", MAX_CLASSES)
         hidden = Counter(each.loader for each in classes if each.refusal is LoadedRefusal.LOADER)
         loaders = len({each.loader for each in classes})
         if not hidden:
@@ -379,17 +382,22 @@ class _Patient:
         detail = f"{len(hidden)} of {loaders} hide btpy's run time, their classes are not woven: {shown}{more}"
         return Step(name, Outcome.WARNING, detail, LOADER_HELP, "BT336")
 
+    def _loaded(self, pattern: str, most: int) -> tuple[LoadedClass, ...]:
+        """Loaded classes that match a pattern, as ``class=`` takes it."""
+        patterns = tuple(Pattern(wanted.kind, wanted.text) for wanted in class_patterns(pattern))
+        return self._session.agent.search(patterns, most).classes
+
     def _probe(self, name: str) -> Step:
         """A handler is verified, defined and run, and its event comes back."""
         started = time.monotonic()
-        self._session.load(check_source(Source("<doctor>", _PROBE), permissions=DEFAULT_PERMISSIONS))
-        for item in self._session.items(_PROBE_SECONDS):
+        self._session.deployer.load(check_source(Source("<doctor>", _PROBE), permissions=DEFAULT_PERMISSIONS))
+        for item in self._session.delivery.items(_PROBE_SECONDS):
             if isinstance(item, Records):
                 return Step(name, Outcome.PASSED, f"and its event was here {_milliseconds(started)} after it was sent")
         raise BtpyError(f"no event in {_PROBE_SECONDS:.0f} s", help=["the JVM may be out of CPU or memory: try again"])
 
     def _leaves(self, name: str) -> Step:
-        receipt = self._session.detach()
+        receipt = self._session.departure.detach()
         if not receipt.clean:
             raise BtpyError(f"left behind: {', '.join(receipt.left_behind)}", help=["report this: it is a bug of btpy"])
         if causes := endings.died_of(self._process):

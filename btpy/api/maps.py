@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
-from btpy.errors import UsageError
+from btpy.engine.delivery import Delivery
+from btpy.errors import TargetGone, UsageError
 from btpy.events import aggregates
 from btpy.events.aggregates import Aggregate, Bucket, Key, LinearBucket, LinearHistogram, MapContent, Number, Stats
 from btpy.events.estimates import Skips
@@ -21,6 +22,7 @@ from btpy.output.ndjson import json_value
 from btpy.output.style import Style
 from btpy.output.tables import TableOptions
 from btpy.output.values import ValueText
+from btpy.wire import messages
 
 _UNITS = {Kind.DURATION: "ns", Kind.BYTES: "bytes"}
 
@@ -270,21 +272,22 @@ def _installed(package: str) -> Any:
 
 class Maps(Mapping[str, MapView]):
     """The maps of a session by name: ``"@lat"``, ``"lat"`` or, of a library, ``"jdbc.@sql"``. Each access reads the map
-    anew. Where two go by one name, the later one does."""
+    anew. Where two go by one name, the later one does.
 
-    def __init__(
-        self, declared: Callable[[], list[Map]], read: Callable[[int], MapContent | None], stacks: StackTable
-    ) -> None:
-        self._declared = declared
-        self._read = read
-        self._stacks = stacks
+    ``frozen``: whether maps are as they were when the probes had gone: after the session, and when the target ended in
+    order. A target that is killed leaves none.
+    """
+
+    def __init__(self, delivery: Delivery) -> None:
+        self._delivery = delivery
+        self._last: list[messages.Maps] | None = None
 
     def __getitem__(self, name: str) -> MapView:
-        """Raises KeyError, and TargetGone when the target went without a word."""
+        """Raises KeyError, and TargetGone when the target was killed."""
         content = self._read(self._named()[name if "@" in name else map_title(name)].id)
         if content is None:
             raise KeyError(name)
-        return MapView(content, self._stacks)
+        return MapView(content, self._delivery.stacks)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._named())
@@ -295,8 +298,33 @@ class Maps(Mapping[str, MapView]):
     def __repr__(self) -> str:
         return f"<Maps {', '.join(self)}>"
 
+    @property
+    def frozen(self) -> bool:
+        return self._last is not None
+
+    def freeze(self, answers: list[messages.Maps]) -> None:
+        """From now on maps are as the target has sent them here."""
+        self._last = answers
+
+    def answers(self) -> list[messages.Maps]:
+        """All maps as the target sends them, one in each."""
+        return self._delivery.snapshots() if self._last is None else self._last
+
+    def contents(self, answers: Iterable[messages.Maps]) -> list[MapContent]:
+        """What the target has sent, decoded. Raises ProtocolError."""
+        return [content for answer in answers for content in self._delivery.contents(answer)]
+
+    def _read(self, map_: int) -> MapContent | None:
+        if self._last is None:
+            try:
+                return next(iter(self._delivery.snapshot([map_])), None)
+            except TargetGone:
+                if self._last is None:  # it may have ended in order meanwhile
+                    raise
+        return next((content for content in self.contents(self._last) if content.map.id == map_), None)
+
     def _named(self) -> dict[str, Map]:
-        return {each.title: each for each in self._declared()}
+        return {map_.title: map_ for map_ in self._delivery.outline.maps}
 
 
 def _escaped(text: str) -> str:

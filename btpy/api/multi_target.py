@@ -15,7 +15,8 @@ from btpy.api.maps import MapView
 from btpy.api.merged_maps import Shares
 from btpy.api.probes import Probe
 from btpy.api.session import MOST_WAITING, Session, attach
-from btpy.engine.session import Limits, Receipt
+from btpy.engine.receipt import Receipt
+from btpy.engine.target import Limits
 from btpy.errors import BtpyError, TargetGone, UsageError
 from btpy.jvm.processes import JvmProcess
 from btpy.model.secrets import Secrets

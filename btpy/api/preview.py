@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from btpy.classfile.disassembler import disassemble, disassemble_class
 from btpy.classfile.reader import ClassFile
 from btpy.codegen.advice import HandlerFactory
+from btpy.engine.deployer import Deployment
 from btpy.engine.matching import Matching
-from btpy.engine.session import Deployment
 from btpy.frozen import dataclass
 from btpy.lang.program import Probe, Program
 from btpy.lang.syntax import nodes

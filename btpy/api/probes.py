@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
+from btpy.api.probe_figures import ProbeFigures
 from btpy.errors import UsageError
 from btpy.events.items import Cost, ProbeTally
 from btpy.lang import program
@@ -51,27 +52,38 @@ _LOCATIONS = {
 
 
 class ProbeOwner(Protocol):
-    """What a probe needs of its session (:class:`btpy.api.session.Session`)."""
+    """The session of a probe (:class:`btpy.Session`)."""
 
-    @property
-    def counters(self) -> Mapping[int, ProbeTally]: ...
-    def script_of(self, probe: Probe) -> Source: ...
-    def methods_of(self, probe: int) -> list[tuple[str, str]]: ...
-    def errors_of(self, ids: Iterable[int]) -> int: ...
-    def uncommitted_of(self, ids: Iterable[int]) -> int: ...
-    def enable(self, probe: Probe, on: bool) -> None: ...
     def remove(self, probe: Probe) -> int: ...
     def replace(self, probe: Probe, script: str | Path) -> list[Probe]: ...
+
+
+class ProbeSwitches(Protocol):
+    """What a probe needs of the scripts of its session (:class:`btpy.api.scripts.Scripts`)."""
+
+    def source(self, probe: Probe) -> Source: ...
+    def enable(self, probe: Probe, on: bool) -> None: ...
     def sample(self, probe: Probe, rate: str | None) -> None: ...
     def limit(self, probe: Probe, limit: str | int | None) -> None: ...
 
 
 class Probe:
-    """Made by :meth:`btpy.api.session.Session.add`. Its figures are those of all its versions together, as far as the
-    target has told (every second)."""
+    """Made by :meth:`btpy.Session.add`. Its figures are those of all its versions together, as far as the target has
+    told (every second)."""
 
-    def __init__(self, session: ProbeOwner, number: int, checked: program.Probe, *, enabled: bool) -> None:
+    def __init__(
+        self,
+        session: ProbeOwner,
+        switches: ProbeSwitches,
+        figures: ProbeFigures,
+        number: int,
+        checked: program.Probe,
+        *,
+        enabled: bool,
+    ) -> None:
         self._session = session
+        self._switches = switches
+        self._figures = figures
         self._checked = checked
         self._sampling = _spelled(checked.sampling)
         self._limit = checked.limit
@@ -97,7 +109,7 @@ class Probe:
     @property
     def script(self) -> str:
         """The whole script that it came with; of a probe of a library, the script that uses it."""
-        return self._session.script_of(self).text
+        return self._switches.source(self).text
 
     @property
     def source(self) -> str:
@@ -107,7 +119,12 @@ class Probe:
     @property
     def where(self) -> str:
         """``PricingEngine.quote RETURN``, ``Throwable.<init> ×5``, ``every 5s``."""
-        return where(self._checked, self._session.methods_of(self.id))
+        return where(self._checked, self.methods)
+
+    @property
+    def methods(self) -> list[tuple[str, str]]:
+        """Class and name of the methods that it is in."""
+        return self._figures.methods(self.id)
 
     @property
     def sampling(self) -> str:
@@ -131,42 +148,42 @@ class Probe:
     @property
     def fired(self) -> int:
         """Hits that passed its predicate and its limits."""
-        return sum(tally.fired for tally in self._tallies)
+        return sum(account.fired for account in self._accounts)
 
     @property
     def hits(self) -> int:
         """As far as they are counted: not those for which a predicate was false."""
-        return sum(tally.fired + tally.skipped + tally.limited for tally in self._tallies)
+        return sum(account.fired + account.skipped + account.limited for account in self._accounts)
 
     @property
     def skipped(self) -> int:
-        return sum(tally.skipped for tally in self._tallies)
+        return sum(account.skipped for account in self._accounts)
 
     @property
     def limited(self) -> int:
         """Hits that a limit did not let fire."""
-        return sum(tally.limited for tally in self._tallies)
+        return sum(account.limited for account in self._accounts)
 
     @property
     def errors(self) -> int:
         """Firings that failed, or in which something went wrong that was counted."""
-        return self._session.errors_of(self.ids)
+        return self._figures.errors(self.ids)
 
     @property
     def lost(self) -> Mapping[str, int]:
         """Records by cause (``ring``, ``large``, ``stalled``, ``budget``), and samples that found no room (``map``)."""
         return {
-            "ring": sum(tally.dropped_full for tally in self._tallies),
-            "large": sum(tally.dropped_large for tally in self._tallies),
-            "stalled": sum(tally.dropped_stalled for tally in self._tallies),
-            "budget": sum(tally.dropped_budget for tally in self._tallies),
-            "map": sum(tally.map_full for tally in self._tallies),
+            "ring": sum(account.dropped_full for account in self._accounts),
+            "large": sum(account.dropped_large for account in self._accounts),
+            "stalled": sum(account.dropped_stalled for account in self._accounts),
+            "budget": sum(account.dropped_budget for account in self._accounts),
+            "map": sum(account.map_full for account in self._accounts),
         }
 
     @property
     def uncommitted(self) -> int:
         """Records that it held back (``speculate``) and that are not shown: discarded, or never committed."""
-        return self._session.uncommitted_of(self.ids)
+        return self._figures.uncommitted(self.ids)
 
     @property
     def cost(self) -> Cost:
@@ -174,10 +191,10 @@ class Probe:
         return self._latest.cost if self._latest is not None else Cost()
 
     def enable(self) -> None:
-        self._session.enable(self, True)
+        self._switches.enable(self, True)
 
     def disable(self) -> None:
-        self._session.enable(self, False)
+        self._switches.enable(self, False)
 
     def remove(self) -> None:
         self._session.remove(self)
@@ -190,12 +207,12 @@ class Probe:
 
         What its maps hold goes on, weighed by the hits that a sample stands for.
         """
-        self._session.sample(self, rate)
+        self._switches.sample(self, rate)
 
     def limit(self, limit: str | int | None) -> None:
         """``"50/s"``: at most so many firings a second; a number: so many from now on, then it is disabled; None: no
         limit."""
-        self._session.limit(self, limit)
+        self._switches.limit(self, limit)
 
     def __repr__(self) -> str:
         return f"<Probe {self.number} {self.name} {self.where} {self.state}>"
@@ -222,13 +239,13 @@ class Probe:
         return self._checked
 
     @property
-    def _tallies(self) -> list[ProbeTally]:
-        counters = self._session.counters
-        return [counters[id_] for id_ in self.ids if id_ in counters]
+    def _accounts(self) -> list[ProbeTally]:
+        accounts = self._figures.accounts
+        return [accounts[id_] for id_ in self.ids if id_ in accounts]
 
     @property
     def _latest(self) -> ProbeTally | None:
-        return self._session.counters.get(self.id)
+        return self._figures.accounts.get(self.id)
 
 
 def where(probe: program.Probe, methods: list[tuple[str, str]]) -> str:

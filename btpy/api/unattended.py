@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from btpy.api.session import Session
-from btpy.engine import session as core
+from btpy.api.feed import KEPT
+from btpy.api.session import PulledSession, Session
 from btpy.engine import sessions
 from btpy.engine.description import Unreadable as Unreadable
-from btpy.engine.session import Receipt
+from btpy.engine.receipt import Receipt
+from btpy.engine.session import Session as EngineSession
 from btpy.frozen import dataclass
 from btpy.jvm.connecting import Connecting
 from btpy.jvm.processes import JvmProcess, find
+from btpy.lang.link.libraries import Libraries
 from btpy.model.attachments import event_number
+from btpy.model.permissions import Permissions
 from btpy.wire.messages import SessionInfo, TellKind
 
 
@@ -54,7 +57,7 @@ def listed(target: int | str | JvmProcess) -> list[Listed]:
     if not process.sessions:  # asking would load the agent into a JVM that may never have had it
         return []
     with _enquiry(process) as enquiry:
-        return [Listed.of(each) for each in enquiry.others()]
+        return [Listed.of(info) for info in enquiry.agent.sessions()]
 
 
 def send(target: int | str | JvmProcess, wanted: str, event: str) -> None:
@@ -68,34 +71,49 @@ def set_level(target: int | str | JvmProcess, wanted: str, level: int) -> None:
     _tell(target, wanted, TellKind.LEVEL, level)
 
 
-def join(target: int | str | JvmProcess, wanted: str, *, take_over: bool = False, kept: int | None = None) -> Session:
+def join(target: int | str | JvmProcess, wanted: str, *, take_over: bool = False, kept: int = KEPT) -> Session:
     """Go on with a session that was left (:meth:`btpy.Session.leave`), by its id or name: with its probes, its maps,
     and what they produced meanwhile. ``take_over``: from a client that has joined it. ``kept``: as of
     :func:`btpy.attach`.
 
     Raises UsageError when there is none, or it cannot be joined; Unreadable when it is not known what its ids mean.
     """
+    engine = _joined(target, wanted, take_over)
+    return Session(engine, _permissions(engine), kept=kept)
+
+
+def join_pulled(target: int | str | JvmProcess, wanted: str, *, take_over: bool = False) -> PulledSession:
+    """As :func:`join`, for a caller that takes what the target sends at its own pace."""
+    engine = _joined(target, wanted, take_over)
+    return PulledSession(engine, _permissions(engine), Libraries())
+
+
+def _joined(target: int | str | JvmProcess, wanted: str, take_over: bool) -> EngineSession:
     with Connecting(target) as connecting:
-        running = core.Session.join(connecting, wanted, take_over=take_over)
-        assert running.program is not None
-        return Session(running, running.program.permissions, kept=kept)
+        return EngineSession.join(connecting, wanted, take_over=take_over)
+
+
+def _permissions(engine: EngineSession) -> Permissions:
+    assert engine.deployer.program is not None
+    return engine.deployer.program.permissions
 
 
 def discard(target: int | str | JvmProcess, wanted: str) -> Receipt:
     """End a session, whoever has left or joined it; its results are lost. Raises UsageError, AttachError."""
     with (
         Connecting(target) as connecting,
-        core.Session.join(connecting, wanted, take_over=True, read=False) as running,
+        EngineSession.join(connecting, wanted, take_over=True, read=False) as engine,
     ):
-        return running.detach()
+        return engine.departure.detach()
 
 
 def _tell(target: int | str | JvmProcess, wanted: str, kind: TellKind, number: int) -> None:
     with _enquiry(target) as enquiry:
-        enquiry.tell(sessions.chosen(enquiry.others(), wanted), kind, number)
+        chosen = sessions.chosen(enquiry.agent.sessions(), wanted)
+        enquiry.agent.tell(chosen.id, kind, number)
 
 
 @contextmanager
-def _enquiry(target: int | str | JvmProcess) -> Iterator[core.Session]:
-    with Connecting(target) as connecting, core.Session.enquire(connecting) as enquiry:
+def _enquiry(target: int | str | JvmProcess) -> Iterator[EngineSession]:
+    with Connecting(target) as connecting, EngineSession.enquire(connecting) as enquiry:
         yield enquiry

@@ -43,9 +43,10 @@ def run(arguments: Arguments, console: Console) -> int:
     present(settings, arguments, console)
     ttl = unattended.ttl_of(arguments) if arguments.text("ttl") is not None else None
     process = find(arguments.positionals[0])
-    from btpy.api.unattended import join
+    from btpy.api.unattended import join_pulled
     from btpy.cli.run_loop import RunLoop
 
-    session = join(process, arguments.positionals[1])
-    stay = unattended.Stay(ttl or session.ttl, session.name)
+    session = join_pulled(process, arguments.positionals[1])
+    assert session.joined is not None
+    stay = unattended.Stay(ttl or session.joined.ttl, session.joined.name)
     return RunLoop.joined(session, settings._replace(stay=stay), console).run()

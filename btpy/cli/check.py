@@ -161,11 +161,11 @@ def _matched(arguments: Arguments, program: Program, console: Console) -> Matchi
     if paths is not None:
         matching, late_bound = _class_path(paths).match(program, allow=allow)
     elif target is not None:
-        from btpy.api.session import attach
+        from btpy.api.session import attach_pulled
         from btpy.jvm import processes
 
-        with attach(processes.find(target), allow=allow, kept=None) as session:
-            matching = session.match(program)
+        with attach_pulled(processes.find(target), allow=allow) as session:
+            matching = session.scripts.match(program)
             late_bound = session.late_bound
     else:
         return None

@@ -12,7 +12,7 @@ from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT, SECRET
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from btpy.api.session import Matching, Session
+    from btpy.api.session import BaseSession, Matching
     from btpy.cli.console import Console
     from btpy.jvm.processes import JvmProcess
     from btpy.lang.program import Program
@@ -101,14 +101,14 @@ def show(
         raise process.obstacle
     attach.prepare()
     program = compile_source(source, arguments)
-    from btpy.api.session import attach as attached  # while the Java that attaches is starting
+    from btpy.api.session import attach_pulled  # while the Java that attaches is starting
 
-    def listed(session: Session, program: Program) -> tuple[Matching, tuple[ListedProbe, ...]]:
+    def listed(session: BaseSession, program: Program) -> tuple[Matching, tuple[ListedProbe, ...]]:
         wanted = [each.attachment for each in program.probes if isinstance(each.attachment, MethodAttachment)]
         first = detail.classes if all(map(takes_every_method, wanted)) else None
-        return session.listed(program, most=first)
+        return session.scripts.listing(program, most=first)
 
-    with attached(process, allow=program.permissions.allow, kept=None) as session:
+    with attach_pulled(process, allow=program.permissions.allow) as session:
         matching, probes = listed(session, program)
         if source.name == _PATTERN and not any(probe.classes or probe.unseen for probe in probes):
             full = _expanded(arguments.positionals[1], session)
@@ -170,8 +170,8 @@ def _probe_at(pattern: str) -> Source:
     return Source(_PATTERN, f"{classes.rstrip()}{methods} {at.lstrip() or '@'}{location or 'entry'} {{ }}")
 
 
-def _expanded(pattern: str, session: Session) -> str | None:
+def _expanded(pattern: str, session: BaseSession) -> str | None:
     """What an abbreviation is short for, of the loaded classes. Raises UsageError where that may be several."""
     from btpy.completion.classes import ClassIndex, LoadedType, expanded
 
-    return expanded(pattern, ClassIndex(map(LoadedType.of, session.loaded_classes().classes)))
+    return expanded(pattern, ClassIndex(map(LoadedType.of, session.classes.all().classes)))

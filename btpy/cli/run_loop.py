@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Union
 
 from btpy import interpreter
-from btpy.api.session import Limits, Session, attach
+from btpy.api.session import Limits, PulledSession, attach_pulled
 from btpy.cli.debugging import Debugging
 from btpy.cli.live import USUAL_INTERVAL, Live, Terms, prints_by_itself
 from btpy.cli.merged_maps import MergedMaps
@@ -43,7 +43,7 @@ _POLL = 0.1  # seconds between looks at the clock and at signals
 _STAYING = ("left", "interrupt", "for", "hits", "reader-gone", "error")
 """Reasons to end that leave a session with --keep, or one that was joined, running."""
 
-Reachable = Union["Connecting", "Launching", Session]
+Reachable = Union["Connecting", "Launching", PulledSession]
 
 
 class RunLoop:
@@ -85,7 +85,7 @@ class RunLoop:
         self._together: MergedMaps
 
     @staticmethod
-    def joined(session: Session, settings: Settings, console: Console) -> RunLoop:
+    def joined(session: PulledSession, settings: Settings, console: Console) -> RunLoop:
         """Of a session that is under way."""
         return RunLoop(None, [session], settings, console)
 
@@ -109,7 +109,7 @@ class RunLoop:
                     self._begin(target, sessions)
                 self._follow()
             except KeyboardInterrupt:
-                goes_on = any(isinstance(target, Session) for target in self._targets)
+                goes_on = any(isinstance(target, PulledSession) for target in self._targets)
                 outlook = (
                     "the session goes on without a client" if goes_on else "the agent puts the classes back by itself"
                 )
@@ -132,7 +132,7 @@ class RunLoop:
         console = self._console
         try:
             started = time.monotonic()
-            session = target if isinstance(target, Session) else self._attached(target)
+            session = target if isinstance(target, PulledSession) else self._attached(target)
             if not self._alone:
                 console = console.of(str(session.target.pid))
             console.detail(f"attached in {(time.monotonic() - started) * 1000:.0f} ms")
@@ -151,21 +151,20 @@ class RunLoop:
         except BtpyError as error:
             if self._alone:
                 raise
-            self._fail((target.target if isinstance(target, Session) else target.process).pid, error)
+            self._fail((target.target if isinstance(target, PulledSession) else target.process).pid, error)
 
-    def _attached(self, target: Connecting | Launching) -> Session:
+    def _attached(self, target: Connecting | Launching) -> PulledSession:
         assert self._program is not None
         permissions = self._program.permissions
         debugging = self._debugging
         tap = debugging.message if debugging is not None and debugging.wants_messages else None
-        return attach(
+        return attach_pulled(
             target,
             allow=permissions.allow,
             redact=permissions.redact,
             secrets=permissions.secrets,
             frameworks=permissions.frameworks,
             limits=self._limits,
-            kept=None,
             tap=tap,
         )
 

@@ -184,10 +184,10 @@ def _plan(compile_: Callable[[], Program], process: JvmProcess, settings: Settin
         raise process.obstacle
     attach.prepare()
     program = bounded(checked(compile_, console), settings)
-    from btpy.api.session import attach as attached  # while the Java that attaches is starting
+    from btpy.api.session import attach_pulled  # while the Java that attaches is starting
 
-    with attached(process, allow=settings.allow, kept=None) as session:
-        matching = session.match(program)
+    with attach_pulled(process, allow=settings.allow) as session:
+        matching = session.scripts.match(program)
     if matching.problems:
         raise ScriptError(matching.problems)
     print_plan(program, matching)

@@ -72,7 +72,7 @@ def _stop(process: JvmProcess, wanted: str, settings: Settings, console: Console
     from btpy.cli.run_loop import RunLoop
 
     try:
-        session = unattended.join(process, wanted, take_over=True)
+        session = unattended.join_pulled(process, wanted, take_over=True)
     except unattended.Unreadable as unreadable:
         console.warning(f"{unreadable}: its results are lost")
     else:

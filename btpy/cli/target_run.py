@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from btpy.api.preview import expected_range
-from btpy.api.session import Deployment, Receipt, Session
+from btpy.api.session import Deployment, PulledSession, Receipt
 from btpy.cli.presenter import Presenter
 from btpy.cli.progress import told
 from btpy.cli.report import (
@@ -68,7 +68,7 @@ class Companion(Protocol):
 
     def writer(self, stream: Stream, context: Context, console: Console) -> Writer: ...
 
-    def turn(self, session: Session, console: Console) -> str:
+    def turn(self, session: PulledSession, console: Console) -> str:
         """After what came has been shown. Why it is all over; empty: it is not."""
 
     @property
@@ -85,7 +85,7 @@ class TargetRun:
 
     def __init__(
         self,
-        session: Session,
+        session: PulledSession,
         settings: Settings,
         console: Console,
         stream: Stream,
@@ -94,7 +94,7 @@ class TargetRun:
         companion: Companion | None = None,
     ) -> None:
         self.session = session
-        self.joined = session.deployment is not None
+        self.joined = session.joined is not None
         self.receipt: Receipt | None = None  # when the target has been left
         self._settings = settings
         self.console = console
@@ -119,7 +119,7 @@ class TargetRun:
             console.warning(_OTHER_AGENT)
         with told(session.progress, console, session.target.process):
             if program is not None:
-                session.load(program, missing=settings.missing, level=settings.level)
+                session.scripts.load(program, missing=settings.missing, level=settings.level)
             session.go()
         console.detail(f"probes in place after {(time.monotonic() - self._started) * 1000:.0f} ms")
         deployment = self._deployment
@@ -174,7 +174,7 @@ class TargetRun:
             print_maps=outline.print_maps,
             hits=self._settings.hits or 0,
         )
-        return Recorder(file, started, outline, self.session.sites, self.context.stacks)
+        return Recorder(file, started, outline, self.context.sites, self.context.stacks)
 
     # ---- while it runs
 
@@ -275,16 +275,16 @@ class TargetRun:
             self._replaced = 0
 
     def _take_out(self, id_: int) -> None:
-        probe = self.session.probe(id_)
+        probe = self.session.scripts.probe(id_)
         if probe is not None:
             self.session.remove(probe)
 
     def show_maps(self) -> list[MapContent]:
         """As they are now, all of them; of one that is not alone, those that can be merged are not shown."""
-        answers = self.session.map_messages()
+        answers = self.session.maps.answers()
         if self._recorder is not None:
             self._recorder.maps_shown(answers)
-        contents = [content for answer in answers for content in self.session.contents(answer)]
+        contents = self.session.maps.contents(answers)
         self.showing.maps(self._own(contents))
         return contents
 
@@ -343,9 +343,9 @@ class TargetRun:
             self._take(message)
         self._show_backlog()
         contents = [] if stay.at_once else self._final_maps()
-        self.showing.close(self._own(contents), session.tallies)
+        self.showing.close(self._own(contents), self._accounts)
         self.showing.note_full(contents)
-        self._end_recording("left", session.tallies, None)
+        self._end_recording("left", self._accounts, None)
         self.showing.end("left", self._tallies(), None)
         self._close_writer()
         pid = session.target.pid
@@ -368,7 +368,7 @@ class TargetRun:
             self.console.say(f"the maps below were last read {age:.1f} s ago")
             self.showing.maps(self._own(last))
         self.showing.end("target-exited", self._tallies(), None)
-        self._end_recording("target-exited", self.session.tallies, None)
+        self._end_recording("target-exited", self._accounts, None)
         self._close_writer()
         self._summarize(None)
         self._stream.flush()
@@ -407,10 +407,10 @@ class TargetRun:
             recorder.ended(reason, tallies, left=left)
 
     def _final_maps(self) -> list[MapContent]:
-        answers = self.session.map_messages()
+        answers = self.session.maps.answers()
         if self._recorder is not None:
             self._recorder.maps_at_end(answers)
-        return [content for answer in answers for content in self.session.contents(answer)]
+        return self.session.maps.contents(answers)
 
     # ---- what the user is told
 
@@ -458,8 +458,12 @@ class TargetRun:
             return ""
         return " Ctrl-C to end." if stay is None else " Ctrl-C leaves it running."
 
+    @property
+    def _accounts(self) -> list[ProbeTally]:
+        return list(self.session.figures.accounts.values())
+
     def _tallies(self) -> tuple[Tally, ...]:
-        return self.showing.tallies(self.session.tallies, list(self.context.sites.values()))
+        return self.showing.tallies(self._accounts, list(self.context.sites.values()))
 
     def _summarize(self, left: Left | None, stays: str = "") -> None:
         console, showing, program = self.console, self.showing, self.program
@@ -492,7 +496,7 @@ class TargetRun:
             recorded=self._settings.destination.silent,
             drawn="" if self._companion is None else self._companion.drawn,
             stays=stays,
-            age=self.session.age,
+            age=0.0 if self.session.joined is None else self.session.joined.age,
             fillers=fillers(program),
         )
         for line in summary_lines(summary):

@@ -77,7 +77,7 @@ class Watching:
                 try:
                     version = self._compiled(each, warn=not versions)
                     console = each.console
-                    each.session.rehearse(version.program, replacing=version.old, missing=self._missing)
+                    each.session.scripts.rehearse(version.program, replacing=version.old, missing=self._missing)
                 except (TargetGone, ProtocolError):
                     raise
                 except BtpyError as error:
@@ -91,7 +91,7 @@ class Watching:
     def _compiled(self, target: TargetRun, *, warn: bool) -> _Version:
         """Raises BtpyError."""
         old = list(target.session.probes.values())
-        program = self._compile(target.session.without(old))
+        program = self._compile(target.session.scripts.without(old))
         if warn and program.warnings and self._console.verbosity >= 0:
             self._console.diagnostics(program.warnings)
         return _Version(target, program, old)
@@ -99,7 +99,7 @@ class Watching:
     def _swap(self, version: _Version) -> None:
         session, console = version.target.session, version.target.console
         try:
-            session.load(version.program, replacing=version.old, missing=self._missing)
+            session.scripts.load(version.program, replacing=version.old, missing=self._missing)
         except (TargetGone, ProtocolError):
             raise
         except BtpyError as error:

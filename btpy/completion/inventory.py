@@ -23,9 +23,9 @@ _MOST_KEPT = 2000  # classes whose members are kept
 
 
 class Target(Protocol):
-    """What is asked of a session; by any thread."""
+    """The loaded classes of a session; any thread may ask."""
 
-    def loaded_classes(self, since: int = 0) -> Classes:
+    def all(self, since: int = 0) -> Classes:
         """All, or those that were loaded since another answer."""
 
     def class_file(self, name: str) -> bytes | None: ...
@@ -89,7 +89,7 @@ class Inventory:
                 self.close()
 
     def _refresh(self) -> None:
-        found = self._target.loaded_classes(self._since)
+        found = self._target.all(self._since)
         fresh = {each.name: LoadedType.of(each) for each in found.classes}
         index = ClassIndex([*self._types.values(), *fresh.values()]) if fresh or not self._ready else self._index
         with self._state:

@@ -13,6 +13,7 @@ from typing import TypeVar
 from btpy.engine.instrumentation import Hook
 from btpy.errors import BtpyError, TargetGone, UsageError
 from btpy.events.progress import Progress, Work
+from btpy.model.attachments import event_number
 from btpy.model.patterns import ClassPatternKind
 from btpy.wire import messages
 from btpy.wire.channel import Channel
@@ -249,9 +250,9 @@ class Agent:
         """Probes that are not to fire any more; ``sites``: of the timers and hooks that end."""
         self.done(lambda request: messages.Remove(request, tuple(probes), tuple(sites)))
 
-    def send(self, event: int) -> None:
-        """Run the hooks of an event; returns when they have run."""
-        self.done(lambda request: messages.Send(request, event))
+    def send(self, event: str) -> None:
+        """Run the ``@OnEvent`` probes of that name; returns when they have run."""
+        self.done(lambda request: messages.Send(request, event_number(event) & 0xFFFFFFFF))
 
     def go(self) -> None:
         self._channel.send(messages.Go())

@@ -42,6 +42,7 @@ class EventQueue:
         self.failure: BtpyError | None = None
         self.dropped = 0
         self.delivered: Counter[int] = Counter()
+        self.delivered_records = 0  # the sum of ``delivered``
         self.counters = Counters(())
 
     def put(self, message: Message) -> None:
@@ -127,3 +128,4 @@ class EventQueue:
     def _count(self, records: bytes) -> None:
         for (_, probe), count in tally(records).items():
             self.delivered[probe] += count
+            self.delivered_records += count

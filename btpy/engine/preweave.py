@@ -18,7 +18,9 @@ from collections.abc import Callable, Container, Iterable
 from btpy import interpreter
 from btpy.engine.agent import Agent
 from btpy.engine.instrumentation import Instrumentation
+from btpy.engine.matching import Matching
 from btpy.errors import BtpyError
+from btpy.events.progress import Work
 from btpy.jvm.processes import JvmProcess
 from btpy.wire.fingerprint import fingerprint
 from btpy.wire.messages import Foreseen
@@ -35,6 +37,67 @@ LONGEST_REST = 0.1
 
 MOST_HANDLERS = 64
 """Handler classes that are defined for classes which may never be loaded."""
+
+
+class Preweaving:
+    """Runs a :class:`Preweaver` for the current version of the program. Any thread may call its methods."""
+
+    def __init__(self, agent: Agent, process: JvmProcess) -> None:
+        self._agent = agent
+        self._process = process
+        self._changing = threading.Lock()
+        self._version: Instrumentation | None = None
+        self._preweaver: Preweaver | None = None
+        self._loaded: set[str] = set()  # names of loaded classes that match, as far as they are known
+
+    def saw(self, name: str) -> None:
+        """Note that a class of this name is loaded, or being loaded."""
+        self._loaded.add(name)
+
+    def begin(self, version: Instrumentation, matching: Matching | None = None) -> None:
+        """Begin to weave the classes that may be loaded later. ``matching``: what is loaded."""
+        if matching is not None:
+            self._loaded.update(matched.loaded.name for matched in matching.classes)
+        if not version.foresees or not self._process.shares_files:
+            return
+        with version.weave_state.lock:
+            self._loaded.update(name for name, _ in version.weave_state.woven)
+        named = version.named(self._loaded)
+        if named:
+            wanted = names_wanted(named, self._loaded)
+            with self._changing:
+                self._version = version
+                self._preweaver = Preweaver(self._agent, self._process, version, wanted)
+
+    def end(self) -> None:
+        """Stop, and make the agent forget its answers. From now on the agent asks about every class, and the weave
+        state knows which answers the agent has used."""
+        with self._changing:
+            if self._preweaver is not None and self._version is not None:
+                self._preweaver.stop()
+                self._agent.foresee((), anew=True)
+                with self._version.weave_state.lock:
+                    self._version.weave_state.forget_foreseen()
+                self._preweaver = self._version = None
+
+    def finish(self, seconds: float) -> None:
+        """Wait until the classes are woven, at most so long."""
+        preweaver = self._preweaver
+        if preweaver is not None:
+            with self._agent.progress.of(Work.FORESEEING, 0):
+                preweaver.finish(seconds)
+
+    def stop(self) -> None:
+        """Nothing more is said to the agent when this returns; the agent keeps its answers."""
+        preweaver = self._preweaver
+        if preweaver is not None:
+            preweaver.stop()
+
+    def abandon(self) -> None:
+        """As :meth:`stop`, but without waiting: the connection is about to end."""
+        preweaver = self._preweaver
+        if preweaver is not None:
+            preweaver.abandon()
 
 
 class Preweaver:

@@ -2,45 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from btpy.errors import LeftBehind
 from btpy.events.items import ProbeTally, cost_of
 from btpy.frozen import dataclass
-from btpy.lang.program import Probe
 from btpy.wire.messages import Counters, Farewell, NotRestored, ProbeCounters, ProbeState, Restored
 
 
-def tallies(
-    probes: Iterable[Probe], counters: Counters, delivered: Mapping[int, int], before: Mapping[int, int]
-) -> tuple[ProbeTally, ...]:
-    """``delivered``: records that have come, by probe; ``before``: that went to clients who have left the session."""
-    reported = {each.probe: each for each in counters.probes}
+def accounts(
+    probes: int, counters: Counters, delivered: Mapping[int, int], before: Mapping[int, int]
+) -> dict[int, ProbeTally]:
+    """``probes``: how many there are. ``delivered``: records that have come, by probe; ``before``: records that went to
+    clients which have left the session."""
+    reported = {counted.probe: counted for counted in counters.probes}
     nothing = ProbeCounters(*(0,) * 18, ProbeState.OFF)
-    found = []
-    for probe in probes:
-        counted = reported.get(probe.id, nothing)
-        found.append(
-            ProbeTally(
-                probe=probe.id,
-                fired=counted.fired,
-                skipped=counted.skipped,
-                limited=counted.limited,
-                state=counted.state,
-                produced=max(0, counted.produced - before.get(probe.id, 0)),
-                delivered=delivered.get(probe.id, 0),
-                dropped_full=counted.dropped_full,
-                dropped_large=counted.dropped_large,
-                dropped_stalled=counted.dropped_stalled,
-                map_full=counted.map_full,
-                dropped_unattended=counted.dropped_unattended,
-                dropped_budget=counted.dropped_budget,
-                cost=cost_of(counted),
-                untrue=counted.untrue,
-                rested_ns=counted.rested_ns,
-            )
+    made = {}
+    for probe in range(probes):
+        counted = reported.get(probe, nothing)
+        made[probe] = ProbeTally(
+            probe=probe,
+            fired=counted.fired,
+            skipped=counted.skipped,
+            limited=counted.limited,
+            state=counted.state,
+            produced=max(0, counted.produced - before.get(probe, 0)),
+            delivered=delivered.get(probe, 0),
+            dropped_full=counted.dropped_full,
+            dropped_large=counted.dropped_large,
+            dropped_stalled=counted.dropped_stalled,
+            map_full=counted.map_full,
+            dropped_unattended=counted.dropped_unattended,
+            dropped_budget=counted.dropped_budget,
+            cost=cost_of(counted),
+            untrue=counted.untrue,
+            rested_ns=counted.rested_ns,
         )
-    return tuple(found)
+    return made
 
 
 @dataclass(frozen=True, slots=True)

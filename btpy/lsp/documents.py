@@ -57,7 +57,7 @@ def _unfit(program: Program, target: LiveTarget | None) -> list[Diagnostic]:
     """As warnings: the script may be for another JVM, or for a later moment."""
     session = None if target is None else target.session
     try:
-        found = [] if session is None else session.unfit(program)
+        found = [] if session is None else session.scripts.unfit(program)
     except (TargetGone, ProtocolError):  # it is looked for again
         found = []
     return [replace(each, severity=Severity.WARNING) for each in found]

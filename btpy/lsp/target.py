@@ -63,7 +63,7 @@ class LiveTarget:
         except BtpyError as error:
             self._say("; ".join([str(error), *error.help]), good=False)
         else:
-            self._inventory = Inventory(self._session)
+            self._inventory = Inventory(self._session.classes)
             self._say(f"classes are those of {self._session.target.main} ({self._session.target.pid})", good=True)
 
     def _leave(self) -> None:

@@ -6,8 +6,10 @@ from typing import Protocol
 
 
 class Site(Protocol):
-    """What is known of a woven place, by the id that records carry."""
+    """What is known of a woven place. ``id``: as records carry it."""
 
+    @property
+    def id(self) -> int: ...
     @property
     def probe(self) -> int: ...
     @property

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from typing import Protocol
 
 from btpy.events.items import ProbeTally, cost_of
 from btpy.events.stacks import StackTable
@@ -38,13 +37,6 @@ FLUSH_SECONDS = 0.25
 _MOST = 1_000  # sites or stacks in one entry
 
 
-class PlacedSite(Site, Protocol):
-    """A site with its id."""
-
-    @property
-    def id(self) -> int: ...
-
-
 class Recorder:
     """Of one session. ``outline``, ``sites`` and ``stacks`` grow. All methods raise OutputError."""
 
@@ -53,7 +45,7 @@ class Recorder:
         file: ChunkWriter,
         started: Started,
         outline: Outline,
-        sites: Mapping[int, PlacedSite],
+        sites: Mapping[int, Site],
         stacks: StackTable,
     ) -> None:
         self._file = file

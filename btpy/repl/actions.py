@@ -76,10 +76,10 @@ def _state(probe: Probe) -> str:
 
 def _show(repl: Repl, line: Line) -> None:
     for each in scripts.named(repl.session, line.words[0]):
-        source = repl.session.script_of(each)
+        source = repl.session.scripts.source(each)
         repl.screen.say(f"#{each.number} {each.name}  {source.name}")
         repl.screen.say("\n".join(f"  {text}" for text in source.text.strip().split("\n")))
-        found = list(dict.fromkeys(repl.session.methods_of(each.id)))  # a name may have several methods
+        found = list(dict.fromkeys(each.methods))  # a name may have several methods
         for class_name, method in found[:20]:
             repl.screen.say(f"  in {class_name}.{method}")
         if len(found) > 20:
@@ -97,7 +97,7 @@ def _disable(repl: Repl, line: Line) -> None:
 def _switch(repl: Repl, line: Line, *, on: bool) -> None:
     repl.require_target()
     for each in _named(repl, line):
-        repl.session.enable(each, on)
+        repl.session.scripts.enable(each, on)
         repl.screen.say(f"#{each.number} {each.name} · {'enabled' if on else 'disabled'}")
 
 
@@ -143,7 +143,7 @@ def _sample(repl: Repl, line: Line) -> None:
         raise UsageError(f"{line.words[1]!r} is not a sampling rate", help=["one in a hundred: 1/100; all: 1/1"])
     every = int(match[1])
     for each in scripts.named(repl.session, line.words[0]):
-        repl.session.sample(each, None if every == 1 else f"1/{every}")
+        each.sample(None if every == 1 else f"1/{every}")
         repl.screen.say(f"#{each.number} fires for every hit" if every == 1 else f"#{each.number} sampled 1:{every}")
 
 
@@ -154,7 +154,7 @@ def _limit(repl: Repl, line: Line) -> None:
         raise UsageError(f"{line.words[1]!r} is not a limit", help=["at most fifty a second: 50/s; none: off"])
     rate = int(match[1] or 0)
     for each in scripts.named(repl.session, line.words[0]):
-        repl.session.limit(each, f"{rate}/s" if rate else None)
+        each.limit(f"{rate}/s" if rate else None)
         repl.screen.say(f"#{each.number} " + (f"limited to {rate}/s" if rate else "no longer limited"))
 
 

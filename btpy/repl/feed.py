@@ -152,8 +152,8 @@ class Feed:
 
     def all_lost(self) -> int:
         """Of all probes there ever were."""
-        tallies = self._session.counters.values()
-        uncommitted = self._session.uncommitted_of(range(len(self.outline.probes)))
+        tallies = self._session.figures.accounts.values()
+        uncommitted = self._session.figures.uncommitted(range(len(self.outline.probes)))
         return sum(each.dropped + each.map_full for each in tallies) + uncommitted + self.unread
 
     # ---------------------------------------------------------------- on its thread
@@ -201,7 +201,7 @@ class Feed:
             for failure in item.failures:
                 self._failed(failure)
         elif isinstance(item, Counters):
-            tallies = self._session.counters.values()
+            tallies = self._session.figures.accounts.values()
             fired = Counter({each.probe: each.fired for each in tallies})
             cpu = sum(each.cost.cpu for each in tallies)
             self._reports.append(_Report(time.monotonic(), fired, cpu))

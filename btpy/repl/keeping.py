@@ -53,7 +53,7 @@ class KeptMaps:
         with contextlib.suppress(TargetGone):
             for title in wanted:
                 content, now = maps[title].content, time.monotonic()
-                self._kept[title] = KeptMap(content, now, self._session.has_last_maps)
+                self._kept[title] = KeptMap(content, now, maps.frozen)
         return {title: self._kept[title] for title in wanted if title in self._kept}
 
     def _run(self) -> None:

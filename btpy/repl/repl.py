@@ -114,7 +114,7 @@ class Repl:
         self.entered: list[str] = []
         self.parameters: dict[str, str] = {}
         self.feed = Feed(session, screen)
-        self.inventory = Inventory(session)
+        self.inventory = Inventory(session.classes)
         self.metadata: SessionMetadata = _Known(self)
         self.maps = KeptMaps(session)
         self._entries = 0
@@ -248,7 +248,7 @@ class Repl:
             self.screen.warning(f"… and {len(refused) - 5} more that cannot be traced")
         live = scripts.shown(self.session)
         for each in (probe for probe in probes if probe in live):
-            methods = len(self.session.methods_of(each.id))
+            methods = len(each.methods)
             of = f" · {counted(methods, 'method')}" if methods else ""
             state = "enabled" if each.enabled else "disabled"
             took = f" in {deployment.weave_ns / 1e6:.0f} ms" if methods else ""
@@ -323,7 +323,7 @@ class Repl:
         probes = len(scripts.shown(self.session))
         rate = self.feed.rate()
         target = self.session.target
-        timed = any(each.cost.timed for each in self.session.counters.values())
+        timed = any(each.cost.timed for each in self.session.figures.accounts.values())
         share = self.feed.cpu_share() if timed and not self.left else None
         gone = " (gone)" if self.feed.gone and not self.detached else " (detached)" if self.detached else ""
         return Status(
@@ -388,7 +388,7 @@ class _Known(SessionMetadata):
 
     @property
     def maps(self) -> Sequence[Word]:
-        program = self._repl.session.program
+        program = self._repl.session.scripts.program
         found = program.maps if program is not None else ()
         return [Word(each.title, f"{each.kind.value}, {counted(each.keys, 'key part')}") for each in found]
 

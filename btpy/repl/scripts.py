@@ -37,7 +37,7 @@ def where(session: Session, probe: Probe) -> str:
     """``PricingEngine.quote RETURN``; of a method that is not there yet, this is said; else what the person wrote:
     ``@OnTimer(5s)``."""
     if isinstance(probe.checked.attachment, MethodAttachment):
-        return probe.where if session.methods_of(probe.id) else f"{probe.where}, nothing loaded"
+        return probe.where if probe.methods else f"{probe.where}, nothing loaded"
     annotations = probe.checked.tree.annotations
     return annotations[0].span.text.split("\n")[0] if annotations else probe.where
 
@@ -45,8 +45,8 @@ def where(session: Session, probe: Probe) -> str:
 def edited(session: Session, probe: Probe) -> tuple[list[Probe], str]:
     """What is put in together to change a probe, and its text: the probe alone, unless its script has nothing else, or
     a library brought it."""
-    mates = session.mates(probe)
-    return ([probe], probe.text) if session.is_own(probe) and len(mates) > 1 else (mates, probe.script)
+    mates = session.scripts.mates(probe)
+    return ([probe], probe.text) if session.scripts.is_own(probe) and len(mates) > 1 else (mates, probe.script)
 
 
 def saved(session: Session) -> str:
@@ -57,7 +57,7 @@ def saved(session: Session) -> str:
     for probe in shown(session):
         if probe in done:
             continue
-        mates = session.mates(probe)
+        mates = session.scripts.mates(probe)
         done.update(mates)
         texts.append(_saved(session, mates))
     text = joined(texts)
@@ -71,10 +71,10 @@ def saved(session: Session) -> str:
 
 
 def _saved(session: Session, mates: list[Probe]) -> str:
-    script = session.script_of(mates[0])
-    script = Source(script.name, settled(script, session.arguments_of(mates[0])))
-    if session.is_whole(mates[0]):
+    script = session.scripts.source(mates[0])
+    script = Source(script.name, settled(script, session.scripts.arguments(mates[0])))
+    if session.scripts.is_whole(mates[0]):
         return script.text
-    own = dict.fromkeys(each.text for each in mates if session.is_own(each))
-    libraries = any(not session.is_own(each) for each in mates)
+    own = dict.fromkeys(each.text for each in mates if session.scripts.is_own(each))
+    libraries = any(not session.scripts.is_own(each) for each in mates)
     return excerpt(script, "\n".join(own), using=libraries)

@@ -42,7 +42,7 @@ class FoundSource:
 def find_source(session: Session, members: Members, more: Sequence[Path]) -> FoundSource:
     """``more``: directories and jars that the person has named."""
     looked_at: list[str] = []
-    code = next(iter(session.named(members.name)), None)
+    code = next(iter(session.classes.named(members.name)), None)
     location = code.code_source if code is not None else ""
     package = members.name.rpartition(".")[0].replace(".", "/")
     file = f"{package}/{members.source_file}" if package else members.source_file
@@ -54,7 +54,7 @@ def find_source(session: Session, members: Members, more: Sequence[Path]) -> Fou
         if text is not None:
             return FoundSource(text, f"{place}: {file}", (), b"")
         looked_at.append(shown)
-    return FoundSource("", "", tuple(looked_at), session.class_file(members.name) or b"")
+    return FoundSource("", "", tuple(looked_at), session.classes.class_file(members.name) or b"")
 
 
 def _places(location: str, session: Session) -> Iterator[Path]:

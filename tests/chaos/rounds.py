@@ -23,7 +23,8 @@ from pathlib import Path
 from unittest import mock
 
 from btpy.engine.receipt import Receipt
-from btpy.engine.session import Limits, Session
+from btpy.engine.session import Session
+from btpy.engine.target import Limits
 from btpy.errors import BtpyError
 from btpy.events.items import PrintedMaps
 from btpy.lang.check.checker import check_source
@@ -283,7 +284,7 @@ class Chaos:
         return Session.attach(self._server.pid, Limits(event_buffer_bytes=1 << 20))
 
     def _loaded(self, session: Session, program: Program | None = None) -> None:
-        session.load(program or self._program, missing="ignore")
+        session.deployer.load(program or self._program, missing="ignore")
 
     def connection_cut(self, moment: float) -> None:
         """At any moment of attaching, weaving, streaming, detaching."""
@@ -292,9 +293,9 @@ class Chaos:
             cut.start()
             with contextlib.suppress(BtpyError):
                 self._loaded(session)
-                for _ in session.items(self._random.random() / 2):
+                for _ in session.delivery.items(self._random.random() / 2):
                     pass
-                session.detach()
+                session.departure.detach()
             cut.join()
 
     def frame_cut(self, moment: float) -> None:
@@ -317,9 +318,9 @@ class Chaos:
 
         with mock.patch.object(socket.socket, "accept", slow), self._session() as session:
             self._loaded(session)
-            for _ in session.items(moment / 2):
+            for _ in session.delivery.items(moment / 2):
                 pass
-            accounted(session.detach())
+            accounted(session.departure.detach())
 
     def target_clock(self, moment: float) -> None:
         """Its time of day jumps: what its probes saw keeps its order, and no timer stops."""
@@ -333,14 +334,14 @@ class Chaos:
                 before, deadline = printed, time.monotonic() + PATIENCE
                 while printed < before + 2:
                     assert time.monotonic() < deadline, "the timer stands still"
-                    for item in session.items(0.1):
+                    for item in session.delivery.items(0.1):
                         if isinstance(item, PrintedMaps):
                             printed += 1
                             times.append(item.nano_time)
                 time.sleep(moment / 10)
             assert times == sorted(times), times
             self._server.clock.jump(self._random.choice(JUMPS))
-            accounted(session.detach())
+            accounted(session.departure.detach())
         self._server.clock.jump(0)
 
     def target_killed(self, moment: float) -> None:
@@ -349,7 +350,7 @@ class Chaos:
             killed.start()
             with self._session() as session:
                 self._loaded(session)
-                for _ in session.items(2):
+                for _ in session.delivery.items(2):
                     pass
         killed.join()
         self._server.kill()
@@ -366,11 +367,11 @@ class Chaos:
             with contextlib.suppress(BtpyError), self._session() as session:
                 orders.start()
                 self._loaded(session)
-                for _ in session.items(0.3):
+                for _ in session.delivery.items(0.3):
                     pass
                 orders.join()
                 self._server.target.wait_for(f"> {what}")
-                accounted(session.detach())
+                accounted(session.departure.detach())
             if orders.ident is not None:
                 orders.join()
 

@@ -64,7 +64,7 @@ def test_it_is_refused_and_keeps_its_names(jdk: int) -> None:
         assert whispered(running) == TRACED
         with Session.attach(running.pid) as session:
             with pytest.raises(NothingMatched) as refused:
-                session.load(program(VAGUE))
+                session.deployer.load(program(VAGUE))
             (diagnostic,) = refused.value.diagnostics
             assert diagnostic.code == "BT338"
             (remedy,) = diagnostic.help
@@ -72,12 +72,12 @@ def test_it_is_refused_and_keeps_its_names(jdk: int) -> None:
             assert 'allow=["lost-parameter-names"]' in remedy
             assert whispered(running) == TRACED
         with Session.attach(running.pid) as session:
-            session.load(program(VAGUE), allow=[remedy.capability])
+            session.deployer.load(program(VAGUE), allow=[remedy.capability])
             running.send("vague")
             assert "psst" in running.wait_for("vague")  # without the name of its parameter
-            (counts,) = session.snapshot()
+            (counts,) = session.delivery.snapshot()
             assert dict(counts.entries) == {("psst",): Count(1)}
-            assert session.detach().clean
+            assert session.departure.detach().clean
 
 
 def test_the_remedy_is_the_command_that_was_typed() -> None:

@@ -124,13 +124,13 @@ def readable_cache() -> Iterator[None]:
 def assert_traced(found: Cell) -> None:
     """From this process: a prime number of calls is counted, and the class is given back."""
     with Session.attach(found.process) as session:
-        deployment = session.load(program("Counted::step { @n = count(); }"))
+        deployment = session.deployer.load(program("Counted::step { @n = count(); }"))
         assert deployment.methods == 1
         found.target.send(f"call {CALLS}")
         found.target.wait_for("called")
-        (content,) = session.snapshot()
+        (content,) = session.delivery.snapshot()
         assert content.entries == (((), Count(CALLS)),)
-        assert session.detach().clean
+        assert session.departure.detach().clean
 
 
 def doctor(pid: int, *, prefix: Sequence[str] = (), **environment: str) -> subprocess.CompletedProcess[str]:

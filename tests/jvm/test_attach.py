@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from btpy.api.classes import LoadedClasses
 from btpy.cli.main import main
 from btpy.engine.session import Session
 from btpy.errors import AttachError, TargetGone
@@ -59,7 +60,7 @@ def test_every_jdk_can_be_the_clients_own(jdk: int) -> None:
             attach.prepare()
             from btpy.engine.session import Session
             with Session.attach({target.pid}) as session:
-                receipt = session.detach()
+                receipt = session.departure.detach()
             print(json.dumps([before == caught(), receipt.clean, session.target.java_version]))
             """,
             JAVA_HOME=str(java_home(jdk)),
@@ -238,7 +239,7 @@ def test_a_target_that_is_killed_later_is_said_to_have_ended_too() -> None:
     with counted(17) as target, Session.attach(target.pid) as session:
         os.kill(target.pid, signal.SIGKILL)
         with pytest.raises(TargetGone) as caught:
-            session.loaded_classes()
+            LoadedClasses(session.agent).all()
         assert str(caught.value) == f"the JVM {target.pid} has ended"
         assert caught.value.help == ("its own output may tell why",)
 
@@ -247,7 +248,7 @@ def test_an_agent_that_is_cut_off_by_others_is_said_to_run_still() -> None:
     with counted(17) as target, Session.attach(target.pid) as session:
         session._channel._connection.shutdown(socket.SHUT_RD)
         with pytest.raises(TargetGone) as caught:
-            session.loaded_classes()
+            LoadedClasses(session.agent).all()
         assert f"; the JVM {target.pid} still runs" in str(caught.value)
         assert caught.value.help[0].endswith(f"btpy doctor {target.pid}")
 
@@ -308,7 +309,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="changes user and name
 DETACHED = """
 from btpy.engine.session import Session
 with Session.attach({target!r}) as session:
-    print(session.detach().clean)
+    print(session.departure.detach().clean)
 """
 
 
@@ -326,7 +327,7 @@ def test_root_attaches_to_the_jvm_of_another_user(jdk: int, own_tmp: Path) -> No
         process = describe(target.pid)
         assert process.uid == 65534
         with Session.attach(process) as session:
-            assert session.detach().clean
+            assert session.departure.detach().clean
     finally:
         target.stop()
     assert {entry.name for entry in own_tmp.iterdir()} == {"java", "classes"}
@@ -340,7 +341,7 @@ def test_the_socket_of_a_killed_jvm_is_not_in_the_way(jdk: int) -> None:
         with socket.socket(socket.AF_UNIX) as left:
             left.bind(str(path))
         with Session.attach(target.pid) as session:
-            assert session.detach().clean
+            assert session.departure.detach().clean
 
 
 def test_a_stale_socket_that_may_not_be_removed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -433,7 +434,7 @@ def test_a_jvm_in_a_container_is_reached_through_its_root() -> None:
         assert process.namespace_pid < process.pid
         assert process.feature_version == 17
         with Session.attach(process) as session:
-            assert session.detach().clean
+            assert session.departure.detach().clean
         assert not list((process.root / "tmp").glob("btpy-*"))
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from btpy.api.classes import LoadedClasses
 from btpy.api.doctor import Outcome, examine
 from btpy.engine.session import Session
 from btpy.errors import AttachError, TargetGone
@@ -138,7 +139,7 @@ def test_a_jvm_near_a_limit_is_refused_before_anything_is_loaded() -> None:
         assert not processes.describe(jvm.pid).has_agent
         bound(jvm.pid, "unlimited")
         with Session.attach(jvm.pid) as session:
-            assert session.detach().clean
+            assert session.departure.detach().clean
 
 
 def test_the_likely_cause_of_an_end_is_told() -> None:
@@ -149,7 +150,7 @@ def test_the_likely_cause_of_an_end_is_told() -> None:
         with Session.attach(jvm.pid) as session:
             jvm.stop()
             with pytest.raises(TargetGone) as caught:
-                session.loaded_classes()
+                LoadedClasses(session.agent).all()
     assert str(caught.value) == f"the JVM {jvm.pid} has ended"
     assert caught.value.help[0].startswith("it ran with -XX:+CrashOnOutOfMemoryError, which ends it when any thread")
     assert endings.died_of(process) == list(caught.value.help)

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from btpy.engine.instrumentation import Instrumentation
-from btpy.engine.session import Records, Session
+from btpy.engine.session import Session
+from btpy.events.items import Records
 from btpy.lang.check.checker import check_source
 from btpy.lang.program import Program
 from btpy.model.source import Source
@@ -54,7 +55,7 @@ def drained(session: Session, timeout: float | None) -> list[tuple[int, tuple[ob
     """(probe, values) of the records that arrive within ``timeout`` seconds; None: up to the end of the session."""
     return [
         (record.probe, record.values)
-        for item in session.items(timeout)
+        for item in session.delivery.items(timeout)
         if isinstance(item, Records)
         for record in item.records
     ]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from btpy.engine.session import PrintedMaps, Session
+from btpy.engine.session import Session
 from btpy.events.aggregates import Aggregate, Count, Histogram, LinearHistogram, TimeSeries, Total, merge
 from btpy.events.estimates import Skips
+from btpy.events.items import PrintedMaps
 from btpy.events.records import Value
 from btpy.events.sketches import Distinct, Examples, First, Last, Top
 from btpy.wire.messages import ProbeState
@@ -70,19 +71,19 @@ when arg1 % 2 == 1 { @limited = sum(arg1); }
 
 
 def maps(session: Session) -> dict[str, dict[tuple[Value, ...], Aggregate | Value]]:
-    return {content.map.name: dict(content.entries) for content in session.snapshot()}
+    return {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
 
 
 @all_jdks_and_8
 def test_every_kind(jdk: int) -> None:
     with counted(jdk) as target, Session.attach(target.pid) as session:
-        session.load(program(KINDS))
+        session.deployer.load(program(KINDS))
         target.send(f"call {CALLS}")
         target.wait_for("called")
-        session.restore()
+        session.departure.restore()
         found = maps(session)
-        session.detach()
-        items = list(session.items(None))
+        session.departure.detach()
+        items = list(session.delivery.items(None))
     numbers = range(CALLS)
     linear = found["linear"][()]
     assert isinstance(linear, LinearHistogram)
@@ -132,13 +133,13 @@ def test_sampled_probes_weigh_what_they_count(jdk: int) -> None:
         assert {each.name: each.estimated for each in checked.maps} == dict.fromkeys(
             ("calls", "sum", "hist", "entered", "left"), str(EVERY)
         )
-        session.load(checked)
+        session.deployer.load(checked)
         target.send(f"call {CALLS}")
         target.wait_for("called")
-        session.restore()
+        session.departure.restore()
         found = maps(session)
-        receipt = session.detach()
-        items = list(session.items(None))
+        receipt = session.departure.detach()
+        items = list(session.delivery.items(None))
     assert receipt.clean
     weight = EVERY * len(CHOSEN)
     skips = Skips(skipped=CALLS - len(CHOSEN), factor=EVERY, pending=CALLS - weight, rested_ns=0)
@@ -167,19 +168,19 @@ def test_sampled_probes_weigh_what_they_count(jdk: int) -> None:
 @all_jdks_and_8
 def test_limits_and_levels(jdk: int) -> None:
     with counted(jdk) as target, Session.attach(target.pid) as session:
-        session.load(program(LIMITED), level=1)
+        session.deployer.load(program(LIMITED), level=1)
         target.send(f"call {CALLS}")
         target.wait_for("called")
-        session.set_level(2)
+        session.agent.level(2)
         target.send(f"call {CALLS}")
         target.wait_for("called")
-        session.set_level(1)
+        session.agent.level(1)
         target.send("call 7")
         target.wait_for("called")
-        session.restore()
+        session.departure.restore()
         found = maps(session)
-        receipt = session.detach()
-        list(session.items(None))
+        receipt = session.departure.detach()
+        list(session.delivery.items(None))
     assert found["limited"] == {(): Total(101, sum(range(1, 202, 2)), 0.0)}
     assert found["until"] == {(): Count(504)}, "the firing that disables the probe goes on"
     assert found["detail"] == {(): Count(CALLS)}
@@ -195,14 +196,14 @@ def test_flushes_of_a_timer_take_every_sample_once() -> None:
     @OnTimer(5ms) { print(flush(@n)); }
     """
     with counted(17) as target, Session.attach(target.pid) as session:
-        session.load(program(script))
+        session.deployer.load(program(script))
         for _ in range(3):
             target.send(f"call {CALLS}")
             target.wait_for("called")
-        session.restore()
-        rest = session.snapshot()
-        session.detach()
-        contents = [item.contents[0] for item in session.items(None) if isinstance(item, PrintedMaps)]
+        session.departure.restore()
+        rest = session.delivery.snapshot()
+        session.departure.detach()
+        contents = [item.contents[0] for item in session.delivery.items(None) if isinstance(item, PrintedMaps)]
     assert len(contents) > 1
     assert dict(merge([*contents, *rest]).entries) == {
         (key,): Count(3 * sum(number % 7 == key for number in range(CALLS))) for key in range(7)
@@ -218,10 +219,10 @@ LOOKED_UP = """
 def test_looking_for_a_key_fires_no_probe() -> None:
     """The handler of ``step`` takes no guard; a key that is an object makes btpy call ``Class.getName``."""
     with counted(17) as target, Session.attach(target.pid) as session:
-        session.load(program(LOOKED_UP), allow=("core",))
+        session.deployer.load(program(LOOKED_UP), allow=("core",))
         target.send(f"call {CALLS}")
         target.wait_for("called")
-        maps = {content.map.name: dict(content.entries) for content in session.snapshot()}
+        maps = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
     assert list(maps["by_object"].values()) == [Count(CALLS)]
     assert list(maps["by_name"].items()) == [(("abc", "step"), Count(CALLS))]
     assert not [caller for (caller,) in maps["named"] if "btpy" in str(caller)]

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from btpy.engine.agent import Agent
-from btpy.engine.session import Deployment, Session
+from btpy.engine.deployer import Deployment
+from btpy.engine.session import Session
 from btpy.errors import BtpyError, NothingMatched, ScriptError
 from btpy.events.aggregates import Count
 from btpy.lang.check.checker import check_source
@@ -28,19 +29,19 @@ BREAKS = '@OnLowMemory(pool="nonesuch", above=0.9) { print("low") }'
 
 
 def extended(session: Session, text: str, without: Iterable[int] = ()) -> Program:
-    running = session.program
+    running = session.deployer.program
     assert running is not None
     return check_source(Source("test.bt", text), earlier=running.without(without))
 
 
 def begun(session: Session, text: str) -> Deployment:
-    return session.load(check_source(Source("test.bt", text)))
+    return session.deployer.load(check_source(Source("test.bt", text)))
 
 
 def counts(session: Session) -> dict[str, int]:
     """Of the maps without keys, the latest of each name."""
     found = {}
-    for content in session.snapshot():
+    for content in session.delivery.snapshot():
         for key, value in content.entries:
             assert key == ()
             assert isinstance(value, Count)
@@ -49,7 +50,7 @@ def counts(session: Session) -> dict[str, int]:
 
 
 def ids(session: Session, *names: str) -> list[int]:
-    running = session.program
+    running = session.deployer.program
     assert running is not None
     return [probe.id for probe in running.active if probe.name in names]
 
@@ -58,11 +59,11 @@ def test_what_was_only_tried_is_not_what_comes_after_it() -> None:
     with traffic() as running, Session.attach(running.pid) as session:
         begun(session, "Traffic::serve @entry { @old = count(); }")
         tried = extended(session, "Traffic::serve @entry { @tried = count(); }")
-        session.match(tried)
-        session.rehearse(tried)
+        session.deployer.match(tried)
+        session.deployer.rehearse(tried)
         with pytest.raises(ScriptError):
-            session.rehearse(extended(session, "Traffic::serve @entry { @tried = sum(arg0.length); }"))
-        session.load(extended(session, "Traffic::serve @entry { @new = count(); @more = count(); }"))
+            session.deployer.rehearse(extended(session, "Traffic::serve @entry { @tried = sum(arg0.length); }"))
+        session.deployer.load(extended(session, "Traffic::serve @entry { @new = count(); @more = count(); }"))
         called(running, CALLS)
         assert counts(session) == {"old": CALLS, "new": CALLS, "more": CALLS}
 
@@ -80,16 +81,16 @@ def test_replacing_under_load_counts_every_call_once(jdk: int) -> None:
             old = ids(session, "serve")
             assert len(old) == 1
             text = f"Traffic::serve @return {{ @v{version} = count(); @all = count(); }}"
-            session.load(extended(session, text, old), replacing=old)
+            session.deployer.load(extended(session, text, old), replacing=old)
         calls = stopped(running)
         found = counts(session)
         assert found["all"] == found["n"] == calls
         # The last version may not have been called before the threads were told to stop.
         assert sum(found.get(f"v{version}", 0) for version in range(versions)) == calls
-        assert session.remove(ids(session, "serve", "turn")) == 2
+        assert session.deployer.remove(ids(session, "serve", "turn")) == 2
         called(running, CALLS)
         assert counts(session) == found
-        receipt = session.detach()
+        receipt = session.departure.detach()
         assert receipt.clean
         assert receipt.woven == 0
 
@@ -97,17 +98,17 @@ def test_replacing_under_load_counts_every_call_once(jdk: int) -> None:
 def test_probes_share_a_class_and_leave_it_one_by_one() -> None:
     with traffic() as running, Session.attach(running.pid) as session:
         begun(session, "Traffic::serve @entry { @a = count(); }")
-        session.load(extended(session, "Traffic::serve @entry { @b = count(); }"))
+        session.deployer.load(extended(session, "Traffic::serve @entry { @b = count(); }"))
         called(running, CALLS)
-        assert session.remove([0]) == 0
+        assert session.deployer.remove([0]) == 0
         called(running, CALLS)
-        assert session.remove([1]) == 1
+        assert session.deployer.remove([1]) == 1
         called(running, CALLS)
         assert counts(session) == {"a": CALLS, "b": 2 * CALLS}
-        session.load(extended(session, "Traffic::serve @entry { @a = count(); }"))
+        session.deployer.load(extended(session, "Traffic::serve @entry { @a = count(); }"))
         called(running, 7)
         assert counts(session) == {"a": CALLS + 7, "b": 2 * CALLS}
-        assert session.detach().woven == 1
+        assert session.departure.detach().woven == 1
 
 
 def test_a_version_that_does_not_fit_leaves_the_old_one() -> None:
@@ -120,11 +121,11 @@ def test_a_version_that_does_not_fit_leaves_the_old_one() -> None:
             (f"Traffic::serve @entry {{ @a = count(); }} {BREAKS}", ScriptError),
         ]:
             with pytest.raises(error):
-                session.load(extended(session, text, [0]), replacing=[0])
+                session.deployer.load(extended(session, text, [0]), replacing=[0])
             called(running, CALLS)
         assert counts(session) == {"a": 4 * CALLS}
-        assert session.remove([0]) == 1
-        assert session.detach().clean
+        assert session.deployer.remove([0]) == 1
+        assert session.departure.detach().clean
 
 
 def test_a_version_that_fails_when_it_is_woven_already_is_taken_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,13 +142,13 @@ def test_a_version_that_fails_when_it_is_woven_already_is_taken_out(monkeypatch:
         turn = "Traffic.Other::turn @entry { @t = count() }"
         text = f"Traffic::serve @entry {{ @b = count(); }} {turn} @OnTimer(1ms) {{ exit() }}"
         with pytest.raises(BtpyError, match="no timers"):
-            session.load(extended(session, text, [0]), replacing=[0])
+            session.deployer.load(extended(session, text, [0]), replacing=[0])
         called(running, CALLS)
         assert counts(session) == {"a": CALLS}
-        session.load(extended(session, turn))
+        session.deployer.load(extended(session, turn))
         called(running, CALLS)
         assert counts(session) == {"a": 2 * CALLS, "t": CALLS}
-        receipt = session.detach()
+        receipt = session.departure.detach()
         assert (receipt.clean, receipt.woven) == (True, 2)
 
 
@@ -157,10 +158,10 @@ def test_a_first_script_that_fails_late_leaves_nothing() -> None:
             begun(session, f"Traffic::serve @entry {{ @a = count(); }} @OnTimer(1ms) {{ @t = count(); }} {BREAKS}")
         called(running, CALLS)
         assert counts(session) == {}
-        session.load(extended(session, "Traffic::serve @entry { @a = count(); }"))
+        session.deployer.load(extended(session, "Traffic::serve @entry { @a = count(); }"))
         called(running, CALLS)
         assert counts(session) == {"a": CALLS}
-        assert session.detach().clean
+        assert session.departure.detach().clean
 
 
 def test_another_session_keeps_its_probes() -> None:
@@ -168,13 +169,13 @@ def test_another_session_keeps_its_probes() -> None:
         begun(one, "Traffic::serve @entry { @a = count(); }")
         begun(other, "Traffic::serve @entry { @b = count(); }")
         called(running, CALLS)
-        assert one.remove([0]) == 1
+        assert one.deployer.remove([0]) == 1
         called(running, CALLS)
         assert counts(one) == {"a": CALLS}
         assert counts(other) == {"b": 2 * CALLS}
-        assert other.remove([0]) == 1
-        assert one.detach().clean
-        assert other.detach().clean
+        assert other.deployer.remove([0]) == 1
+        assert one.departure.detach().clean
+        assert other.departure.detach().clean
 
 
 def test_timers_hooks_and_ends_go_with_their_script() -> None:
@@ -182,19 +183,19 @@ def test_timers_hooks_and_ends_go_with_their_script() -> None:
     second = '@OnEvent("hit") { print("second hit") } @OnEnd { print("second end") }'
     with traffic() as running, Session.attach(running.pid) as session:
         begun(session, first)
-        session.load(extended(session, second))
-        session.send("hit")
+        session.deployer.load(extended(session, second))
+        session.agent.send("hit")
         assert [values for _, values in values_until(session, lambda found: len(found) == 2)] == [(), ()]
-        session.remove([0, 2])
+        session.deployer.remove([0, 2])
         assert [probe for probe, _ in values_until(session, lambda found: len(found) == 1)] == [1]
         ticks = counts(session)
-        session.send("hit")
+        session.agent.send("hit")
         assert [probe for probe, _ in values_until(session, lambda found: len(found) == 1)] == [3]
         assert counts(session) == ticks
-        session.load(extended(session, '@OnEvent("hit") { print("third hit") }', [3, 4]), replacing=[3, 4])
-        session.send("hit")
+        session.deployer.load(extended(session, '@OnEvent("hit") { print("third hit") }', [3, 4]), replacing=[3, 4])
+        session.agent.send("hit")
         assert [probe for probe, _ in values_until(session, lambda found: len(found) == 2)] == [4, 5]
-        session.detach()
+        session.departure.detach()
         assert drained(session, None) == []
 
 
@@ -207,9 +208,9 @@ def test_thread_variables_and_maps_are_those_of_the_scripts_before() -> None:
           thread.turns += 1; @seen[thread.last == arg0] = count(); @turns = max(thread.turns);
         }
         """
-        session.load(extended(session, reads))
+        session.deployer.load(extended(session, reads))
         called(running, CALLS)
-        found = {content.map.name: dict(content.entries) for content in session.snapshot()}
+        found = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
         assert found["seen"] == {(True,): Count(CALLS)}
         assert found["turns"][()].number == CALLS  # type: ignore[union-attr]
         with pytest.raises(ScriptError) as raised:
@@ -225,11 +226,11 @@ def test_a_subscriber_goes_without_its_host(tmp_path: Path) -> None:
     libraries = Libraries((tmp_path,))
     text = 'import "turns.bt" as turns; @OnProbe(turns.turn) probe own { @own = sum(event.number); }'
     with traffic() as running, Session.attach(running.pid) as session:
-        session.load(check_source(Source("test.bt", text), libraries))
+        session.deployer.load(check_source(Source("test.bt", text), libraries))
         called(running, 11)
-        session.remove(ids(session, "own"))
+        session.deployer.remove(ids(session, "own"))
         called(running, 11)
-        found = {content.map.name: dict(content.entries) for content in session.snapshot()}
+        found = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
         assert found["own"][()].number == sum(range(11))  # type: ignore[union-attr]
         assert found["turns.turns"] == {(): Count(22)}
 
@@ -245,13 +246,13 @@ def test_no_class_that_is_loaded_meanwhile_keeps_a_removed_probe() -> None:
         begun(session, STORM)
         storm.send()
         for _ in range(5):
-            running = session.program
+            running = session.deployer.program
             assert running is not None
-            session.remove([probe.id for probe in running.active])
-            session.load(extended(session, STORM))
-        session.remove(ids(session, "probe"))
+            session.deployer.remove([probe.id for probe in running.active])
+            session.deployer.load(extended(session, STORM))
+        session.deployer.remove(ids(session, "probe"))
         assert storm.wait_for("ran ") == f"ran {THREADS * classes}"
-        receipt = session.detach()
+        receipt = session.departure.detach()
         assert (receipt.clean, receipt.woven) == (True, 0)
 
 
@@ -261,30 +262,30 @@ def test_classes_that_are_loaded_meanwhile_count_every_call_once() -> None:
     arguments = [str(THREADS), str(classes), str(guests())]
     storming = target(17, "Storm", *arguments, classpath=[compiled([JAVA / "Storm.java"])], flags=["-Xverify:all"])
     with storming as storm, Session.attach(storm.pid, PATIENT) as session:
-        session.load(check_source(Source("test.bt", text)))
+        session.deployer.load(check_source(Source("test.bt", text)))
         storm.send()
         for _ in range(5):
-            running = session.program
+            running = session.deployer.program
             assert running is not None
             old = [probe.id for probe in running.active]
-            session.load(extended(session, text, old), replacing=old)
+            session.deployer.load(extended(session, text, old), replacing=old)
         assert storm.wait_for("ran ") == f"ran {THREADS * classes}"
-        maps = {content.map.name: dict(content.entries) for content in session.snapshot()}
+        maps = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
         matching = [f"G{number:04d}" for number in range(7, classes, 10)]
         assert maps["by"] == {(name, method): Count(THREADS) for name in matching for method in ("<init>", "run")}
-        running = session.program
+        running = session.deployer.program
         assert running is not None
-        assert session.remove([probe.id for probe in running.active]) == len(matching)
-        assert session.detach().woven == 0
+        assert session.deployer.remove([probe.id for probe in running.active]) == len(matching)
+        assert session.departure.detach().woven == 0
 
 
 def test_what_two_scripts_print_is_told_apart_after_one_has_gone() -> None:
     with counted(17) as running, Session.attach(running.pid) as session:
         begun(session, 'Counted::step @entry { print("one", arg1) }')
-        session.load(extended(session, 'Counted::step @entry { print("two", arg1) }'))
+        session.deployer.load(extended(session, 'Counted::step @entry { print("two", arg1) }'))
         running.send("call 2")
         running.wait_for("called")
-        session.remove([0])
+        session.deployer.remove([0])
         running.send("call 1")
         running.wait_for("called")
         found = values_until(session, lambda found: len(found) == 5)

@@ -58,7 +58,7 @@ def digest(target: Target, directory: Path, name: str = "Subject") -> str:
 
 
 def counted(session: Session) -> int:
-    counts = {content.map.name: dict(content.entries) for content in session.snapshot()}["n"]
+    counts = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}["n"]
     count = counts.get((), Count(0))
     assert isinstance(count, Count)
     return count.n
@@ -79,11 +79,11 @@ def test_sessions_come_and_go_in_every_order(jdk: int, tmp_path: Path) -> None:
             for at in order:
                 if at in there:
                     assert counted(there[at]) == expected[at], order
-                    receipt = there.pop(at).detach()
+                    receipt = there.pop(at).departure.detach()
                     assert receipt.clean, (order, receipt)
                 else:
                     there[at] = Session.attach(running.pid)
-                    there[at].load(program(SCRIPTS[at]))
+                    there[at].deployer.load(program(SCRIPTS[at]))
                 assert asked(running, "call 13") == CALLED_13
                 for each in there:
                     expected[each] += 13
@@ -94,12 +94,12 @@ def test_three_sessions_weave_a_class_while_it_is_loaded(tmp_path: Path) -> None
     with stage(21, tmp_path) as running:
         sessions = [Session.attach(running.pid) for _ in SCRIPTS]
         for session, script in zip(sessions, SCRIPTS, strict=True):
-            session.load(program(script), missing="ignore")
+            session.deployer.load(program(script), missing="ignore")
         fired = (13, 13, 2)
         for turn, at in enumerate((1, 0, 2), 1):
             assert asked(running, "call 13") == CALLED_13
             assert counted(sessions[at]) == turn * fired[at]
-            assert sessions[at].detach().clean
+            assert sessions[at].departure.detach().clean
         assert asked(running, "call 13") == CALLED_13
 
 
@@ -136,11 +136,11 @@ def test_jacoco_that_was_there_first_counts_the_same(jdk: int, tmp_path: Path) -
         asked(running, "call 1")
         before = digest(running, tmp_path)
         with Session.attach(running.pid) as session:
-            session.load(program(COVERED))
+            session.deployer.load(program(COVERED))
             assert asked(running, "call 13") == CALLED_13
             assert counted(session) == 13 + 2  # constructors
             assert digest(running, tmp_path) != before
-            assert session.detach().clean
+            assert session.departure.detach().clean
         assert digest(running, tmp_path) == before
         ended(running)
     plain, traced = coverage(tmp_path, "plain"), coverage(tmp_path, "traced")
@@ -153,11 +153,11 @@ def test_jacoco_that_comes_later_counts_the_same(tmp_path: Path) -> None:
     options = f"destfile={tmp_path}/later.exec"
     with stage(17, tmp_path) as running:
         with Session.attach(running.pid) as session:
-            session.load(program(COVERED), missing="ignore")
+            session.deployer.load(program(COVERED), missing="ignore")
             asked(running, f"premain {artifact(JACOCO_AGENT)} {options}")
             assert asked(running, "call 13") == CALLED_13
             assert counted(session) == 13 + 2
-            assert session.detach().clean
+            assert session.departure.detach().clean
         ended(running)
     (subject,) = (row for row in coverage(tmp_path, "later") if row[2] == "Subject")
     assert subject[3:] != ["0"] * len(subject[3:])
@@ -188,10 +188,10 @@ def test_byteman_that_was_there_first_works_on(jdk: int, tmp_path: Path) -> None
         asked(running, "call 3")
         before = digest(running, tmp_path)
         with Session.attach(running.pid) as session:
-            session.load(program(SCRIPTS[1]))
+            session.deployer.load(program(SCRIPTS[1]))
             assert asked(running, "call 13") == CALLED_13
             assert counted(session) == 13
-            assert session.detach().clean
+            assert session.departure.detach().clean
         assert digest(running, tmp_path) == before
         asked(running, "call 5")
         assert byteman_lines(running) == 3 + 13 + 5
@@ -203,11 +203,11 @@ def test_byteman_that_comes_later_works_on(tmp_path: Path) -> None:
     with stage(17, tmp_path) as running:
         asked(running, "call 3")
         with Session.attach(running.pid) as session:
-            session.load(program(SCRIPTS[1]))
+            session.deployer.load(program(SCRIPTS[1]))
             agents.load(running.pid, artifact(BYTEMAN), f"script:{rules}")
             assert asked(running, "call 13") == CALLED_13
             assert counted(session) == 13
-            assert session.detach().clean
+            assert session.departure.detach().clean
         asked(running, "call 5")
         assert byteman_lines(running) == 13 + 5
 
@@ -222,25 +222,25 @@ def test_a_class_that_is_redefined_keeps_its_probes_and_its_new_code(jdk: int, t
     with stage(jdk, tmp_path) as running:
         asked(running, "call 1")
         with Session.attach(running.pid) as session:
-            session.load(program(SCRIPTS[1]))
+            session.deployer.load(program(SCRIPTS[1]))
             assert asked(running, "call 13") == CALLED_13
             asked(running, f"redefine Subject {other}")
             assert asked(running, "call 13") == OTHER_CALLED_13
             with Session.attach(running.pid) as second:
-                second.load(program(SCRIPTS[0]))
+                second.deployer.load(program(SCRIPTS[0]))
                 assert asked(running, "call 13") == OTHER_CALLED_13
                 assert counted(second) == 13
-                assert second.detach().clean
+                assert second.departure.detach().clean
             assert counted(session) == 39
-            assert session.detach().clean
+            assert session.departure.detach().clean
         assert asked(running, "call 13") == OTHER_CALLED_13
         with Session.attach(running.pid) as session:
-            session.load(program(SCRIPTS[1]))
+            session.deployer.load(program(SCRIPTS[1]))
             assert asked(running, "call 13") == OTHER_CALLED_13
             asked(running, f"redefine Subject {first}")
             assert asked(running, "call 13") == CALLED_13
             assert counted(session) == 26
-            assert session.detach().clean
+            assert session.departure.detach().clean
         assert asked(running, "call 13") == CALLED_13
         if jdk >= 20:
             assert digest(running, tmp_path) == hashlib.sha256(first.read_bytes()).hexdigest()
@@ -252,7 +252,7 @@ def test_a_class_that_is_redefined_under_two_sessions_is_woven_once_by_each(jdk:
     with stage(jdk, tmp_path) as running, Session.attach(running.pid) as one, Session.attach(running.pid) as two:
         asked(running, "call 1")
         for session in (one, two):
-            session.load(program(SCRIPTS[0]))
+            session.deployer.load(program(SCRIPTS[0]))
         expected = 0
         for version, answer in ((other, OTHER_CALLED_13), (first, CALLED_13), (other, OTHER_CALLED_13)):
             asked(running, f"redefine Subject {version}")
@@ -261,11 +261,11 @@ def test_a_class_that_is_redefined_under_two_sessions_is_woven_once_by_each(jdk:
                 expected += 13
                 assert [counted(one), counted(two)] == [expected, expected]
                 digest(running, tmp_path)  # has the class retransformed
-        assert one.detach().clean
+        assert one.departure.detach().clean
         digest(running, tmp_path)
         assert asked(running, "call 13") == OTHER_CALLED_13
         assert counted(two) == expected + 13
-        assert two.detach().clean
+        assert two.departure.detach().clean
         assert asked(running, "call 13") == OTHER_CALLED_13
 
 
@@ -277,7 +277,7 @@ REFUSED = """
 
 def changes(session: Session) -> list[tuple[str, str]]:
     """Classes that somebody else has changed, and which probes have no place in the new code."""
-    found = [item for item in session.items(None) if isinstance(item, Late)]
+    found = [item for item in session.delivery.items(None) if isinstance(item, Late)]
     return [(each.class_name, each.reason) for each in found if each.outcome is LateOutcome.CHANGED]
 
 
@@ -288,16 +288,16 @@ def test_what_became_of_the_probes_of_a_class_that_is_redefined_is_told(jdk: int
     both = '@OnMethod(class="Subject", method="work") probe begun { }' + REFUSED
     with stage(jdk, tmp_path) as running, Session.attach(running.pid) as session:
         asked(running, "call 1")
-        session.load(program(SCRIPTS[1]))
+        session.deployer.load(program(SCRIPTS[1]))
         with Session.attach(running.pid) as second:
-            second.load(program(both))
+            second.deployer.load(program(both))
             asked(running, f"redefine Subject {other}")
             asked(running, f"redefine Subject {first}")
             digest(running, tmp_path)
-            assert session.detach().clean
+            assert session.departure.detach().clean
             assert asked(running, "call 13") == CALLED_13
             assert counted(second) == 2
-            assert second.detach().clean
+            assert second.departure.detach().clean
             assert changes(second) == [("Subject", "refused is no longer in work(int)"), ("Subject", "")]
         assert changes(session) == [("Subject", ""), ("Subject", "")]
 

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from btpy.engine.session import Limits, Session
+from btpy.engine.session import Session
+from btpy.engine.target import Limits
 from tests.jdks import all_jdks, compiled
 from tests.live.scripts import JAVA, program
 from tests.targets import Target, target
@@ -68,9 +69,9 @@ def test_at_rest_it_takes_its_buffers_and_little_more(jdk: int) -> None:
     with footprint(jdk, *SMALL_TLABS) as running:
         before = asked(running, "state")
         with Session.attach(running.pid, Limits(event_buffer_bytes=BUFFERS)) as session:
-            session.load(program(SCRIPT))
+            session.deployer.load(program(SCRIPT))
             within = settled(running)
-            session.detach()
+            session.departure.detach()
         heap = within["heap"] - before["heap"]
         metaspace = within["metaspace"] - before["metaspace"]
         assert BUFFERS <= heap <= BUFFERS + AT_REST
@@ -83,19 +84,19 @@ def test_threads_that_fire_take_nothing_of_their_own(jdk: int) -> None:
         counts = (1, 101, 100_003)
         before = {count: asked(running, f"virtual {count}")["heap"] for count in counts}
         with Session.attach(running.pid, Limits(event_buffer_bytes=BUFFERS)) as session:
-            session.load(program(SCRIPT))
+            session.deployer.load(program(SCRIPT))
             for count in counts:
                 taken = asked(running, f"virtual {count}")["heap"] - before[count]
                 assert taken <= BUFFERS + NOISE, count
-            session.detach()
+            session.departure.detach()
 
 
 @all_jdks
 def test_firings_allocate_nothing(jdk: int) -> None:
     with footprint(jdk) as running, Session.attach(running.pid, Limits(event_buffer_bytes=BUFFERS)) as session:
-        session.load(program(SCRIPT))
+        session.deployer.load(program(SCRIPT))
         for method in (*NOTHING, "stack"):
             # The first time keys are made; now and then the JVM compiles, and what was left out is allocated once more.
             least = min(allocated(running, method, TIMES) for _ in range(7))
             assert least == 0 or (method == "stack" and least <= STACK_BYTES * TIMES), method
-        session.detach()
+        session.departure.detach()

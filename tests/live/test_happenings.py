@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from btpy.engine.session import Records, Session
+from btpy.engine.session import Session
 from btpy.errors import ScriptError
+from btpy.events.items import Records
 from btpy.wire.messages import ErrorKind, Errors
 from tests.jdks import all_jdks, compiled
 from tests.live.scripts import drained, program, values_until
@@ -34,7 +35,7 @@ def test_exceptions_that_end_threads(jdk: int) -> None:
     @OnUncaught(type="+Happening$Boom") { @boom[typeof(exception)] = count(); }
     """
     with happening(jdk, "-Xverify:all") as running, Session.attach(running.pid) as session:
-        deployment = session.load(program(script))
+        deployment = session.deployer.load(program(script))
         assert (deployment.methods, deployment.classes) == (1, 1)
         running.send(f"die {DEAD}")
         found = values_until(session, lambda found: len(found) == DEAD)
@@ -43,9 +44,9 @@ def test_exceptions_that_end_threads(jdk: int) -> None:
         ]
         assert str(found[0][1][2]).startswith("Happening.lambda$main$")
         running.wait_for("died")
-        (content,) = session.snapshot()
+        (content,) = session.delivery.snapshot()
         assert dict(content.entries)[("Happening$Boom",)].n == 5
-        receipt = session.detach()
+        receipt = session.departure.detach()
         assert receipt.clean
         assert receipt.woven == 1
 
@@ -54,13 +55,13 @@ def test_exceptions_that_end_threads(jdk: int) -> None:
 def test_classes_being_loaded(jdk: int) -> None:
     script = '@OnClassLoad(class="+Happening$First") { print(cls, loader, size > 100B, thread_name); }'
     with happening(jdk) as running, Session.attach(running.pid) as session:
-        session.load(program(script))
+        session.deployer.load(program(script))
         running.send("load")
         found = values_until(session, lambda found: len(found) == 2)
         assert sorted(values for _, values in found) == [
             (name, "app", True, "btpy-events") for name in ("Happening$First", "Happening$Second")
         ]
-        receipt = session.detach()
+        receipt = session.departure.detach()
         assert receipt.woven == 0
         assert receipt.clean
 
@@ -68,31 +69,31 @@ def test_classes_being_loaded(jdk: int) -> None:
 def test_a_class_load_after_restoring_is_not_told() -> None:
     script = '@OnClassLoad(class="Happening$*") { print(cls); }'
     with happening(17) as running, Session.attach(running.pid) as session:
-        session.load(program(script))
-        session.restore()
+        session.deployer.load(program(script))
+        session.departure.restore()
         running.send("load")
         running.wait_for("loaded")
-        session.detach()
+        session.departure.detach()
         assert drained(session, None) == []
 
 
 def test_a_memory_pool_that_fills_up_is_told_once() -> None:
     script = '@OnLowMemory(pool="*Old Gen", above=0.5) { print(pool, used > limit / 2, limit); }'
     with happening(17, "-XX:+UseSerialGC", "-Xmx96m") as running, Session.attach(running.pid) as session:
-        session.load(program(script.replace("*Old Gen", "Tenured Gen")))
+        session.deployer.load(program(script.replace("*Old Gen", "Tenured Gen")))
         running.send("fill 53")
         found = values_until(session, lambda found: len(found) == 1)
         assert found[0][1][:2] == ("Tenured Gen", True)
         assert found[0][1][2] == 64 << 20
         running.wait_for("filled")
-        session.detach()
+        session.departure.detach()
         assert drained(session, None) == []
 
 
 def test_a_memory_pool_that_is_not_there_names_those_that_are() -> None:
     with happening(17, "-XX:+UseSerialGC") as running, Session.attach(running.pid) as session:
         with pytest.raises(ScriptError) as caught:
-            session.load(program('@OnLowMemory(pool="Tenred Gen") { print(1); }'))
+            session.deployer.load(program('@OnLowMemory(pool="Tenred Gen") { print(1); }'))
         (diagnostic,) = caught.value.diagnostics
         assert diagnostic.code == "BT308"
         assert diagnostic.message == "no memory pool matches"
@@ -108,13 +109,13 @@ def test_events_are_sent_by_probes_and_by_the_client() -> None:
     @OnEvent("") { print("signal"); }
     """
     with happening(17) as running, Session.attach(running.pid) as session:
-        session.load(program(script))
-        session.send("")
-        session.send("unheard of")
+        session.deployer.load(program(script))
+        session.agent.send("")
+        session.agent.send("unheard of")
         running.send("step 11")
         found = values_until(session, lambda found: len(found) == 4)
         assert found == [(4, ()), (1, ("btpy-events",)), (2, ()), (3, ())]
-        session.detach()
+        session.departure.detach()
 
 
 def test_failing_probes_are_told_to_the_probes_about_them_and_never_of_themselves() -> None:
@@ -125,11 +126,11 @@ Happening::step @entry when arg0.missing == 1 {
 @OnError { print(error.kind, error.line, error.count); print(1 / (error.count - error.count)); }
 """
     with happening(17) as running, Session.attach(running.pid) as session:
-        session.load(program(script))
+        session.deployer.load(program(script))
         running.send("step 11")
         running.wait_for("stepped")
-        session.detach()
-        items = list(session.items(None))
+        session.departure.detach()
+        items = list(session.delivery.items(None))
     told: Counter[tuple[object, ...]] = Counter()
     for records in (item.records for item in items if isinstance(item, Records)):
         for record in records:

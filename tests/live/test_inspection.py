@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from btpy.engine.session import Limits, Records, Session
+from btpy.engine.session import Session
+from btpy.engine.target import Limits
 from btpy.errors import ScriptError
+from btpy.events.items import Records
 from btpy.events.records import ClosedObject, EnumValue, ObjectValue, Withheld
 from btpy.lang.check.checker import check_source
 from btpy.lang.program import Program
@@ -41,13 +43,13 @@ def looked(
 ) -> tuple[list[tuple[object, ...]], list[tuple[object, str]]]:
     """Values of the records that the calls gave, and the errors: kind and message."""
     with Session.attach(running.pid, Limits(redact=program.permissions.redact)) as session:
-        session.load(program)
+        session.deployer.load(program)
         running.send(str(calls))
         running.wait_for("calls ")
-        assert session.detach().clean
+        assert session.departure.detach().clean
         records: list[tuple[object, ...]] = []
         errors: list[tuple[object, str]] = []
-        for item in session.items(None):
+        for item in session.delivery.items(None):
             if isinstance(item, Records):
                 records += [record.values for record in item.records]
             elif isinstance(item, Errors):
@@ -207,10 +209,13 @@ def test_two_threads_that_wait_for_each_other_are_printed() -> None:
     classes = compiled([JAVA / "Deadlocked.java"], release=11)
     script = "@OnBegin { print(deadlocks()); print_deadlocks(8); }"
     with target(17, "Deadlocked", classpath=[classes]) as running, Session.attach(running.pid) as session:
-        session.load(permitted(script))
-        session.detach()
+        session.deployer.load(permitted(script))
+        session.departure.detach()
         records = [
-            record.values for item in session.items(None) if isinstance(item, Records) for record in item.records
+            record.values
+            for item in session.delivery.items(None)
+            if isinstance(item, Records)
+            for record in item.records
         ]
     assert records[0] == (2,)
     titles = sorted(str(values[0]) for values in records[1:])

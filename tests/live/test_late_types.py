@@ -23,15 +23,15 @@ def test_calls_of_types_that_are_loaded_later_are_not_missed(jdk: int) -> None:
     """Neither the first call, nor those of a class whose superclasses are loaded after it was looked at."""
     with target(jdk, "Callers", classpath=[compiled([JAVA / "Callers.java"])], flags=["-Xverify:all"]) as callers:
         with Session.attach(callers.pid, PATIENT) as session:
-            assert session.load(program(CALLS)).methods == 2
+            assert session.deployer.load(program(CALLS)).methods == 2
             squares, circles = sum(n * n for n in range(13)), sum(3 * n * n + 1 for n in range(11))
             assert asked(callers, "field 7") == str(-sum(range(7)))
             assert asked(callers, "square 13") == str(squares)
             assert asked(callers, "circle 11") == str(circles)
             assert asked(callers, "square 13") == str(squares)
             assert asked(callers, "draw 5") == str(sum(5 * n for n in range(5)))
-            maps = {content.map.name: dict(content.entries) for content in session.snapshot()}
-            receipt = session.detach()
+            maps = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
+            receipt = session.departure.detach()
         assert maps["calls"] == {
             ("square", "Callers$Square", "area"): Count(26),
             ("circle", "Callers$Circle", "area"): Count(11),
@@ -53,10 +53,10 @@ ENTRIES = """
 def test_a_class_that_is_loaded_before_its_superclass_is_woven_as_it_is_loaded(jdk: int) -> None:
     with target(jdk, "Callers", classpath=[compiled([JAVA / "Callers.java"])]) as callers:
         with Session.attach(callers.pid, PATIENT) as session:
-            session.load(program(ENTRIES))
+            session.deployer.load(program(ENTRIES))
             asked(callers, "draw 11")
-            maps = {content.map.name: dict(content.entries) for content in session.snapshot()}
-            assert session.detach().clean
+            maps = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
+            assert session.departure.detach().clean
         assert maps["entered"] == {
             ("Callers$Hexagon", "<init>"): Count(1),
             ("Callers$Regular", "<init>"): Count(1),

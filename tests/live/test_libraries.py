@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from btpy.engine.session import Item, Session
+from btpy.engine.session import Session
 from btpy.events.aggregates import Count
+from btpy.events.items import Item
 from btpy.lang.check.checker import check_source
 from btpy.lang.program import Program
 from btpy.model.source import Source, Span
@@ -68,18 +69,18 @@ def test_subscribers_share_one_probe_and_count_for_themselves(jdk: int, library:
         """,
     )
     with counted(jdk, "-Xverify:all") as target, Session.attach(target.pid) as session:
-        deployment = session.load(checked)
+        deployment = session.deployer.load(checked)
         assert {probe.name for probe in checked.probes} == {"steps.begin", "steps.step", "failed", "all", "end"}
         assert len(deployment.sites) == 3
         called(target)
         failed = next(probe.id for probe in checked.probes if probe.name == "failed")
         found = values_until(session, lambda found: len(found) == len(THROWN))
         assert found == [(failed, (number, None, f"refused {number}")) for number in THROWN]
-        maps = {content.map.title: dict(content.entries) for content in session.snapshot()}
+        maps = {content.map.title: dict(content.entries) for content in session.delivery.snapshot()}
         assert maps["@all"] == maps["steps.@steps"] == maps["steps.@done"] == {(): Count(CALLS)}
         results = [3 + number for number in RETURNED]
         assert maps["@twice"] == {(2 * n + (2 * n > 1000),): Count(1) for n in results}
-        receipt = session.detach()
+        receipt = session.departure.detach()
         assert receipt.clean
         fired = {checked.probes[tally.probe].name: bool(tally.fired) for tally in receipt.tallies}
         assert fired == dict.fromkeys(fired, True)
@@ -102,12 +103,12 @@ def test_a_subscriber_that_fails_fails_alone(library: Path) -> None:
         """,
     )
     with counted(17) as target, Session.attach(target.pid) as session:
-        session.load(checked)
+        session.deployer.load(checked)
         called(target, 101)
-        maps = {content.map.title: dict(content.entries) for content in session.snapshot()}
+        maps = {content.map.title: dict(content.entries) for content in session.delivery.snapshot()}
         assert maps["@before"] == maps["@good"] == maps["steps.@done"] == {(): Count(101)}
         assert maps.get("@after", {}) in ({}, {(): Count(0)})
-        session.detach()
+        session.departure.detach()
         failures = [failure for item in items(session) if isinstance(item, Errors) for failure in item.failures]
         assert {checked.probes[failure.probe].name for failure in failures} == {"bad"}
         assert {failure.kind for failure in failures} == {ErrorKind.DIV_ZERO}
@@ -122,9 +123,9 @@ def test_errors_in_a_library_tell_its_file(library: Path) -> None:
     library.write_text(LIBRARY.replace("@done = count();", "@done = max(1 / ($number - $number));"))
     checked = program(library, "import steps; @OnProbe(steps.step) { @n = count(); } @OnEnd { print(steps.@done); }")
     with counted(17) as target, Session.attach(target.pid) as session:
-        session.load(checked)
+        session.deployer.load(checked)
         called(target, 11)
-        session.detach()
+        session.departure.detach()
         failures = [failure for item in items(session) if isinstance(item, Errors) for failure in item.failures]
         (position,) = {failure.position for failure in failures}
         place = Span.unpack(checked.sources, position)
@@ -142,26 +143,26 @@ def test_a_subscriber_is_disabled_alone(library: Path) -> None:
     )
     ids = {probe.name: probe.id for probe in checked.probes}
     with counted(17) as target, Session.attach(target.pid) as session:
-        session.load(checked)
+        session.deployer.load(checked)
         called(target, 13)
-        session.enable(ids["one"], False)
+        session.agent.enable(ids["one"], False)
         called(target, 17)
-        session.enable(ids["one"], True)
-        session.enable(ids["steps.step"], False)
+        session.agent.enable(ids["one"], True)
+        session.agent.enable(ids["steps.step"], False)
         called(target, 19)
-        maps = {content.map.title: dict(content.entries) for content in session.snapshot()}
+        maps = {content.map.title: dict(content.entries) for content in session.delivery.snapshot()}
         assert (maps["@one"], maps["@two"]) == ({(): Count(13)}, {(): Count(30)})
-        assert session.detach().clean
+        assert session.departure.detach().clean
 
 
 def test_parameters_of_an_import_are_constants_of_the_handler(library: Path) -> None:
     checked = program(library, "import steps(every=3); @OnProbe(steps.step) { @n = count(); }")
     with counted(17) as target, Session.attach(target.pid) as session:
-        session.load(checked)
+        session.deployer.load(checked)
         called(target)
-        maps = {content.map.title: dict(content.entries) for content in session.snapshot()}
+        maps = {content.map.title: dict(content.entries) for content in session.delivery.snapshot()}
         assert maps["@n"] == {(): Count(len(range(0, CALLS, 3)))}
-        assert session.detach().clean
+        assert session.departure.detach().clean
 
 
 def test_subscribers_of_a_timer(tmp_path: Path) -> None:
@@ -171,12 +172,12 @@ def test_subscribers_of_a_timer(tmp_path: Path) -> None:
         tmp_path / "ticks.bt", "import ticks; @OnProbe(ticks.tick) when event.n <= 3 { print(event.n, probe); }"
     )
     with counted(17) as target, Session.attach(target.pid) as session:
-        session.load(checked)
+        session.deployer.load(checked)
         found = values_until(session, lambda found: len(found) == 3)
         assert [values[0] for _, values in found] == [1, 2, 3]
-        session.detach()
+        session.departure.detach()
         assert drained(session, None) == []
 
 
 def items(session: Session) -> list[Item]:
-    return list(session.items(None))
+    return list(session.delivery.items(None))

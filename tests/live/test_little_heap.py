@@ -193,7 +193,7 @@ def test_it_may_be_allowed_and_a_session_can_be_stopped_whatever_is_left() -> No
             Session.attach(jvm.pid)
         assert caught.value.code == "BT525"
         with btpy.attach(jvm.pid, allow=["little-heap"]), Session.attach(jvm.pid) as second:  # as btpy stop does
-            assert second.detach().clean
+            assert second.departure.detach().clean
 
 
 def test_garbage_is_not_counted_where_the_jvm_collects_it() -> None:
@@ -202,7 +202,7 @@ def test_garbage_is_not_counted_where_the_jvm_collects_it() -> None:
     with target(17, "Wasteful", classpath=[classes], flags=["-Xmx24m"]) as jvm:
         for _ in range(5):
             with Session.attach(jvm.pid) as session:
-                assert session.detach().clean
+                assert session.departure.detach().clean
         jvm.send("")
 
 

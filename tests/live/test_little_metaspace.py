@@ -83,7 +83,7 @@ def test_it_may_be_allowed_and_what_is_there_is_not_asked_for_again() -> None:
             assert session.maps["@n"].value == 7
         assert processes.describe(jvm.pid).has_agent
         with Session.attach(jvm.pid) as again:
-            assert again.detach().clean
+            assert again.departure.detach().clean
 
 
 def test_an_agent_that_was_there_from_the_start_has_taken_nothing_yet() -> None:
@@ -92,7 +92,7 @@ def test_an_agent_that_was_there_from_the_start_has_taken_nothing_yet() -> None:
             Session.attach(jvm.pid)
         assert caught.value.code == "BT519"
         with btpy.attach(jvm.pid, allow=["little-metaspace"]), Session.attach(jvm.pid) as second:  # as btpy stop does
-            assert second.detach().clean
+            assert second.departure.detach().clean
 
 
 def test_the_doctor_loads_nothing_either() -> None:

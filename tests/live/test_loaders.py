@@ -35,7 +35,7 @@ def test_a_loader_that_is_dropped_is_unloaded_and_its_counts_stay(jdk: int, tmp_
     with stage(jdk, tmp_path) as running:
         asked(running, f"invite {guests()} Guest")
         with Session.attach(running.pid) as session:
-            session.load(program(GUEST.format(key=key)))
+            session.deployer.load(program(GUEST.format(key=key)))
             asked(running, "run 13")
             assert asked(running, "drop") == "gone"
             for _ in range(2):  # loaded again, woven as it is loaded, and gone again
@@ -43,9 +43,9 @@ def test_a_loader_that_is_dropped_is_unloaded_and_its_counts_stay(jdk: int, tmp_
                 asked(running, "run 11")
                 assert asked(running, "drop") == "gone"
             assert counted(session) == 13 + 22
-            maps = {content.map.name: dict(content.entries) for content in session.snapshot()}
+            maps = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
             assert maps["by"] == {("Guest", 1000, "Guest.run:9"): Count(35)}
-            receipt = session.detach()
+            receipt = session.departure.detach()
         assert receipt.clean
         assert (receipt.woven, receipt.restored, receipt.unloaded) == (3, 0, 3)
 
@@ -59,13 +59,13 @@ def test_a_class_that_is_loaded_and_not_linked_is_woven_and_not_initialised(jdk:
     with stage(jdk, tmp_path) as running:
         asked(running, f"load {compiled([JAVA / 'Shy.java'])} Shy")
         with Session.attach(running.pid) as session:
-            assert session.load(program(SHY)).methods == 1
+            assert session.deployer.load(program(SHY)).methods == 1
             assert "initialised" not in running.stdout
             assert asked(running, "begin") == "begun"
             assert "initialised" in running.stdout
             asked(running, "run 13")
             assert counted(session) == 13
-            assert session.detach().clean
+            assert session.departure.detach().clean
 
 
 @all_jdks
@@ -75,12 +75,12 @@ def test_classes_that_weaving_itself_loads_are_woven(jdk: int, tmp_path: Path) -
     with stage(jdk, tmp_path) as running:
         asked(running, f"load {compiled([JAVA / 'Verified.java'])} Verified")
         with Session.attach(running.pid) as session:
-            session.load(program(script))
+            session.deployer.load(program(script))
             assert asked(running, "begin") == "begun"
             asked(running, "run 13")
-            maps = {content.map.name: dict(content.entries) for content in session.snapshot()}
+            maps = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
             assert maps["by"] == {("Verified", "run"): Count(13), ("Verified$Derived", "value"): Count(13)}
-            assert session.detach().clean
+            assert session.departure.detach().clean
 
 
 @all_jdks
@@ -92,10 +92,10 @@ def test_classes_that_weaving_itself_loads_are_told(jdk: int, tmp_path: Path) ->
     with stage(jdk, tmp_path) as running:
         asked(running, f"load {compiled([JAVA / 'Verified.java'])} Verified")
         with Session.attach(running.pid) as session:
-            session.load(program(script))
+            session.deployer.load(program(script))
             found = values_until(session, lambda found: len(found) == 2)
             assert {values for _, values in found} == {("Verified$Derived",), ("Verified$Base",)}
-            assert session.detach().clean
+            assert session.departure.detach().clean
 
 
 @all_jdks
@@ -108,12 +108,12 @@ def test_a_class_that_cannot_be_linked_is_refused_and_fails_as_before(jdk: int, 
     with stage(jdk, tmp_path) as running:
         asked(running, f"load {classes} Shy")
         with Session.attach(running.pid) as session:
-            deployment = session.load(program(SHY), missing="ignore")
+            deployment = session.deployer.load(program(SHY), missing="ignore")
             assert deployment.methods == 0
             (refusal,) = deployment.refusals
             assert (refusal.reason, refusal.class_name) == (RefusalReason.REJECTED, "Shy")
             assert refusal.detail.startswith("it cannot be linked: VerifyError: ")
-            assert session.detach().clean
+            assert session.departure.detach().clean
         assert asked(running, "begin") == "java.lang.VerifyError"
 
 
@@ -124,18 +124,18 @@ def test_hidden_classes_are_refused_and_run(jdk: int, tmp_path: Path) -> None:
         asked(running, f"hide {guests()} Guest")
         with Session.attach(running.pid) as session:
             with pytest.raises(NothingMatched) as caught:
-                session.load(program(script))
+                session.deployer.load(program(script))
             (diagnostic,) = caught.value.diagnostics
             assert diagnostic.code == "BT337"
             assert "does not let a hidden class be changed" in diagnostic.notes[0]
         with Session.attach(running.pid) as session:
-            deployment = session.load(program(script), missing="ignore")
+            deployment = session.deployer.load(program(script), missing="ignore")
             (refusal,) = deployment.refusals
             assert refusal.reason is RefusalReason.UNMODIFIABLE
             assert refusal.class_name.startswith("Guest")
             asked(running, f"hide {guests()} Guest")  # one that is made while the pattern is watched
             asked(running, "run 13")
-            assert session.detach().woven == 0
+            assert session.departure.detach().woven == 0
 
 
 def test_who_watches_is_told_of_a_class_whose_loader_hides_the_run_time(tmp_path: Path) -> None:
@@ -181,12 +181,12 @@ def test_bundles_are_traced_where_the_agent_is_found(jdk: int, delegation: str, 
     """With "implicit" Felix finds the handlers for the agent, but not for the bundle whose class calls them."""
     with framework(jdk, tmp_path, delegation) as running:
         with Session.attach(running.pid) as session:
-            session.load(program(BUNDLES))
+            session.deployer.load(program(BUNDLES))
             assert asked(running, "run 13") == "ran 14"
-            maps = {content.map.name: dict(content.entries) for content in session.snapshot()}
+            maps = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
             calls = {("plugin.Plugin", "run"): Count(2 * 13), ("plugin.Plugin", "toString"): Count(2)}
             assert maps["by"] == {**calls, ("shared.Counter", "next"): Count(14)}
-            receipt = session.detach()
+            receipt = session.departure.detach()
             assert receipt.clean
             assert receipt.woven == 2
         assert asked(running, "run 13") == "ran 28"
@@ -195,12 +195,12 @@ def test_bundles_are_traced_where_the_agent_is_found(jdk: int, delegation: str, 
 def test_bundles_that_find_nothing_are_refused_and_run(tmp_path: Path) -> None:
     with framework(17, tmp_path, "strict") as running:
         with Session.attach(running.pid) as session, pytest.raises(NothingMatched) as caught:
-            session.load(program(BUNDLES))
+            session.deployer.load(program(BUNDLES))
         (diagnostic,) = caught.value.diagnostics
         assert diagnostic.code == "BT336"
         assert "bootdelegation" in diagnostic.help[0]
         with Session.attach(running.pid) as session:
-            deployment = session.load(program(BUNDLES), missing="ignore")
+            deployment = session.deployer.load(program(BUNDLES), missing="ignore")
             assert [refusal.reason for refusal in deployment.refusals] == [RefusalReason.LOADER] * 2
             assert asked(running, "run 13") == "ran 14"
-            assert session.detach().woven == 0
+            assert session.departure.detach().woven == 0

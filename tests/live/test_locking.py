@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from btpy.engine.session import Limits, Session
+from btpy.engine.session import Session
+from btpy.engine.target import Limits
 from btpy.events.aggregates import Count
 from tests.jdks import all_jdks, compiled
 from tests.live.scripts import JAVA, program
@@ -44,12 +45,12 @@ def run(jdk: int, *, loaded_first: bool) -> None:
         with Session.attach(running.pid, Limits(class_load_deadline_ms=10_000, event_buffer_bytes=1 << 20)) as session:
             if not loaded_first:
                 running.send()
-            session.load(program(SCRIPT), missing="ignore", allow=["core"])
+            session.deployer.load(program(SCRIPT), missing="ignore", allow=["core"])
             if loaded_first:
                 running.send()
             running.wait_for("done")
             if loaded_first:
-                maps = {content.map.name: dict(content.entries) for content in session.snapshot()}
+                maps = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
                 assert maps["waited"] == {(): Count(TIMES)}
                 assert maps["initialised"] == {("<clinit>",): Count(TIMES), ("value",): Count(TIMES)}
                 assert maps["log"] == {(): Count(TIMES)}
@@ -57,7 +58,7 @@ def run(jdk: int, *, loaded_first: bool) -> None:
                 assert maps["signal"]["dispatch",] == Count(TIMES)
             # The hook of the application runs while the agent's waits for this client.
             running.wait_for("hook")
-            receipt = session.detach()
+            receipt = session.departure.detach()
             for tally in receipt.tallies:
                 assert tally.produced == tally.delivered + tally.dropped, tally
         assert running.wait() == 0

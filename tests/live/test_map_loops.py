@@ -30,10 +30,10 @@ SCRIPT = """
 
 def test_keys_and_values() -> None:
     with counted(17) as target, Session.attach(target.pid) as session:
-        session.load(program(SCRIPT))
-        session.restore()
-        assert session.detach().clean
-        items = list(session.items(None))
+        session.deployer.load(program(SCRIPT))
+        session.departure.restore()
+        assert session.departure.detach().clean
+        items = list(session.delivery.items(None))
         templates = program(SCRIPT).templates
         found: dict[str, list[tuple[object, ...]]] = {}
         for item in items:

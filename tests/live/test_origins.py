@@ -82,14 +82,14 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def traced(running: Target) -> None:
     """The probe is in all classes, counts each call, and goes without a trace."""
     with Session.attach(running.pid) as session:
-        deployment = session.load(program(SCRIPT))
+        deployment = session.deployer.load(program(SCRIPT))
         assert deployment.classes == CLASSES > READ_AT_ONCE
         running.send(str(CALLS))
         running.wait_for(f"sum {CLASSES * CALLS}")
-        ((_, counted),) = session.snapshot([0])[0].entries
+        ((_, counted),) = session.delivery.snapshot([0])[0].entries
         assert isinstance(counted, Count)
         assert counted.n == CLASSES * CALLS
-        receipt = session.detach()
+        receipt = session.departure.detach()
         assert receipt.clean
         assert receipt.restored == CLASSES
     running.send("1")

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from btpy.engine.session import Limits, Session
+from btpy.engine.session import Session
+from btpy.engine.target import Limits
 from btpy.events.aggregates import Count
 from btpy.jvm.connecting import Connecting
 from btpy.lang.check.checker import check_source
@@ -52,7 +53,7 @@ def both(running: Target) -> tuple[str, str]:
 
 def others(running: Target) -> tuple[SessionInfo, ...]:
     with Connecting(running.pid) as connecting, Session.enquire(connecting) as session:
-        return session.others()
+        return session.agent.sessions()
 
 
 @all_jdks
@@ -63,14 +64,14 @@ def test_names_are_the_same_before_during_and_after(jdk: int, tmp_path: Path) ->
         assert "order(0 customer,16 number,)" in before[0]
         for _ in range(2):  # the second session is shown what the JVM kept of the first
             with Session.attach(running.pid) as session:
-                deployment = session.load(program(SCRIPT))
+                deployment = session.deployer.load(program(SCRIPT))
                 assert deployment.refusals == ()
                 assert both(running) == before
                 more = Source("more.bt", SCRIPT.replace("@n", "@m"))
-                session.load(check_source(more, earlier=session.program))  # woven again
+                session.deployer.load(check_source(more, earlier=session.deployer.program))  # woven again
                 assert both(running) == before
-                maps = {content.map.name: dict(content.entries) for content in session.snapshot()}
-                receipt = session.detach()
+                maps = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
+                receipt = session.departure.detach()
             assert (maps["n"]["order",], maps["m"]["order",]) == (Count(2), Count(1))
             assert (receipt.woven, receipt.restored, receipt.clean) == (3, 3, True)
             assert both(running) == before
@@ -81,10 +82,10 @@ def test_names_survive_another_agent_that_retransforms_in_between(jdk: int, tmp_
     with bound(jdk, tmp_path) as running:
         before = both(running)
         with Session.attach(running.pid) as session:
-            session.load(program(SCRIPT))
+            session.deployer.load(program(SCRIPT))
             asked(running, "retransform")
             assert both(running) == before
-            assert session.detach().clean
+            assert session.departure.detach().clean
         assert both(running) == before
 
 
@@ -93,15 +94,15 @@ def test_names_survive_sessions_that_leave_in_either_order(first: str, tmp_path:
     with bound(17, tmp_path) as running:
         before = both(running)
         with Session.attach(running.pid) as older, Session.attach(running.pid) as newer:
-            older.load(program(SCRIPT))
-            newer.load(program(SCRIPT))
+            older.deployer.load(program(SCRIPT))
+            newer.deployer.load(program(SCRIPT))
             assert both(running) == before
             leaving, staying = (older, newer) if first == "older" else (newer, older)
-            assert leaving.detach().clean
+            assert leaving.departure.detach().clean
             assert both(running) == before
             asked(running, "retransform")
             assert both(running) == before
-            assert staying.detach().clean
+            assert staying.departure.detach().clean
         assert both(running) == before
 
 
@@ -114,7 +115,7 @@ def test_names_survive_the_death_of_the_client(tmp_path: Path) -> None:
             "from btpy.engine.session import Session\n"
             "from tests.live.scripts import program\n"
             f"session = Session.attach({running.pid})\n"
-            f"session.load(program({SCRIPT!r}))\n"
+            f"session.deployer.load(program({SCRIPT!r}))\n"
             "print('up', flush=True)\n"
             "time.sleep(600)\n"
         )
@@ -134,8 +135,8 @@ def test_names_survive_an_unattended_session(tmp_path: Path, monkeypatch: pytest
     with bound(17, tmp_path) as running:
         before = both(running)
         with Session.attach(running.pid, Limits(unattended=True)) as session:
-            session.load(program(SCRIPT))
-            session.leave(2.0, "")
+            session.deployer.load(program(SCRIPT))
+            session.departure.leave(2.0, "")
         asked(running, "retransform")  # nobody is connected: what was woven is kept
         assert both(running) == before
         waited(lambda: not others(running), "the session outlives its time")
@@ -146,9 +147,9 @@ def test_a_class_that_is_loaded_later_keeps_its_names(tmp_path: Path) -> None:
     with bound(17, tmp_path) as running:
         expected = "late hello x Bound$Late.<init>() Bound$Late.hello(0 name,)".replace("<init>", "Bound$Late")
         with Session.attach(running.pid) as session:
-            session.load(program(LATE), missing="ignore")
+            session.deployer.load(program(LATE), missing="ignore")
             assert asked(running, "late") == expected
-            assert session.detach().clean
+            assert session.departure.detach().clean
         assert asked(running, "late") == expected
 
 
@@ -157,9 +158,9 @@ def test_names_of_a_class_without_a_class_file_come_from_reflection(tmp_path: Pa
         before = asked(running, "secret")
         assert "whisper(0 word,)" in before
         with Session.attach(running.pid) as session:
-            session.load(program(SECRET))
+            session.deployer.load(program(SECRET))
             assert asked(running, "secret") == before
-            (counts,) = session.snapshot()
+            (counts,) = session.delivery.snapshot()
             assert dict(counts.entries) == {(): Count(1)}
-            assert session.detach().clean
+            assert session.departure.detach().clean
         assert asked(running, "secret") == before

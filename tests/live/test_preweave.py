@@ -50,12 +50,12 @@ def ran(running: Target, command: str) -> None:
 
 
 def loaded(session: Session, script: str | Program) -> None:
-    session.load(program(script) if isinstance(script, str) else script)
-    session.finish_foreseeing(PATIENCE)
+    session.deployer.load(program(script) if isinstance(script, str) else script)
+    session.finish_preweaving(PATIENCE)
 
 
 def runs(session: Session) -> dict[str, int]:
-    content = next(each for each in session.snapshot() if each.map.name == "runs")
+    content = next(each for each in session.delivery.snapshot() if each.map.name == "runs")
     found = {}
     for key, value in content.entries:
         assert isinstance(value, Count)
@@ -80,17 +80,17 @@ def test_the_thread_that_loads_a_class_asks_nobody(jdk: int, tmp_path: Path, ask
     with lazy(jdk, tmp_path) as running:
         with Session.attach(running.pid, PATIENT) as session:
             loaded(session, RUNS)
-            assert session.sites == {}
+            assert session.deployer.sites == {}
             assert len(kept_files(running)) == 1
             ran(running, f"run {FIRST} 1009")
             ran(running, f"run {SECOND} 499")
             assert asked == []
             assert runs(session) == {FIRST: 1009, SECOND: 499}
-            assert {(site.class_name, site.loader) for site in session.sites.values()} == {
+            assert {(site.class_name, site.loader) for site in session.deployer.sites.values()} == {
                 (FIRST, "app"),
                 (SECOND, "app"),
             }
-            receipt = session.detach()
+            receipt = session.departure.detach()
             assert receipt.clean
             assert (receipt.woven, receipt.restored) == (2, 2)
         assert kept_files(running) == []
@@ -108,9 +108,9 @@ def test_another_loader_of_the_same_class_asks_and_has_sites_of_its_own(tmp_path
         ran(running, f"apart {FIRST} 19")
         assert asked == [FIRST, FIRST]
         assert runs(session) == {FIRST: 13 + 17 + 19}
-        loaders = [site.loader for site in session.sites.values()]
+        loaders = [site.loader for site in session.deployer.sites.values()]
         assert len(loaders) == len(set(loaders)) == 3
-        assert session.detach().clean
+        assert session.departure.detach().clean
 
 
 def test_a_class_that_is_not_what_the_archive_holds_is_asked_about(tmp_path: Path, asked: list[str]) -> None:
@@ -121,7 +121,7 @@ def test_a_class_that_is_not_what_the_archive_holds_is_asked_about(tmp_path: Pat
         ran(running, f"run {FIRST} 103")
         assert asked == [FIRST]
         assert runs(session) == {FIRST: 204}
-        assert session.detach().clean
+        assert session.departure.detach().clean
 
 
 def test_classes_in_which_nothing_is_woven_are_not_asked_about_either(tmp_path: Path, asked: list[str]) -> None:
@@ -130,24 +130,26 @@ def test_classes_in_which_nothing_is_woven_are_not_asked_about_either(tmp_path: 
         ran(running, f"run {FIRST} 3")
         ran(running, f"apart {FIRST} 3")
         assert asked == []
-        assert session.sites == {}
-        assert session.detach().woven == 0
+        assert session.deployer.sites == {}
+        assert session.departure.detach().woven == 0
 
 
 def test_no_answer_of_probes_that_have_changed_is_given(tmp_path: Path) -> None:
     with lazy(17, tmp_path) as running, Session.attach(running.pid, PATIENT) as session:
         loaded(session, '@OnMethod(class="G????", method="run", pending=true) { @a = count(); }')
-        session.load(extended(session, '@OnMethod(class="G????", method="run", pending=true) { @b = count(); }'))
+        session.deployer.load(
+            extended(session, '@OnMethod(class="G????", method="run", pending=true) { @b = count(); }')
+        )
         ran(running, f"run {FIRST} 11")
         assert counts(session) == {"a": 11, "b": 11}
-        session.remove([0])
+        session.deployer.remove([0])
         ran(running, f"run {FIRST} 13")
         ran(running, f"run {SECOND} 17")
         assert counts(session) == {"a": 11, "b": 11 + 13 + 17}
-        session.remove([1])
+        session.deployer.remove([1])
         ran(running, f"run {THIRD} 19")
         assert counts(session) == {"a": 11, "b": 41}
-        receipt = session.detach()
+        receipt = session.departure.detach()
         assert receipt.clean
         assert receipt.woven == 0
 
@@ -159,7 +161,7 @@ def test_probes_change_while_classes_are_loaded(tmp_path: Path) -> None:
         loaded(session, '@OnMethod(class="G????", method="run", pending=true, max=2000) { @old = count(); }')
         running.send(f"all 0 {classes}")
         new = '@OnMethod(class="G????", method="run", pending=true, max=2000) { @new = count(); }'
-        session.load(extended(session, new, without=[0]), replacing=[0])
+        session.deployer.load(extended(session, new, without=[0]), replacing=[0])
         running.wait_for("ran ")
         both = counts(session)
         assert both.get("old", 0) + both.get("new", 0) == classes
@@ -167,7 +169,7 @@ def test_probes_change_while_classes_are_loaded(tmp_path: Path) -> None:
         after = counts(session)
         assert after.get("old", 0) == both.get("old", 0)
         assert after["new"] == both.get("new", 0) + classes
-        receipt = session.detach()
+        receipt = session.departure.detach()
         assert receipt.clean
         assert receipt.woven == classes
 
@@ -186,7 +188,7 @@ def test_a_client_that_is_gone_leaves_nothing(tmp_path: Path) -> None:
             loaded(session, RUNS)
             ran(running, f"run {SECOND} 5")
             assert runs(session) == {SECOND: 5}
-            assert session.detach().clean
+            assert session.departure.detach().clean
 
 
 def test_no_more_methods_than_a_probe_may_be_in(tmp_path: Path) -> None:
@@ -198,7 +200,7 @@ def test_no_more_methods_than_a_probe_may_be_in(tmp_path: Path) -> None:
             ran(running, f"altered G{number:04d} 2")
         ran(running, "all 3 11")
         assert len(runs(session)) == 5
-        assert session.detach().woven == 5
+        assert session.departure.detach().woven == 5
 
 
 def test_no_more_methods_when_classes_come_while_room_is_made(tmp_path: Path) -> None:
@@ -210,9 +212,9 @@ def test_no_more_methods_when_classes_come_while_room_is_made(tmp_path: Path) ->
         for _ in range(2):
             running.wait_for("ran ")
         assert runs(session) == {f"G{number:04d}": 1 for number in range(5)}
-        (refusal,) = session.refusals
+        (refusal,) = session.deployer.refusals
         assert (refusal.reason, refusal.class_name) == (RefusalReason.TOO_MANY, SEVENTH)
-        assert session.detach().woven == 5
+        assert session.departure.detach().woven == 5
 
 
 def test_a_session_that_is_joined_foresees_again(tmp_path: Path, asked: list[str]) -> None:
@@ -221,17 +223,17 @@ def test_a_session_that_is_joined_foresees_again(tmp_path: Path, asked: list[str
         with Session.attach(running.pid, replace(PATIENT, unattended=True)) as session:
             loaded(session, RUNS)
             ran(running, f"run {FIRST} 3")
-            left = session.leave(60, "lazy")
+            left = session.departure.leave(60, "lazy")
         assert left
         waited(lambda: kept_files(running) == [], "what was foreseen is kept for nobody")
         ran(running, f"run {SECOND} 5")
         with Connecting(running.pid) as connecting, Session.join(connecting, "lazy") as session:
-            session.finish_foreseeing(PATIENCE)
+            session.finish_preweaving(PATIENCE)
             ran(running, f"run {FIRST} 7")
             ran(running, f"run {SECOND} 11")
             ran(running, f"run {THIRD} 13")
             assert THIRD not in asked
             assert runs(session) == {FIRST: 10, SECOND: 11, THIRD: 13}
-            receipt = session.detach()
+            receipt = session.departure.detach()
             assert receipt.clean
             assert receipt.woven == 3

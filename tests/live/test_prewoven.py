@@ -28,7 +28,7 @@ SCRIPT = """
 
 
 def steps(session: Session) -> int:
-    ((_, counted),) = session.snapshot([1])[0].entries
+    ((_, counted),) = session.delivery.snapshot([1])[0].entries
     assert isinstance(counted, Count)
     return counted.n
 
@@ -36,14 +36,14 @@ def steps(session: Session) -> int:
 @all_jdks
 def test_the_agent_puts_in_what_was_woven_ahead_without_asking(jdk: int, asked: list[str]) -> None:
     with counted(jdk, "-Xverify:all") as target, Session.attach(target.pid) as session:
-        deployment = session.load(program(SCRIPT))
+        deployment = session.deployer.load(program(SCRIPT))
         assert asked == []
         assert deployment.waited_ns == 0
         assert deployment.methods == 3
         target.send(f"call {CALLS}")
         target.wait_for("called")
         assert steps(session) == CALLS
-        receipt = session.detach()
+        receipt = session.departure.detach()
         assert receipt.clean
         assert receipt.restored == 1
 
@@ -56,14 +56,14 @@ def test_the_agent_asks_where_the_jvm_shows_something_else(monkeypatch: pytest.M
 
     monkeypatch.setattr(instrumentation, "woven_ahead", of_other_bytes)
     with counted(17, "-Xverify:all") as target, Session.attach(target.pid) as session:
-        deployment = session.load(program(SCRIPT))
+        deployment = session.deployer.load(program(SCRIPT))
         assert asked == ["Counted"]
-        places = [(site.probe, site.method, site.descriptor) for site in session.sites.values()]
+        places = [(site.probe, site.method, site.descriptor) for site in session.deployer.sites.values()]
         assert len(places) == len(set(places)) == len(deployment.sites)
         target.send(f"call {CALLS}")
         target.wait_for("called")
         assert steps(session) == CALLS
-        assert session.detach().clean
+        assert session.departure.detach().clean
 
 
 @all_jdks
@@ -72,16 +72,16 @@ def test_what_the_agent_loads_as_it_weaves_is_woven_ahead_too(jdk: int, asked: l
     classes = compiled([JAVA / "Linked.java"])
     running = target(jdk, "Linked", classpath=[classes], flags=["-Xverify:all"])
     with running as linked, Session.attach(linked.pid) as session:
-        assert [each.loaded.name for each in session.match(program(script)).classes] == ["Linked$Early"]
-        deployment = session.load(program(script))
+        assert [each.loaded.name for each in session.deployer.match(program(script)).classes] == ["Linked$Early"]
+        deployment = session.deployer.load(program(script))
         assert {site.class_name for site in deployment.sites} == {"Linked$Early", "Linked$Late"}
         assert asked == []
         linked.send(f"call {CALLS}")
         linked.wait_for(f"called {2 * CALLS}")
-        ((_, hits),) = session.snapshot([0])[0].entries
+        ((_, hits),) = session.delivery.snapshot([0])[0].entries
         assert isinstance(hits, Count)
         assert hits.n == 2 * CALLS
-        receipt = session.detach()
+        receipt = session.departure.detach()
         assert receipt.clean
         assert receipt.restored == 2
 

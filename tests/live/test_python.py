@@ -14,6 +14,7 @@ import pytest
 import btpy
 from btpy.api import unattended
 from btpy.api.probes import STATES
+from btpy.api.session import attach_pulled
 from btpy.events.items import Records
 from btpy.events.records import Record
 from btpy.wire.messages import ProbeState
@@ -319,7 +320,7 @@ def test_errors_of_probes_are_told() -> None:
 
 
 def test_the_latest_errors_are_kept_and_all_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("btpy.api.session.MOST_ERRORS", 2)
+    monkeypatch.setattr("btpy.api.probe_figures.MOST_ERRORS", 2)
     with traffic() as running, btpy.attach(running.pid) as session:
         (probe,) = session.add("Traffic::serve @entry { print(1 / arg0) }")
         for expected in range(1, 6):
@@ -338,7 +339,8 @@ def test_a_probe_is_replaced_without_the_library_that_its_script_uses() -> None:
         assert created.script.startswith("use btpy.exceptions")
         with pytest.raises(btpy.UsageError, match="of a library"):
             created.sample("1/2")
-        assert [probe.name for probe in session.mates(created)] == [each.name for each in added if each is not served]
+        mates = session.scripts.mates(created)
+        assert [mate.name for mate in mates] == [probe.name for probe in added if probe is not served]
 
 
 def test_a_probe_keeps_the_parameters_of_its_script_when_it_is_sampled() -> None:
@@ -477,7 +479,7 @@ def test_settings_of_a_script_apply_or_it_is_said_that_they_do_not() -> None:
 
 
 def test_who_takes_what_comes_at_its_own_pace_misses_nothing() -> None:
-    with traffic() as running, btpy.attach(running.pid, kept=None) as session:
+    with traffic() as running, attach_pulled(running.pid) as session:
         session.add("Traffic::serve @entry { print(arg0) }")
         called(running, CALLS)
         taken: list[Record] = []

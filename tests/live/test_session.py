@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from btpy.engine.instrumentation import AgentProbe
-from btpy.engine.session import Limits, Session
+from btpy.engine.session import Session
+from btpy.engine.target import Limits
 from btpy.errors import NothingMatched, ScriptError, TargetGone, UsageError
 from btpy.events.aggregates import Count
 from btpy.plan.plan import RefusalReason
@@ -50,7 +51,7 @@ def test_everything_arrives_once_and_everything_is_put_back(jdk: int, own_tmp: P
         with Session.attach(target.pid) as session:
             assert session.target.pid == target.pid
             assert session.target.main == "Counted"
-            deployment = session.load(program(SCRIPT))
+            deployment = session.deployer.load(program(SCRIPT))
             assert (deployment.methods, deployment.classes, len(deployment.sites)) == (1, 1, 3)
             assert not deployment.refusals
             target.send(f"call {CALLS}")
@@ -59,17 +60,17 @@ def test_everything_arrives_once_and_everything_is_put_back(jdk: int, own_tmp: P
             assert found[0] == (0, ())
             assert found[1:] == [(1, ("abc", number)) for number in range(CALLS)]
 
-            restored = session.restore()
+            restored = session.departure.restore()
             assert (restored.woven, restored.restored, restored.not_restored) == (1, 1, ())
             target.send(f"call {CALLS}")
             target.wait_for("called")
 
-            maps = {content.map.name: dict(content.entries) for content in session.snapshot()}
+            maps = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
             returned = [3 + number for number in range(CALLS) if number % 7 != 3]
             assert maps["even"] == {(): Count(sum(value % 2 == 0 for value in returned))}
             assert maps["refused"] == {(f"refused {n}",): Count(1) for n in range(CALLS) if n % 7 == 3}
 
-            receipt = session.detach()
+            receipt = session.departure.detach()
             assert drained(session, None) == [(4, ())]
         assert receipt.clean
         assert [(tally.produced, tally.delivered, tally.dropped) for tally in receipt.tallies] == [
@@ -88,34 +89,34 @@ def test_everything_arrives_once_and_everything_is_put_back(jdk: int, own_tmp: P
 def test_a_class_that_is_loaded_later_is_woven_as_it_is_loaded(jdk: int) -> None:
     script = '@OnMethod(class="+Counted$Shape", method="area", location=RETURN, pending=true) { print(arg0, retval); }'
     with counted(jdk) as target, Session.attach(target.pid) as session:
-        assert session.load(program(script)).methods == 0
+        assert session.deployer.load(program(script)).methods == 0
         target.send("late 3")
         target.wait_for("sum 5")
         records = values_until(session, lambda found: len(found) == 3)
         assert records == [(0, (0.0, 0.0)), (0, (1.0, 1.0)), (0, (2.0, 4.0))]
-        receipt = session.detach()
+        receipt = session.departure.detach()
         assert receipt.clean
         assert receipt.woven == 1
-        (site,) = session.sites.values()
+        (site,) = session.deployer.sites.values()
         assert (site.class_name, site.method, site.descriptor) == ("Counted$Square", "area", "(D)D")
 
 
 def test_a_narrow_operation_in_any_class_looks_at_few() -> None:
     script = '@OnMethod(class="**", method="*", location=CALL(class="Counted$Shape", method="area")) { @n = count(); }'
     with counted(17) as target, Session.attach(target.pid) as session:
-        deployment = session.load(program(script))
+        deployment = session.deployer.load(program(script))
         assert (deployment.methods, deployment.classes) == (1, 1)
         assert [each.loaded.name for each in deployment.matching.classes if each.file is not None] == ["Counted"]
-        (site,) = session.sites.values()
+        (site,) = session.deployer.sites.values()
         assert (site.class_name, site.method, site.member) == ("Counted", "main", "area")
-        assert session.detach().clean
+        assert session.departure.detach().clean
 
 
 def test_an_operation_that_is_nowhere_is_missed_by_what_is_there() -> None:
     script = '@OnMethod(class="Counted*", method="*", location=CALL(class="Counted$Shape", method="aera")) { exit(); }'
     with counted(17) as target, Session.attach(target.pid) as session:
         with pytest.raises(NothingMatched) as raised:
-            session.load(program(script))
+            session.deployer.load(program(script))
         (diagnostic,) = raised.value.diagnostics
         assert diagnostic.code == "BT307"
         assert "Counted$Shape::area" in repr(diagnostic)
@@ -127,53 +128,53 @@ def test_late_classes_count_towards_the_limit_of_methods() -> None:
     @OnMethod(class="+Counted$Shape", method="*", max=2, pending=true) { @m = count(); }
     """
     with counted(17) as target, Session.attach(target.pid) as session:
-        session.load(program(script))
+        session.deployer.load(program(script))
         target.send("late 3")
         target.wait_for("sum 5")
-        counts = {content.map.name: dict(content.entries) for content in session.snapshot()}
+        counts = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
         assert counts == {"n": {}, "m": {(): Count(4)}}, "a constructor and three calls"
-        (refusal,) = [each for each in session.refusals if each.class_name == "Counted$Square"]
+        (refusal,) = [each for each in session.deployer.refusals if each.class_name == "Counted$Square"]
         assert refusal.reason is RefusalReason.TOO_MANY
 
 
 def test_handlers_go_in_as_many_messages_as_they_need(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("btpy.engine.agent.INSTALL_BYTES", 1)
     with counted(17) as target, Session.attach(target.pid) as session:
-        session.load(program(SCRIPT))
+        session.deployer.load(program(SCRIPT))
         target.send(f"call {CALLS}")
         target.wait_for("called")
         assert len(values_until(session, lambda found: len(found) == CALLS + 1)) == CALLS + 1
-        assert session.detach().handler_classes >= 5
+        assert session.departure.detach().handler_classes >= 5
 
 
 def test_a_late_class_is_reported() -> None:
     script = '@OnMethod(class="Counted$Square", method="area", pending=true) { @n = count(); }'
     with counted(17) as target, Session.attach(target.pid) as session:
-        session.load(program(script))
+        session.deployer.load(program(script))
         target.send("late 1")
         target.wait_for("sum 0")
-        late = next(item for item in session.items(PATIENCE) if isinstance(item, Late))
+        late = next(item for item in session.delivery.items(PATIENCE) if isinstance(item, Late))
         assert (late.class_name, late.loader, late.outcome) == ("Counted$Square", "app", LateOutcome.WOVEN)
-        session.detach()
+        session.departure.detach()
 
 
 def test_a_class_that_is_loaded_between_search_and_watch_is_not_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     script = '@OnBegin { print(0); } @OnMethod(class="Counted$Square", method="area", pending=true) { print(arg0); }'
     with counted(17) as target, Session.attach(target.pid) as session:
-        run_once = session._run_once
+        run_once = session.deployer._run_once
 
         def load_meanwhile(probes: Sequence[AgentProbe]) -> None:
             target.send("late 1")
             target.wait_for("sum 0")
             run_once(probes)
 
-        monkeypatch.setattr(session, "_run_once", load_meanwhile)
-        assert session.load(program(script)).methods == 1
+        monkeypatch.setattr(session.deployer, "_run_once", load_meanwhile)
+        assert session.deployer.load(program(script)).methods == 1
         monkeypatch.undo()
         target.send("late 2")
         target.wait_for("sum 1")
         assert values_until(session, lambda found: len(found) == 3) == [(0, (0,)), (1, (0.0,)), (1, (1.0,))]
-        assert session.detach().clean
+        assert session.departure.detach().clean
 
 
 def test_two_sessions_see_the_same_calls_and_leave_in_either_order() -> None:
@@ -183,26 +184,26 @@ def test_two_sessions_see_the_same_calls_and_leave_in_either_order() -> None:
             with Session.attach(target.pid) as one, Session.attach(target.pid) as two:
                 sessions = [one, two]
                 for session in sessions:
-                    session.load(script)
+                    session.deployer.load(script)
                 target.send("call 11")
                 target.wait_for("called 11")
                 for session in sessions:
                     assert len(values_until(session, lambda found: len(found) >= 11)) == 11
-                assert sessions[first_out].detach().tallies[0].delivered == 11
+                assert sessions[first_out].departure.detach().tallies[0].delivered == 11
                 target.send("call 13")
                 target.wait_for("called 13")
                 staying = sessions[1 - first_out]
                 assert len(values_until(staying, lambda found: len(found) >= 13)) == 13
-                last = staying.detach()
+                last = staying.departure.detach()
                 assert not last.not_restored
         waited(lambda: btpy_threads(target) == "threads []", "threads of the agent stay")
 
 
 def test_timers_run_until_the_probes_are_stopped() -> None:
     with counted(17) as target, Session.attach(target.pid) as session:
-        session.load(program("@OnTimer(20ms) { print(1); }"))
+        session.deployer.load(program("@OnTimer(20ms) { print(1); }"))
         values_until(session, lambda found: len(found) >= 3)
-        receipt = session.detach()
+        receipt = session.departure.detach()
         assert receipt.woven == 0
         drained(session, None)
         assert receipt.tallies[0].produced == receipt.tallies[0].delivered
@@ -210,14 +211,14 @@ def test_timers_run_until_the_probes_are_stopped() -> None:
 
 def test_a_disabled_probe_is_silent_until_it_is_enabled() -> None:
     with counted(17) as target, Session.attach(target.pid) as session:
-        session.load(program('@OnMethod(class="Counted", method="step") { @n = count(); }'))
+        session.deployer.load(program('@OnMethod(class="Counted", method="step") { @n = count(); }'))
         for on, expected in ((False, None), (True, Count(5))):
-            session.enable(0, on)
+            session.agent.enable(0, on)
             target.send("call 5")
             target.wait_for("called")
-            (content,) = session.snapshot()
+            (content,) = session.delivery.snapshot()
             assert dict(content.entries).get((), None) == expected or content.entries == ()
-        session.detach()
+        session.departure.detach()
 
 
 # ---------------------------------------------------------------- probes that do not fit
@@ -226,11 +227,11 @@ def test_a_disabled_probe_is_silent_until_it_is_enabled() -> None:
 def test_patterns_that_match_no_class_are_diagnosed_with_what_is_near() -> None:
     with counted(17) as target, Session.attach(target.pid) as session:
         with pytest.raises(NothingMatched) as caught:
-            session.load(program('@OnMethod(class="Countd", method="step") { print(1); }'))
+            session.deployer.load(program('@OnMethod(class="Countd", method="step") { print(1); }'))
         (diagnostic,) = caught.value.diagnostics
         assert diagnostic.code == "BT301"
         assert "Counted" in " ".join(diagnostic.help)
-        assert session.detach().woven == 0
+        assert session.departure.detach().woven == 0
 
 
 @pytest.mark.parametrize(
@@ -244,7 +245,7 @@ def test_patterns_that_match_no_class_are_diagnosed_with_what_is_near() -> None:
 def test_each_reason_for_matching_no_method_has_its_diagnostic(attachment: str, code: str) -> None:
     with counted(17) as target, Session.attach(target.pid) as session:
         with pytest.raises(NothingMatched) as caught:
-            session.load(program(f"@OnMethod({attachment}) {{ print(1); }}"))
+            session.deployer.load(program(f"@OnMethod({attachment}) {{ print(1); }}"))
         assert [diagnostic.code for diagnostic in caught.value.diagnostics] == [code]
 
 
@@ -253,7 +254,7 @@ def test_an_interface_without_code_points_to_its_implementors() -> None:
         target.send("late 1")
         target.wait_for("sum")
         with pytest.raises(NothingMatched) as caught:
-            session.load(program('@OnMethod(class="Counted$Shape", method="area") { print(1); }'))
+            session.deployer.load(program('@OnMethod(class="Counted$Shape", method="area") { print(1); }'))
         (diagnostic,) = caught.value.diagnostics
         assert diagnostic.code == "BT302"
         assert "Square" in diagnostic.help[0]
@@ -266,33 +267,33 @@ def test_missing_probes_can_be_warned_of_or_ignored(missing: str, warnings: list
         '@OnMethod(class="Counted", method="step") { @n = count(); }'
     )
     with counted(17) as target, Session.attach(target.pid) as session:
-        deployment = session.load(script, missing=missing)
+        deployment = session.deployer.load(script, missing=missing)
         assert [each.code for each in deployment.warnings] == warnings
         assert deployment.methods == 1
-        session.detach()
+        session.departure.detach()
 
 
 def test_a_probe_that_does_not_fit_its_method_touches_nothing() -> None:
     with counted(17) as target, Session.attach(target.pid) as session:
         with pytest.raises(ScriptError):
-            session.load(program('@OnMethod(class="Counted", method="step") { print(arg5); }'))
-        assert session.sites == {}
-        assert session.detach().woven == 0
+            session.deployer.load(program('@OnMethod(class="Counted", method="step") { print(arg5); }'))
+        assert session.deployer.sites == {}
+        assert session.departure.detach().woven == 0
 
 
 def test_more_methods_than_allowed_are_refused() -> None:
     with counted(17) as target, Session.attach(target.pid) as session:
         with pytest.raises(UsageError, match="the limit is 2"):
-            session.load(program('@OnMethod(class="java.util.**", method="*", max=2) { @n = count(); }'))
-        session.detach()
+            session.deployer.load(program('@OnMethod(class="java.util.**", method="*", max=2) { @n = count(); }'))
+        session.departure.detach()
 
 
 def test_core_classes_are_left_alone() -> None:
     with counted(17) as target, Session.attach(target.pid) as session:
         with pytest.raises(NothingMatched) as caught:
-            session.load(program('@OnMethod(class="java.lang.Object", method="toString") { @n = count(); }'))
+            session.deployer.load(program('@OnMethod(class="java.lang.Object", method="toString") { @n = count(); }'))
         assert caught.value.diagnostics[0].code == "BT340"
-        session.detach()
+        session.departure.detach()
 
 
 def test_records_with_annotated_types_are_left_alone_unasked() -> None:
@@ -305,15 +306,15 @@ def test_records_with_annotated_types_are_left_alone_unasked() -> None:
     classes = compiled([JAVA / "Recorded.java"], release=17)
     with started(25, "Recorded", classpath=[classes]) as target:
         with Session.attach(target.pid) as session:
-            whole = [each for each in session.load(script).refusals if each.method is None]
-            session.detach()
+            whole = [each for each in session.deployer.load(script).refusals if each.method is None]
+            session.departure.detach()
         assert [(each.reason, each.class_name) for each in whole] == [(RefusalReason.RECORD, "Recorded$Annotated")]
         with Session.attach(target.pid) as session:
-            allowed = session.load(script, allow=["annotated-records"])
+            allowed = session.deployer.load(script, allow=["annotated-records"])
             assert [each for each in allowed.refusals if each.method is None] == []
             target.send()
             target.wait_for("size 6")
-            session.detach()
+            session.departure.detach()
 
 
 # ---------------------------------------------------------------- ways of leaving
@@ -322,13 +323,13 @@ def test_records_with_annotated_types_are_left_alone_unasked() -> None:
 def test_leaving_without_detach_puts_everything_back(own_tmp: Path) -> None:
     with counted(17) as target:
         with contextlib.suppress(KeyboardInterrupt), Session.attach(target.pid) as session:
-            session.load(program(SCRIPT))
+            session.deployer.load(program(SCRIPT))
             raise KeyboardInterrupt
         waited(lambda: btpy_threads(target) == "threads []", "threads of the agent stay")
         with Session.attach(target.pid) as session:  # the bytes that a new session sees are those of the class file
-            deployment = session.load(program('@OnMethod(class="Counted", method="step") { @n = count(); }'))
+            deployment = session.deployer.load(program('@OnMethod(class="Counted", method="step") { @n = count(); }'))
             assert deployment.methods == 1
-            assert session.detach().clean
+            assert session.departure.detach().clean
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("btpy-w")]
     assert list(own_tmp.iterdir()) == []
 
@@ -338,12 +339,12 @@ def test_a_target_that_is_killed_is_reported_at_every_moment(moment: str) -> Non
     with counted(17) as target, Session.attach(target.pid) as session:
         script = program(SCRIPT)
         if moment != "load":
-            session.load(script)
+            session.deployer.load(script)
         next_step: dict[str, Callable[[], object]] = {
             "idle": lambda: drained(session, None),
-            "load": lambda: session.load(script),
-            "restore": session.restore,
-            "detach": session.detach,
+            "load": lambda: session.deployer.load(script),
+            "restore": session.departure.restore,
+            "detach": session.departure.detach,
         }
         os.kill(target.pid, signal.SIGKILL)
         with pytest.raises(TargetGone):
@@ -352,7 +353,7 @@ def test_a_target_that_is_killed_is_reported_at_every_moment(moment: str) -> Non
 
 def test_events_before_the_end_of_the_target_are_not_lost() -> None:
     with counted(17) as target, Session.attach(target.pid) as session:
-        session.load(program('@OnMethod(class="Counted", method="step") { print(arg1); }'))
+        session.deployer.load(program('@OnMethod(class="Counted", method="step") { print(arg1); }'))
         target.send("call 7")
         target.wait_for("called")
         found = []
@@ -367,11 +368,11 @@ def test_events_before_the_end_of_the_target_are_not_lost() -> None:
 
 def test_a_flood_is_counted_exactly_and_the_rest_is_dropped_not_waited_for() -> None:
     with counted(17) as target, Session.attach(target.pid, Limits(event_buffer_bytes=1 << 20)) as session:
-        session.load(program('@OnMethod(class="Counted", method="step") { print(arg0, arg1); }'))
+        session.deployer.load(program('@OnMethod(class="Counted", method="step") { print(arg0, arg1); }'))
         target.send("forever")
         target.wait_for("running")
         seen = len(values_until(session, lambda found: len(found) > 20_000))
-        receipt = session.detach()
+        receipt = session.departure.detach()
         seen += len(drained(session, None))
     (tally,) = receipt.tallies
     assert tally.delivered == seen
@@ -381,11 +382,11 @@ def test_a_flood_is_counted_exactly_and_the_rest_is_dropped_not_waited_for() -> 
 
 def test_a_client_that_stops_taking_bounds_what_waits() -> None:
     with counted(17) as target, Session.attach(target.pid, Limits(event_buffer_bytes=1 << 20)) as session:
-        session.load(program('@OnMethod(class="Counted", method="step") { print(arg0, arg1); }'))
+        session.deployer.load(program('@OnMethod(class="Counted", method="step") { print(arg0, arg1); }'))
         target.send("forever")
         target.wait_for("running")
-        waited(lambda: any(each.dropped_full for each in session.tallies), "nothing is dropped")
-        receipt = session.detach()
+        waited(lambda: any(each.dropped_full for each in session.delivery.accounts.values()), "nothing is dropped")
+        receipt = session.departure.detach()
         seen = len(drained(session, None))
     (tally,) = receipt.tallies
     assert tally.delivered == seen
@@ -401,7 +402,7 @@ def test_a_killed_client_leaves_the_target_as_it_was(tmp_path: Path, own_tmp: Pa
             from btpy.engine.session import Session
             from tests.live.scripts import program, drained
             session = Session.attach(int(sys.argv[1]))
-            session.load(program('@OnMethod(class="Counted", method="step") { print(arg1); }'))
+            session.deployer.load(program('@OnMethod(class="Counted", method="step") { print(arg1); }'))
             print("woven", flush=True)
             drained(session, None)
             """

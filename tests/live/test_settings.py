@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from btpy.engine.session import Limits, Session
+from btpy.engine.session import Session
+from btpy.engine.target import Limits
 from btpy.events.aggregates import Count
 from btpy.events.records import CutString
 from btpy.wire.messages import Errors, ProbeState
@@ -20,22 +21,22 @@ def called(target: Target, calls: int = CALLS) -> None:
 def test_a_small_lru_map_keeps_exactly_what_was_used_last() -> None:
     script = "map @seen[int] = lru(7); Counted::step { @seen[arg1] = count(); @seen[0] = count(); }"
     with counted(17) as target, Session.attach(target.pid) as session:
-        session.load(program(script))
+        session.deployer.load(program(script))
         called(target)
-        (seen,) = session.snapshot()
+        (seen,) = session.delivery.snapshot()
         wanted = {(number,): Count(1) for number in range(CALLS - 6, CALLS)}
         assert dict(seen.entries) == {(0,): Count(CALLS + 1), **wanted}
         assert (seen.evicted, seen.full) == (CALLS - 7, 0)
-        assert session.detach().clean
+        assert session.departure.detach().clean
 
 
 def test_a_large_lru_map_keeps_what_was_used_lately() -> None:
     script = "map @seen[int] = lru(509); Counted::step { @seen[arg1] = arg1; if @seen[0] == null { @seen[0] = 0 } }"
     calls = 20011
     with counted(17) as target, Session.attach(target.pid) as session:
-        session.load(program(script))
+        session.deployer.load(program(script))
         called(target, calls)
-        (seen,) = session.snapshot()
+        (seen,) = session.delivery.snapshot()
         keys = sorted(key[0] for key, _ in seen.entries if isinstance(key[0], int))
         assert len(keys) == 509
         assert keys[0] == 0
@@ -49,9 +50,9 @@ def test_keys_that_come_and_go_never_fill_a_map() -> None:
     script += "Counted::step @exit { delete @started[arg1]; @n = count(); }"
     calls = 200_003
     with counted(17) as target, Session.attach(target.pid) as session:
-        session.load(program(script))
+        session.deployer.load(program(script))
         called(target, calls)
-        contents = {content.map.name: content for content in session.snapshot()}
+        contents = {content.map.name: content for content in session.delivery.snapshot()}
         assert dict(contents["n"].entries) == {(): Count(calls)}
         assert (contents["started"].entries, contents["started"].full) == ((), 0)
 
@@ -59,9 +60,9 @@ def test_keys_that_come_and_go_never_fill_a_map() -> None:
 def test_a_fixed_map_takes_no_new_keys_and_counts_what_it_drops() -> None:
     script = "map @seen[int] = fixed(7); Counted::step { @seen[arg1] = count(); @seen[0] = count(); }"
     with counted(17) as target, Session.attach(target.pid) as session:
-        session.load(program(script))
+        session.deployer.load(program(script))
         called(target)
-        (seen,) = session.snapshot()
+        (seen,) = session.delivery.snapshot()
         assert dict(seen.entries) == {(0,): Count(CALLS + 1), **{(number,): Count(1) for number in range(1, 7)}}
         assert (seen.evicted, seen.full) == (0, CALLS - 7)
 
@@ -71,11 +72,11 @@ def test_limits_of_capture() -> None:
     limits = Limits.of(dict(checked.settings))
     assert (limits.string_chars, limits.stack_frames, limits.depth) == (2, 1, Limits().depth)
     with counted(17) as target, Session.attach(target.pid, limits) as session:
-        session.load(checked)
+        session.deployer.load(checked)
         called(target, 3)
         found = values_until(session, lambda found: len(found) == 3)
         assert {values[0] for _, values in found} == {CutString("ab", 3)}
-        stacks = {session.stacks.frames(values[1].id) for _, values in found}  # type: ignore[attr-defined]
+        stacks = {session.delivery.stacks.frames(values[1].id) for _, values in found}  # type: ignore[attr-defined]
         assert [len(frames) for frames in stacks] == [1]
 
 
@@ -86,17 +87,23 @@ def test_a_probe_that_keeps_failing_is_disabled() -> None:
     Counted::step as good { @good = count(); }
     """
     with counted(17) as target, Session.attach(target.pid) as session:
-        session.load(program(script))
+        session.deployer.load(program(script))
         called(target)
-        maps = {content.map.name: dict(content.entries) for content in session.snapshot()}
+        maps = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
         assert (maps["tried"], maps["good"]) == ({(): Count(5)}, {(): Count(CALLS)})
-        session.enable(0, True)
+        session.agent.enable(0, True)
         called(target, 11)
-        maps = {content.map.name: dict(content.entries) for content in session.snapshot()}
+        maps = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
         assert maps["tried"] == {(): Count(10)}
-        session.detach()
+        session.departure.detach()
         failures = [
-            failure.count for item in session.items(None) if isinstance(item, Errors) for failure in item.failures
+            failure.count
+            for item in session.delivery.items(None)
+            if isinstance(item, Errors)
+            for failure in item.failures
         ]
         assert sum(failures) == 10
-        assert [tally.state for tally in session.tallies] == [ProbeState.FAILED_TOO_OFTEN, ProbeState.OFF]
+        assert [tally.state for tally in session.delivery.accounts.values()] == [
+            ProbeState.FAILED_TOO_OFTEN,
+            ProbeState.OFF,
+        ]

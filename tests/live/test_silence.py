@@ -30,8 +30,8 @@ def complaint(running: Target, script: str) -> Diagnostic:
     """What is said of a probe that fits nowhere; it says nothing else and touches nothing."""
     with Session.attach(running.pid) as session:
         with pytest.raises((NothingMatched, ScriptError)) as caught:
-            session.load(program(script))
-        assert session.detach().woven == 0
+            session.deployer.load(program(script))
+        assert session.departure.detach().woven == 0
     (diagnostic,) = caught.value.diagnostics
     return diagnostic
 
@@ -97,11 +97,11 @@ def test_where_a_constructor_throws_there_is_no_object_to_be_seen(silent: Target
         "when=AFTER)) { print(target); }"
     )
     with Session.attach(silent.pid) as session:
-        deployment = session.load(program(script))
+        deployment = session.deployer.load(program(script))
         assert deployment.methods == 1
         (refusal,) = deployment.refusals
         assert str(refusal).startswith("a place in Silent.<init>(String) is not traced [BT342]: there is no object")
-        session.detach()
+        session.departure.detach()
 
 
 def test_an_annotation_that_no_class_has(silent: Target) -> None:
@@ -115,13 +115,13 @@ def test_the_monitor_of_a_synchronized_method_is_seen(silent: Target) -> None:
         '@OnMethod(class="Silent", method="locked", location=SYNC_ENTER(when=AFTER)) { @n[typeof(lock)] = count(); }'
     )
     with Session.attach(silent.pid) as session:
-        session.load(program(script))
+        session.deployer.load(program(script))
         for _ in range(7):
             silent.send("again")
             silent.wait_for("sum 30")
-        (content,) = session.snapshot()
+        (content,) = session.delivery.snapshot()
         assert dict(content.entries) == {("Silent",): Count(7)}
-        session.detach()
+        session.departure.detach()
 
 
 # ---------------------------------------------------------------- lines of another file
@@ -152,13 +152,13 @@ def test_lines_of_a_page_have_the_numbers_of_the_code_that_was_made_of_it(tmp_pa
         assert found.help[0] == "code from line 7 of guest.jsp is there as  LINE(101)"
         with Session.attach(running.pid) as session:
             script = '@OnMethod(class="Guest", method="run", location=LINE(101)) { @n = count(); }'
-            (warning,) = session.load(program(script)).warnings
+            (warning,) = session.deployer.load(program(script)).warnings
             assert (warning.code, warning.severity) == ("BT309", Severity.WARNING)
             assert warning.primary.text == "101 is line 7 of guest.jsp"
             assert warning.help == ("code from line 101 of guest.jsp is there as  LINE(102)",)
             asked(running, "run 13")
             assert counted(session) == 13
-            assert session.detach().clean
+            assert session.departure.detach().clean
 
 
 def test_lines_of_a_page_that_comes_later_are_told_as_well(tmp_path: Path) -> None:
@@ -174,19 +174,19 @@ def test_lines_of_a_page_that_comes_later_are_told_as_well(tmp_path: Path) -> No
                 running.send("run Guest 1")
                 running.wait_for("ran ")
             with Session.attach(running.pid) as session:
-                deployment = session.load(program(script))
-                assert session.problems == ()
+                deployment = session.deployer.load(program(script))
+                assert session.deployer.problems == ()
                 if not there:
-                    session.finish_foreseeing(PATIENCE)
+                    session.finish_preweaving(PATIENCE)
                 for _ in range(2):
                     running.send("apart Guest 13")
                     running.wait_for("ran ")
                 assert counted(session) == 26
-                assert (session.problems == ()) == there
-                (warning,) = (*session.problems, *deployment.warnings)
+                assert (session.deployer.problems == ()) == there
+                (warning,) = (*session.deployer.problems, *deployment.warnings)
                 assert (warning.code, warning.severity) == ("BT309", Severity.WARNING)
                 assert warning.primary.text == "101 is line 7 of guest.jsp"
-                assert session.detach().clean
+                assert session.departure.detach().clean
 
 
 @pytest.mark.parametrize("there", [False, True], ids=["later", "there"])
@@ -205,14 +205,14 @@ def test_a_class_that_was_waited_for_and_lacks_the_place_is_told(
     with stage(17, tmp_path) as running, Session.attach(running.pid) as session:
         if there:
             asked(running, f"invite {tmp_path} Guest")
-        warnings = session.load(program(script)).warnings
+        warnings = session.deployer.load(program(script)).warnings
         assert len(warnings) == there
         asked(running, f"invite {tmp_path} Guest")
         asked(running, "run 3")
-        (warning,) = (*warnings, *session.problems)
+        (warning,) = (*warnings, *session.deployer.problems)
         assert warning.code == code
         assert text in warning.help
-        assert session.detach().woven == 0
+        assert session.departure.detach().woven == 0
 
 
 # ---------------------------------------------------------------- methods that cannot be woven

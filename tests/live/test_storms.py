@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from btpy.engine.session import Limits, Session
+from btpy.engine.session import Session
+from btpy.engine.target import Limits
 from btpy.events.aggregates import Aggregate, Count
 from tests.jdks import all_jdks, compiled
 from tests.live.scripts import program, waited
@@ -28,13 +29,13 @@ def storm(jdk: int, classes: int) -> None:
     arguments = [str(THREADS), str(classes), str(guests())]
     with target(jdk, "Storm", *arguments, classpath=[compiled([JAVA / "Storm.java"])], flags=["-Xverify:all"]) as storm:
         with Session.attach(storm.pid, PATIENT) as session:
-            session.load(program(script))
+            session.deployer.load(program(script))
             storm.send()
             assert storm.wait_for("ran ") == f"ran {THREADS * classes}"
-            maps = {content.map.name: dict(content.entries) for content in session.snapshot()}
+            maps = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
             matching = [f"G{number:04d}" for number in range(7, classes, 10)]
             assert maps["by"] == {(name, method): Count(THREADS) for name in matching for method in ("<init>", "run")}
-            receipt = session.detach()
+            receipt = session.departure.detach()
         assert receipt.clean
         assert receipt.woven == len(matching)
         storm.send()
@@ -78,7 +79,7 @@ def test_a_server_starts_while_all_its_classes_are_woven(jdk: int, tmp_path: Pat
     flags = [f"-Xlog:class+init:file={log}::filecount=0", "-Xverify:all"]
     with target(jdk, "Gated", "WireMockLoad", "53", classpath=[classes, jar], flags=flags) as server:
         with Session.attach(server.pid, PATIENT) as session:
-            session.load(program(script), allow=["lost-parameter-names"])
+            session.deployer.load(program(script), allow=["lost-parameter-names"])
             server.send()
             server.wait_for("ready")
             server.send()
@@ -86,7 +87,7 @@ def test_a_server_starts_while_all_its_classes_are_woven(jdk: int, tmp_path: Pat
             said = initialized(log)
             waited(lambda: said <= set(counts(session)), "an initialisation that was not counted")
             found = counts(session)
-            receipt = session.detach()
+            receipt = session.departure.detach()
         assert receipt.clean
     assert len(said) > 500
     assert set(found) <= initialized(log)  # some threads of the server go on
@@ -100,7 +101,7 @@ def initialized(log: Path) -> set[str]:
 
 
 def counts(session: Session) -> dict[str, Aggregate]:
-    (content,) = session.snapshot()
+    (content,) = session.delivery.snapshot()
     return {key[0]: value for key, value in content.entries}
 
 
@@ -112,9 +113,9 @@ def test_virtual_threads_load_and_call_what_is_traced(jdk: int, tmp_path: Path) 
     """
     with stage(jdk, tmp_path) as running:
         with Session.attach(running.pid, PATIENT) as session:
-            session.load(program(script))
+            session.deployer.load(program(script))
             assert asked(running, "virtual 4999") == "4999"
-            maps = {content.map.name: dict(content.entries) for content in session.snapshot()}
+            maps = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
             assert maps["by"] == {("<init>", True): Count(4999), ("work", True): Count(3 * 4999)}
-            assert session.detach().clean
+            assert session.departure.detach().clean
         assert asked(running, "virtual 7") == "7"

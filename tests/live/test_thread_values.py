@@ -48,7 +48,7 @@ def requests(jdk: int, *flags: str) -> Iterator[Target]:
 def test_each_thread_has_its_own(jdk: int) -> None:
     kinds = ["platform"] + (["virtual"] if jdk >= 21 else [])
     with requests(jdk) as running, Session.attach(running.pid) as session:
-        session.load(program(CORRELATED), allow=["core"])
+        session.deployer.load(program(CORRELATED), allow=["core"])
         for kind in kinds:
             running.send(f"{kind} {THREADS} {STEPS}")
             assert running.wait_for("handled") == f"handled {THREADS}"
@@ -60,7 +60,7 @@ def test_each_thread_has_its_own(jdk: int) -> None:
             ]
             assert sorted(each for each in values if len(each) == 7) == expected
             assert [each for each in values if len(each) == 2] == [(None, None)] * THREADS
-        receipt = session.detach()
+        receipt = session.departure.detach()
         assert receipt.clean
         assert all(tally.produced == tally.delivered for tally in receipt.tallies)
 
@@ -76,16 +76,21 @@ def test_an_application_that_runs_out_of_stack_or_memory(jdk: int) -> None:
     @OnMethod(class="Requests", method="allocate", location=THROW) { @failed[typeof(exception)] = count(); }
     """
     with requests(jdk, "-Xss512k", "-Xmx64m") as running, Session.attach(running.pid) as session:
-        session.load(program(script))
+        session.deployer.load(program(script))
         running.send("overflow 31")
         assert running.wait_for("overflows") == "overflows 31"
         time.sleep(2.2)  # two eras: a guard that could not be given back at the very end of a stack is taken over then
         running.send("exhaust 7")
         assert running.wait_for("failures") == "failures 7"
-        maps = {content.map.name: dict(content.entries) for content in session.snapshot()}
+        maps = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
         assert maps["failed"] == {("java.lang.OutOfMemoryError",): Count(7)}
         assert set(maps["left"]) <= {("java.lang.StackOverflowError",)}  # a thread whose guard is stuck is mute
-        receipt = session.detach()
+        receipt = session.departure.detach()
         assert receipt.clean
-        kinds = {failure.kind for item in session.items(None) if isinstance(item, Errors) for failure in item.failures}
+        kinds = {
+            failure.kind
+            for item in session.delivery.items(None)
+            if isinstance(item, Errors)
+            for failure in item.failures
+        }
         assert kinds <= {ErrorKind.DEPTH, ErrorKind.NULL_OPERAND}

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from btpy.engine.session import Limits, Session
+from btpy.engine.session import Session
+from btpy.engine.target import Limits
 from btpy.errors import TargetGone, UsageError
 from btpy.events.aggregates import Count
 from btpy.events.items import PrintedMaps, Records
@@ -44,8 +45,8 @@ def fives(calls: int) -> int:
 
 def left(target: Target, script: str = SCRIPT, *, ttl: float = HOUR, name: str = "") -> int:
     with Session.attach(target.pid, UNATTENDED) as session:
-        session.load(program(script), missing="ignore")
-        return session.leave(ttl, name)
+        session.deployer.load(program(script), missing="ignore")
+        return session.departure.leave(ttl, name)
 
 
 @contextmanager
@@ -58,7 +59,7 @@ def joined(target: Target, wanted: int | str) -> Iterator[Session]:
 
 def listed(target: Target) -> tuple[SessionInfo, ...]:
     with Connecting(target.pid) as connecting, Session.enquire(connecting) as session:
-        return session.others()
+        return session.agent.sessions()
 
 
 def call(target: Target, times: int) -> None:
@@ -73,23 +74,23 @@ def btpy_threads(target: Target) -> str:
 
 def method_of(session: Session, stack: object) -> str:
     assert isinstance(stack, StackRef)
-    frames = session.stacks.frames(stack.id)
+    frames = session.delivery.stacks.frames(stack.id)
     assert frames is not None
     return frames[0].method
 
 
 def counts(session: Session) -> dict[str, object]:
-    return {content.map.name: dict(content.entries) for content in session.snapshot()}
+    return {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
 
 
 @all_jdks_and_8
 def test_probes_count_on_and_whoever_joins_gets_all_of_it(jdk: int) -> None:
     with counted(jdk, "-Xverify:all") as target:
         with Session.attach(target.pid, UNATTENDED) as first:
-            first.load(program(SCRIPT))
+            first.deployer.load(program(SCRIPT))
             call(target, 211)
             assert len(values_until(first, lambda found: len(found) == fives(211))) == fives(211)
-            session = first.leave(HOUR, "nightly")
+            session = first.departure.leave(HOUR, "nightly")
         call(target, 1009)
         (info,) = listed(target)
         assert (info.id, info.name, info.clients, info.probes, info.classes) == (session, "nightly", 0, 4, 1)
@@ -97,12 +98,14 @@ def test_probes_count_on_and_whoever_joins_gets_all_of_it(jdk: int) -> None:
         assert 0 < info.ttl_ns <= HOUR * 1e9
 
         with joined(target, "nightly") as second:
-            assert second.name == "nightly"
+            assert second.joined.name == "nightly"
             assert listed(target)[0].clients == 1
             call(target, 503)
             records = []
             while len(records) < fives(1009) + fives(503):
-                records += [each for item in second.items(0.1) if isinstance(item, Records) for each in item.records]
+                records += [
+                    each for item in second.delivery.items(0.1) if isinstance(item, Records) for each in item.records
+                ]
             expected = [number for calls in (1009, 503) for number in range(calls) if number % 7 == 5]
             assert [record.values[0] for record in records] == expected
             assert {method_of(second, record.values[1]) for record in records} == {"step"}
@@ -110,8 +113,8 @@ def test_probes_count_on_and_whoever_joins_gets_all_of_it(jdk: int) -> None:
             assert counts(second)["all"] == {(): Count(211 + 1009 + 503)}
             (by,) = counts(second)["by"].items()
             assert by[1] == Count(211 + 1009 + 503)
-            second.send("told")
-            receipt = second.detach()
+            second.agent.send("told")
+            receipt = second.departure.detach()
             assert drained(second, None) == [(3, ())]
         assert receipt.clean
         tally = receipt.tallies[0]
@@ -131,7 +134,7 @@ def test_the_newest_events_are_kept_and_the_others_counted() -> None:
         with joined(target, session) as second:
             records = values_until(second, lambda found: len(found) == 5000)
             assert [values for _, values in records] == [(number,) for number in (*range(5010, 10007), 0, 1, 2)]
-            receipt = second.detach()
+            receipt = second.departure.detach()
         (tally,) = receipt.tallies
         assert (tally.produced, tally.delivered, tally.dropped_unattended) == (10010, 5000, 5010)
         assert tally.dropped == 5010
@@ -145,11 +148,11 @@ def test_what_went_to_a_client_before_is_not_missed_by_the_next() -> None:
             call(target, calls)
             with joined(target, session) as client:
                 assert len(values_until(client, lambda found, n=calls: len(found) == n)) == calls
-                assert client.leave(HOUR) == session
-                (tally,) = client.tallies
+                assert client.departure.leave(HOUR) == session
+                (tally,) = client.delivery.accounts.values()
                 assert (tally.produced, tally.delivered, tally.dropped) == (calls, calls, 0)
         with joined(target, session) as client:
-            assert client.detach().clean
+            assert client.departure.detach().clean
 
 
 def test_a_client_that_is_killed_leaves_its_session_to_the_next() -> None:
@@ -158,13 +161,13 @@ def test_a_client_that_is_killed_leaves_its_session_to_the_next() -> None:
         session = left(target, script)
         (found,) = listed(target)
         with joined(target, session) as client:
-            assert client.age > found.age_ns / 1e9 > 0
+            assert client.joined.age > found.age_ns / 1e9 > 0
             client.close()  # as the kernel does for a process that is killed
         call(target, 13)
         waited(lambda: listed(target)[0].clients == 0, "the client is still there")
         with joined(target, session) as client:
             assert counts(client) == {"n": {(): Count(13)}}
-            assert client.detach().clean
+            assert client.departure.detach().clean
 
 
 def test_classes_loaded_while_nobody_is_there_are_woven_on_joining() -> None:
@@ -178,12 +181,12 @@ def test_classes_loaded_while_nobody_is_there_are_woven_on_joining() -> None:
         target.wait_for("sum 5")
         call(target, 7)
         with joined(target, session) as client:
-            assert client.deployment is not None
-            assert client.deployment.loaded_meanwhile == ("Counted$Square",)
+            assert client.joined.deployment is not None
+            assert client.joined.deployment.loaded_meanwhile == ("Counted$Square",)
             target.send("late 5")
             target.wait_for("sum 30")
             assert counts(client) == {"steps": {(): Count(7)}, "areas": {(): Count(5)}}
-            receipt = client.detach()
+            receipt = client.departure.detach()
             assert (receipt.woven, receipt.restored) == (2, 2)
 
 
@@ -197,18 +200,20 @@ def test_two_sessions_on_one_class_go_on_without_clients() -> None:
             assert counts(client) == {"n": {(): Count(11)}}
             with pytest.raises(UsageError, match="another client is connected"), joined(target, first):
                 pass
-            assert client.detach().clean
+            assert client.departure.detach().clean
         call(
             target, 7
         )  # the second session wove what the first had woven, and nobody is there to weave it without that
         with joined(target, second) as client:
             late = next(
-                item for item in client.items(PATIENCE) if isinstance(item, Late) and item.outcome is LateOutcome.LOST
+                item
+                for item in client.delivery.items(PATIENCE)
+                if isinstance(item, Late) and item.outcome is LateOutcome.LOST
             )
             assert (late.class_name, late.loader) == ("Counted", "app")
             call(target, 13)
             assert counts(client) == {"n": {(): Count(11 + 13)}}
-            assert client.detach().clean
+            assert client.departure.detach().clean
 
 
 def test_its_time_to_live_ends_it() -> None:
@@ -217,25 +222,25 @@ def test_its_time_to_live_ends_it() -> None:
         waited(lambda: btpy_threads(target) == "threads []", "it goes on")
         assert listed(target) == ()
         call(target, 101)
-        assert Session.attach(target.pid).detach().woven == 0
+        assert Session.attach(target.pid).departure.detach().woven == 0
 
 
 def test_its_time_to_live_ends_it_under_a_client_too() -> None:
     with counted(17) as target:
         session = left(target, ttl=3.0)
         with joined(target, session) as client, pytest.raises(TargetGone, match="time to live"):
-            for _ in client.items(PATIENCE):
+            for _ in client.delivery.items(PATIENCE):
                 pass
         waited(lambda: btpy_threads(target) == "threads []", "it goes on")
 
 
 def test_a_time_to_live_is_bounded() -> None:
     with counted(17) as target, Session.attach(target.pid, UNATTENDED) as session:
-        session.load(program(SCRIPT))
+        session.deployer.load(program(SCRIPT))
         with pytest.raises(UsageError, match="time to live"):
-            session.leave(25 * HOUR)
+            session.departure.leave(25 * HOUR)
         call(target, 3)  # it is as it was
-        assert session.detach().clean
+        assert session.departure.detach().clean
 
 
 def test_exit_ends_it_and_the_next_client_is_told() -> None:
@@ -252,7 +257,7 @@ def test_exit_ends_it_and_the_next_client_is_told() -> None:
             records = values_until(client, lambda found: len(found) == 11)
             assert records[-1] == (1, (71,))
             assert counts(client) == {"n": {(): Count(10)}}
-            assert client.detach().clean
+            assert client.departure.detach().clean
 
 
 def test_timers_and_printed_maps_go_on() -> None:
@@ -265,7 +270,7 @@ def test_timers_and_printed_maps_go_on() -> None:
         call(target, 19)
         waited(lambda: listed(target)[0].waiting > 2, "the timer does not run")
         with joined(target, session) as client:
-            maps = [item for item in client.items(0.5) if isinstance(item, PrintedMaps)]
+            maps = [item for item in client.delivery.items(0.5) if isinstance(item, PrintedMaps)]
             assert len(maps) > 2
             assert dict(maps[-1].contents[0].entries) == {(): Count(19)}
 
@@ -279,10 +284,10 @@ def test_it_can_be_told_things_whoever_attends_it() -> None:
     with counted(17) as target:
         session = left(target, script)
         with Connecting(target.pid) as connecting, Session.enquire(connecting) as control:
-            (info,) = control.others()
+            (info,) = control.agent.sessions()
             assert (info.probes, info.enabled) == (2, 1)
-            control.tell(info, TellKind.LEVEL, 1)
-            control.tell(info, TellKind.EVENT, event_number("told") & 0xFFFFFFFF)
+            control.agent.tell(info.id, TellKind.LEVEL, 1)
+            control.agent.tell(info.id, TellKind.EVENT, event_number("told") & 0xFFFFFFFF)
         assert listed(target)[0].enabled == 2
         call(target, 5)
         with joined(target, session) as client:
@@ -291,7 +296,7 @@ def test_it_can_be_told_things_whoever_attends_it() -> None:
 
 def test_nobody_joins_an_attended_session() -> None:
     with counted(17) as target, Session.attach(target.pid) as first:
-        first.load(program(SCRIPT))
+        first.deployer.load(program(SCRIPT))
         (info,) = listed(target)
         assert (info.clients, info.ttl_ns) == (1, 0)
         with pytest.raises(UsageError, match="ends with its client"), joined(target, info.id):
@@ -299,7 +304,7 @@ def test_nobody_joins_an_attended_session() -> None:
         with pytest.raises(UsageError, match="no session 'zzz'"), joined(target, "zzz"):
             pass
         call(target, 3)
-        assert first.detach().clean
+        assert first.departure.detach().clean
 
 
 def test_what_the_target_made_up_is_not_run(tmp_path: Path) -> None:
@@ -333,14 +338,14 @@ def test_a_session_of_several_scripts_is_joined_with_all_of_them() -> None:
     """
     with counted(17) as target:
         with Session.attach(target.pid, UNATTENDED) as session:
-            session.load(program(first))
-            session.load(check_source(Source("2.bt", second), earlier=session.program))
-            session.load(check_source(Source("3.bt", third), earlier=session.program), replacing=[2])
-            number = session.leave(HOUR)
+            session.deployer.load(program(first))
+            session.deployer.load(check_source(Source("2.bt", second), earlier=session.deployer.program))
+            session.deployer.load(check_source(Source("3.bt", third), earlier=session.deployer.program), replacing=[2])
+            number = session.departure.leave(HOUR)
         call(target, 7)
         with joined(target, number) as client:
-            assert client.program is not None
-            assert [probe.id for probe in client.program.active] == [0, 1, 3, 4]
+            assert client.deployer.program is not None
+            assert [probe.id for probe in client.deployer.program.active] == [0, 1, 3, 4]
             assert counts(client) == {"n": {(): Count(7)}, "returned": {(): Count(6)}}
-            assert client.detach().clean
+            assert client.departure.detach().clean
             assert drained(client, None) == [(1, ()), (4, ())]

@@ -48,11 +48,11 @@ def check(jdk: int, script: str, allow: tuple[str, ...]) -> int:
     expected = printed(jdk)
     with target(jdk, "JdkStress", "2", "wait", classpath=[compiled([SOURCES / "JdkStress.java"])]) as stress:
         with Session.attach(stress.pid) as session:
-            session.load(program(script), allow=allow, missing="ignore")
+            session.deployer.load(program(script), allow=allow, missing="ignore")
             stress.send()
             stress.wait_for("done", PATIENCE)
-            maps = {content.map.name: dict(content.entries) for content in session.snapshot()}
-            receipt = session.detach()
+            maps = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
+            receipt = session.departure.detach()
         assert receipt.clean, receipt
         stress.send()
         assert stress.wait(PATIENCE) == 0

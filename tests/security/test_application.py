@@ -69,7 +69,7 @@ def test_an_application_gains_nothing(jdk: int, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(btpy.engine.session, "handler_classes", recorded)
     with intruder(jdk) as running:
         with Session.attach(running.pid) as session:
-            session.load(program("Intruder::step { @n = count(); }"))
+            session.deployer.load(program("Intruder::step { @n = count(); }"))
             classes = (CONTROL, *CLASSES, *handlers)
             assert len(classes) == len(CLASSES) + 2
             running.send(f"call {CALLS}")
@@ -79,9 +79,9 @@ def test_an_application_gains_nothing(jdk: int, monkeypatch: pytest.MonkeyPatch)
             assert "thread lookup" in outcomes
             running.send(f"call {CALLS}")
             running.wait_for("called")
-            (counts,) = session.snapshot()
+            (counts,) = session.delivery.snapshot()
             assert counts.entries == (((), Count(2 * CALLS + CALLS_AT_ATTACK * len(classes))),)
-            assert session.detach().clean
+            assert session.departure.detach().clean
         assert_refused(attacked(running, classes), len(classes))
 
 
@@ -113,7 +113,7 @@ def test_modules_that_are_woven_can_call_handlers(jdk: int, tmp_path: Path) -> N
     try:
         running.wait_for("ready")
         with Session.attach(running.pid) as session:
-            session.load(
+            session.deployer.load(
                 program(
                     "modular.Program::step { @steps = count(); }"
                     '  @OnMethod(class="modular.Late", method="step", pending=true) { @late = count(); }'
@@ -122,8 +122,8 @@ def test_modules_that_are_woven_can_call_handlers(jdk: int, tmp_path: Path) -> N
             )
             running.send(str(CALLS))
             running.wait_for("called")
-            counts = {content.map.name: content.entries for content in session.snapshot()}
-            assert session.detach().clean
+            counts = {content.map.name: content.entries for content in session.delivery.snapshot()}
+            assert session.departure.detach().clean
         assert counts == {name: (((), Count(CALLS)),) for name in ("steps", "late", "bits")}
     finally:
         running.stop()

@@ -95,8 +95,8 @@ def test_a_recording_of_jfr_does_not_have_the_secret(tmp_path: Path, monkeypatch
     tools = java_home(25) / "bin"
     with counted(25, "-XX:StartFlightRecording:settings=profile") as target:
         with Session.attach(target.pid) as session:
-            session.load(program(SCRIPT))
-            assert session.detach().clean
+            session.deployer.load(program(SCRIPT))
+            assert session.departure.detach().clean
         dump = [tools / "jcmd", str(target.pid), "JFR.dump", f"filename={recording}"]
         subprocess.run(dump, check=True, capture_output=True)
     shown = subprocess.run([tools / "jfr", "print", "--events", "jdk.JavaAgent", recording], capture_output=True)
@@ -114,7 +114,7 @@ def test_nothing_with_the_secret_is_left(jdk: int, tmp_path: Path, monkeypatch: 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with counted(jdk) as target, Session.attach(target.pid) as session:
         waited(lambda: not list(tmp_path.rglob("*")), "the directory of the secret is still there")
-        assert session.detach().clean
+        assert session.departure.detach().clean
 
 
 @needs_root

@@ -87,11 +87,11 @@ def test_the_target_opens_no_port_at_any_time(jdk: int) -> None:
     with counted(jdk) as target, Watch(target.pid) as watch:
         for _ in range(3):
             with Session.attach(target.pid) as session:
-                session.load(program(SCRIPT))
+                session.deployer.load(program(SCRIPT))
                 target.send("call 7")
                 target.wait_for("called")
                 watch.look()
-                assert session.detach().clean
+                assert session.departure.detach().clean
     assert watch.looks
     assert watch.seen <= {f"unix /tmp/.java_pid{target.pid}.tmp", f"unix /tmp/.java_pid{target.pid}"}  # HotSpot's own
 
@@ -146,8 +146,8 @@ def test_another_user_cannot_join_a_session_that_was_left() -> None:
     """Joining goes through the attach mechanism of the JVM, which lets nobody else in."""
     with counted(17) as target:
         with Session.attach(target.pid) as session:
-            session.load(program(SCRIPT))
-            assert session.leave(60, "left")
+            session.deployer.load(program(SCRIPT))
+            assert session.departure.leave(60, "left")
         door = f"/tmp/.java_pid{target.pid}"
         assert os.stat(door).st_mode & 0o077 == 0
         knock = f"import socket; socket.socket(socket.AF_UNIX).connect({door!r})"
@@ -184,7 +184,7 @@ def test_nothing_secret_can_be_seen(jdk: int, monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr("btpy.wire.channel.secrets.token_bytes", remembered)
     with counted(jdk) as target, Session.attach(target.pid) as session:
-        session.load(program(SCRIPT))
+        session.deployer.load(program(SCRIPT))
         assert drawn
         public = visible_of(target)
         for child in Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split():
@@ -192,7 +192,7 @@ def test_nothing_secret_can_be_seen(jdk: int, monkeypatch: pytest.MonkeyPatch) -
         for secret in drawn:
             assert secret not in public
             assert secret.hex().encode() not in public
-        assert session.detach().clean
+        assert session.departure.detach().clean
 
 
 def visible_of(target: Target) -> bytes:

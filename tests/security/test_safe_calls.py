@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from btpy.engine.session import Records, Session
+from btpy.engine.session import Session
 from btpy.errors import ScriptError
+from btpy.events.items import Records
 from btpy.lang.check.checker import check_source
 from btpy.lang.check.safe_calls import SafeMethod, refused_methods, safe_methods
 from btpy.lang.program import Program
@@ -152,13 +153,13 @@ def outcome(
     """Records and errors of one call, and the line that the program prints when it returns."""
     program: Program = check_source(Source("test.bt", script), permissions=Permissions(frozenset(), True))
     with Session.attach(running.pid) as session:
-        session.load(program)
+        session.deployer.load(program)
         running.send("1")
         line = running.wait_for(answer)
-        assert session.detach().clean
+        assert session.departure.detach().clean
         records: list[tuple[object, ...]] = []
         errors: list[tuple[object, str]] = []
-        for item in session.items(None):
+        for item in session.delivery.items(None):
             if isinstance(item, Records):
                 records += [record.values for record in item.records]
             elif isinstance(item, Errors):

@@ -45,10 +45,10 @@ def state(program: Target) -> dict[str, int]:
 def cycle(program: Target) -> int:
     """How many classes the target had: the JVM's own counter counts each retransformation of one again."""
     with Session.attach(program.pid) as session:
-        session.load(check_source(Source("soak.bt", SCRIPT)))
+        session.deployer.load(check_source(Source("soak.bt", SCRIPT)))
         program.send(f"call {CALLS}")
         program.wait_for("called")
-        receipt = session.detach()
+        receipt = session.departure.detach()
         assert receipt.clean
         tally = receipt.tallies[0]
         assert (tally.produced, tally.delivered) == (CALLS, CALLS)

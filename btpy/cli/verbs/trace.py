@@ -14,7 +14,7 @@ from btpy.cli.overrides import bounded
 from btpy.cli.verbs import preset
 
 if TYPE_CHECKING:
-    from btpy.api.session import Session
+    from btpy.api.session import PulledSession
     from btpy.cli.console import Console
     from btpy.cli.settings import Settings
     from btpy.events.calltree import MergedCalls
@@ -147,7 +147,7 @@ class _Growing:
         self._trees = TreeWriter(inner, stream, context, style, least=least, most=self._most)
         return self._trees
 
-    def turn(self, session: Session, console: Console) -> str:
+    def turn(self, session: PulledSession, console: Console) -> str:
         if self._trees.drawn == self._most:
             return "hits"
         if time.monotonic() >= self._next:
@@ -165,7 +165,7 @@ class _Growing:
                 self._look_into(row, what, session, console)
         return ""
 
-    def _look_into(self, row: MergedCalls, what: str, session: Session, console: Console) -> None:
+    def _look_into(self, row: MergedCalls, what: str, session: PulledSession, console: Console) -> None:
         """Has the calls timed in what took most."""
         from btpy.errors import BtpyError, ProtocolError, TargetGone
         from btpy.model.points import Point
@@ -174,9 +174,10 @@ class _Growing:
         where = f'class="+{row.owner}", method="{row.name}"'
         script = _CALLS.format(where=where, number=len(self._looked_into))
         try:
-            assert session.program is not None
-            program = preset.compiled("trace", script, session.program.permissions, session.program)
-            session.load(bounded(program, self._settings))
+            earlier = session.scripts.program
+            assert earlier is not None
+            program = preset.compiled("trace", script, earlier.permissions, earlier)
+            session.scripts.load(bounded(program, self._settings))
         except (TargetGone, ProtocolError):
             raise
         except BtpyError as error:

@@ -1,0 +1,29 @@
+"""The classes that are loaded in a target."""
+
+from __future__ import annotations
+
+from btpy.engine.agent import Agent
+from btpy.model.patterns import ClassPatternKind
+from btpy.wire.messages import Classes, LoadedClass, Pattern
+
+MOST_LISTED = 200_000
+"""Classes in one listing of all."""
+
+
+class LoadedClasses:
+    """All methods raise TargetGone and ProtocolError."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+
+    def all(self, since: int = 0) -> Classes:
+        """All classes that are loaded; ``since``: ``request`` of an earlier answer, only those loaded after it."""
+        return self._agent.search((Pattern(ClassPatternKind.REGEX, ".*"),), MOST_LISTED, since)
+
+    def named(self, name: str) -> tuple[LoadedClass, ...]:
+        """The classes of a name: several where several loaders have one."""
+        return self._agent.named((name,))
+
+    def class_file(self, name: str) -> bytes | None:
+        """The class file of a class; None when no class of that name is loaded, or it has no class file."""
+        return self._agent.class_file(name)

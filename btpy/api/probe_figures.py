@@ -1,0 +1,71 @@
+"""What became of the hits and records of the probes of a session, and what went wrong in them."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping
+
+from btpy.engine.session import Session as EngineSession
+from btpy.events.items import ProbeTally
+from btpy.events.speculation import Speculations
+from btpy.model.outline import Outline
+from btpy.model.source import Span
+from btpy.output.writer import ProbeError
+from btpy.wire.messages import UNKNOWN_PROBE, Errors
+
+MOST_ERRORS = 1000
+"""How many reports of errors are kept, the latest."""
+
+
+class ErrorLog:
+    """Errors as the target has reported them. ``latest``: the last MOST_ERRORS reports; ``forgotten``: how many reports
+    came before them."""
+
+    def __init__(self, outline: Outline) -> None:
+        self.latest: deque[ProbeError] = deque()
+        self.forgotten = 0
+        self._outline = outline
+        self._counts: Counter[int] = Counter()
+
+    def add(self, errors: Errors) -> None:
+        for failure in errors.failures:
+            self._counts[failure.probe] += failure.count
+            span = Span.unpack(self._outline.sources, failure.position)
+            name = "" if failure.probe == UNKNOWN_PROBE else self._outline.probes[failure.probe].name
+            self.latest.append(ProbeError(name, failure.kind, span, failure.count, failure.message))
+            if len(self.latest) > MOST_ERRORS:
+                self.latest.popleft()
+                self.forgotten += 1
+
+    def count(self, probe: int) -> int:
+        return self._counts[probe]
+
+
+class ProbeFigures:
+    """Figures by the id of a probe, as records carry it."""
+
+    def __init__(self, engine: EngineSession, errors: ErrorLog, speculations: Speculations) -> None:
+        self._engine = engine
+        self._errors = errors
+        self._speculations = speculations
+
+    @property
+    def accounts(self) -> Mapping[int, ProbeTally]:
+        """What became of hits and records: at most a second old, or as of :meth:`Session.refresh`; exact after
+        :meth:`Session.detach`."""
+        return self._engine.delivery.accounts
+
+    def errors(self, probes: Iterable[int]) -> int:
+        """Firings of these that failed, or in which something went wrong that was counted."""
+        return sum(self._errors.count(probe) for probe in probes)
+
+    def uncommitted(self, probes: Iterable[int]) -> int:
+        """Records that these held back (``speculate``) and that are not shown: discarded, or never committed."""
+        return sum(self._speculations.dropped[probe] for probe in probes)
+
+    def methods(self, probe: int) -> list[tuple[str, str]]:
+        """Class and name of the methods that the probe is in, or of the method in whose handler it fires."""
+        deployer = self._engine.deployer
+        program = deployer.program
+        host = program.fires_in(program.probes[probe]).id if program is not None else probe
+        return deployer.methods(host)

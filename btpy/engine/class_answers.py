@@ -1,0 +1,113 @@
+"""Answers the agent when it asks what to weave into a class that is being loaded or retransformed.
+
+The thread that reads what the target sends calls :meth:`ClassAnswers.answer`, because an application thread may be
+waiting. That thread cannot ask the agent anything: it is the one that reads the answers. A class whose plan needs
+answers gets a thread of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable
+from typing import Protocol
+
+from btpy.engine.agent import Agent
+from btpy.engine.instrumentation import Instrumentation
+from btpy.engine.matcher import look_up
+from btpy.engine.preweave import Preweaving
+from btpy.engine.retransformation import weave_named
+from btpy.engine.weave_state import WeaveState
+from btpy.errors import BtpyError
+from btpy.wire.channel import Channel
+from btpy.wire.fingerprint import fingerprint
+from btpy.wire.messages import ClassBytes, Late, Verdict, Woven
+
+
+class Deployed(Protocol):
+    """The version of the program that is in the target now, None before the first, and what was woven so far."""
+
+    @property
+    def version(self) -> Instrumentation | None: ...
+    @property
+    def weave_state(self) -> WeaveState: ...
+
+
+class ClassAnswers:
+    """``changed`` takes what is to be told of a class that another agent has changed."""
+
+    def __init__(
+        self,
+        channel: Channel,
+        agent: Agent,
+        deployed: Deployed,
+        preweaving: Preweaving,
+        changed: Callable[[Late], None],
+    ) -> None:
+        self._channel = channel
+        self._agent = agent
+        self._deployed = deployed
+        self._preweaving = preweaving
+        self._changed = changed
+        self._one_at_a_time = threading.Lock()  # what one answer has looked up the next one may rely on
+
+    def answer(self, asked: ClassBytes) -> None:
+        """Answer at once, or on a thread of its own where that takes further questions."""
+        self._preweaving.saw(asked.name)
+        if asked.class_id:
+            self._agent.progress.advance()
+        version = self._deployed.version
+        if version is not None and version.depends(asked):
+            self._on_a_thread(self._answer_with_others, asked)
+            return
+        woven = self._woven(asked)
+        if woven is not None:
+            self._channel.reply(woven)
+        else:
+            self._on_a_thread(self._answer_with_room, asked)
+
+    @staticmethod
+    def _on_a_thread(answer: Callable[[ClassBytes], None], asked: ClassBytes) -> None:
+        threading.Thread(target=answer, args=(asked,), name="btpy-others", daemon=True).start()
+
+    def _answer_with_others(self, asked: ClassBytes) -> None:
+        """For a class that others depend on, or that depends on types which have to be looked up.
+
+        A class that is being loaded waits for that, at most as long as for any answer. A class that is loaded and being
+        retransformed is answered for at once: the agent retransforms, and looks up, in one thread.
+        """
+        # The end of the connection is reported by the channel.
+        with self._one_at_a_time, contextlib.suppress(BtpyError):
+            version = self._deployed.version
+            assert version is not None
+            if asked.class_id:
+                self._send(asked)
+                weave_named(self._agent, version, version.callers(asked.name))
+                return
+            others = (*look_up(self._agent, version), *version.callers(asked.name))
+            weave_named(self._agent, version, [name for name in others if name != asked.name])
+            self._send(asked)
+
+    def _answer_with_room(self, asked: ClassBytes) -> None:
+        """For a class for which a probe has room only if not all prewoven classes are loaded."""
+        with contextlib.suppress(BtpyError):  # likewise
+            self._send(asked)
+
+    def _send(self, asked: ClassBytes) -> None:
+        while (woven := self._woven(asked)) is None:
+            self._preweaving.end()
+        self._channel.send(woven)
+
+    def _woven(self, asked: ClassBytes) -> Woven | None:
+        """None: prewoven classes have to be taken back first (:meth:`Instrumentation.answer`)."""
+        weave_state = self._deployed.weave_state
+        with weave_state.lock:
+            before = weave_state.places(asked.name, asked.loader)
+        while (version := self._deployed.version) is not None:
+            answer = version.answer(asked)
+            # A version that replaced this one meanwhile relies on no more answers of this one.
+            if version is self._deployed.version:
+                if asked.changed:
+                    self._changed(version.changed(asked, before))
+                return answer
+        return Woven(asked.request, fingerprint(asked.data), Verdict.UNCHANGED, (), (), b"")

@@ -1,0 +1,83 @@
+"""How a client leaves a session: with everything put back, or so that the session goes on without it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from btpy.engine.agent import Agent
+from btpy.engine.delivery import Delivery
+from btpy.engine.deployer import Deployer
+from btpy.engine.description import Description
+from btpy.engine.preweave import Preweaving
+from btpy.engine.receipt import Receipt
+from btpy.engine.target import Target
+from btpy.errors import UsageError
+from btpy.events.progress import Work
+from btpy.wire.messages import Restored
+
+
+class Departure:
+    """``close`` closes the connection."""
+
+    def __init__(
+        self,
+        target: Target,
+        agent: Agent,
+        deployer: Deployer,
+        delivery: Delivery,
+        preweaving: Preweaving,
+        close: Callable[[], None],
+    ) -> None:
+        self._target = target
+        self._agent = agent
+        self._deployer = deployer
+        self._delivery = delivery
+        self._preweaving = preweaving
+        self._close = close
+        self._restored: Restored | None = None
+
+    def restore(self) -> Restored:
+        """Stop all probes, put every class back, then run ``@OnEnd``. Maps can still be read. Later calls return what
+        the first one did."""
+        with self._deployer.changing:
+            if self._restored is None:
+                self._preweaving.stop()
+                self._delivery.accept_all()
+                with self._agent.progress.of(Work.RESTORING, len(self._deployer.weave_state.woven)):
+                    self._restored = self._agent.restore()
+                self._deployer.run_end_probes()
+            return self._restored
+
+    def detach(self) -> Receipt:
+        """Restore if that was not done, have the agent empty its buffers, and close the connection. Events that have
+        not been taken yet can still be taken."""
+        restored = self.restore()
+        farewell = self._agent.detach()
+        self._close()
+        return Receipt.of(restored, farewell, tuple(self._delivery.accounts.values()), self._delivery.dropped)
+
+    def leave(self, ttl: float, name: str = "") -> int:
+        """Leave the probes in for at most ``ttl`` seconds; then the agent puts everything back by itself.
+
+        The agent keeps what they produce, as far as it has room. A client gets it that joins the session by the id that
+        is returned, or by ``name``. The limits of the session should say ``unattended``. Events that have not been
+        taken yet can still be taken.
+
+        Raises UsageError when the target refuses; the session is as it was then.
+        """
+        deployer = self._deployer
+        with deployer.changing:
+            version = deployer.version
+            if version is None:
+                raise UsageError("a session without a program cannot be left")
+            self._preweaving.end()
+            with deployer.weave_state.lock:
+                agent_sites = tuple((probe.probe, probe.site) for probe in version.agent_probes)
+                description = Description(version.program, tuple(deployer.sites.values()), agent_sites)
+            data = description.encode(self._target.agent_build, deployer.place)
+            self._delivery.accept_all()
+            answer = self._agent.leave(max(1, min(round(ttl * 1000), 0x7FFFFFFF)), name, data)
+            if answer.error:
+                raise UsageError(f"the session cannot be left: {answer.error}")
+            self._close()
+            return answer.session

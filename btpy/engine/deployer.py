@@ -1,0 +1,403 @@
+"""Puts the probes of a session into its target, changes them, and takes them out.
+
+Loading a program goes: search for the classes that its patterns match → read their class files and plan → define its
+handlers → run ``@OnBegin`` → watch for classes being loaded → weave → start its timers. Nothing of the target is
+touched before the plan is known to be right. A further script extends the program of the session
+(:class:`btpy.lang.program.Program`) and goes the same way. A probe that is replaced leaves a class in the same
+retransformation that brings the new one, and stays when the new one cannot come.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from btpy import interpreter
+from btpy.engine import retransformation
+from btpy.engine.agent import Agent, together
+from btpy.engine.declarations import map_declarations, probe_declarations
+from btpy.engine.description import Description, Place
+from btpy.engine.instrumentation import AgentProbe, Hook, Instrumentation, handler_classes
+from btpy.engine.matcher import Matcher
+from btpy.engine.matching import Matching, listed
+from btpy.engine.preweave import Preweaving
+from btpy.engine.target import Limits, Target, without_effect
+from btpy.engine.weave_state import WeaveState
+from btpy.errors import BtpyError, ProtocolError, ScriptError, TargetGone, UsageError
+from btpy.frozen import dataclass
+from btpy.jvm import procfs
+from btpy.lang.outline import grow
+from btpy.lang.program import Probe, Program
+from btpy.model.attachments import BeginAttachment, EndAttachment, LowMemoryAttachment
+from btpy.model.diagnostics import Diagnostic
+from btpy.model.outline import Outline
+from btpy.plan.diagnose import no_pool
+from btpy.plan.listing import ListedProbe
+from btpy.plan.plan import Refusal, Site
+from btpy.wire.messages import HandlerClass, WeaveResult
+
+MAX_PROBES = MAX_MAPS = 4096
+"""How many a session takes, including those that have been removed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """A program in its target. ``weave_ns``: the time in which its classes were retransformed, in batches;
+    ``waited_ns``: the part of it spent waiting for woven bytes; ``longest_pause_ns``: the longest time that a batch
+    stopped the target. ``put_back``: how many classes have their original bytes again because the last probe in them
+    has gone. ``loaded_meanwhile``: classes that were loaded while no client was connected, and got their probes only
+    now."""
+
+    program: Program
+    matching: Matching
+    sites: tuple[Site, ...]
+    refusals: tuple[Refusal, ...]
+    warnings: tuple[Diagnostic, ...]
+    batches: int
+    longest_pause_ns: int
+    weave_ns: int
+    waited_ns: int
+    put_back: int
+    loaded_meanwhile: tuple[str, ...] = ()
+
+    @property
+    def classes(self) -> int:
+        return len({site.class_name for site in self.sites})
+
+    @property
+    def methods(self) -> int:
+        return len({(site.class_name, site.method, site.descriptor) for site in self.sites})
+
+    @staticmethod
+    def of(
+        version: Instrumentation,
+        matching: Matching,
+        result: WeaveResult,
+        warnings: tuple[Diagnostic, ...] = (),
+        loaded_meanwhile: tuple[str, ...] = (),
+    ) -> Deployment:
+        """What ``result`` made of a version."""
+        return Deployment(
+            program=version.program,
+            matching=matching,
+            sites=version.woven_sites(),
+            refusals=version.refused_code(),
+            warnings=warnings,
+            batches=result.batches,
+            longest_pause_ns=result.longest_ns,
+            weave_ns=result.total_ns,
+            waited_ns=result.waited_ns,
+            put_back=result.put_back,
+            loaded_meanwhile=loaded_meanwhile,
+        )
+
+
+class _PreparedVersion(NamedTuple):
+    """A version as far as it is known before anything of the target is touched."""
+
+    version: Instrumentation
+    matcher: Matcher
+    matching: Matching
+    warnings: tuple[Diagnostic, ...]
+    handlers: tuple[HandlerClass, ...]
+
+
+class Deployer:
+    """Any thread may call its methods; they exclude one another. ``changing`` is the lock that does this.
+
+    ``version``: of the program that is in the target, None before the first. ``outline`` grows with the program.
+    ``limits``: of the session; None where they are not known, because another client has begun it. ``late_bound``:
+    fields that are looked up at each firing although the class of the object is known, in words.
+
+    All methods raise TargetGone when the target has ended or does not answer, and ProtocolError when its agent broke
+    the protocol.
+    """
+
+    def __init__(self, target: Target, agent: Agent, preweaving: Preweaving, outline: Outline) -> None:
+        self.changing = threading.RLock()
+        self.version: Instrumentation | None = None
+        self.weave_state = WeaveState(0, target.java_version)
+        self.limits: Limits | None = None
+        self.late_bound: tuple[str, ...] = ()
+        self._target = target
+        self._agent = agent
+        self._preweaving = preweaving
+        self._outline = outline
+
+    def begin(self, slot: int, limits: Limits | None = None) -> None:
+        """The agent has begun the session in this slot, or it has let this client join it."""
+        self.weave_state = WeaveState(slot, self._target.java_version)
+        self.limits = limits
+
+    @property
+    def program(self) -> Program | None:
+        """The program that is in the target; extend it to load more. None before the first."""
+        return self.version.program if self.version is not None else None
+
+    @property
+    def place(self) -> Place:
+        """Where the session is, for its description."""
+        return Place(procfs.boot_id(), self._target.process.start_ticks, self.weave_state.slot)
+
+    # ---------------------------------------------------------------- without touching the target
+
+    def match(self, program: Program, *, allow: Iterable[str] = ()) -> Matching:
+        """What the probes of the program match in the target. Of a program that extends the session's program, only the
+        probes of the last script count.
+
+        Raises UsageError for a malformed pattern or for one that matches more than MAX_CLASSES classes.
+        """
+        return self._matched(program, allow)[1]
+
+    def listing(
+        self, program: Program, *, allow: Iterable[str] = (), first: int | None = None
+    ) -> tuple[Matching, tuple[ListedProbe, ...]]:
+        """What the method probes of the program match, for people to read.
+
+        ``first``: look at this many classes only, in the order of their names. Raises UsageError as :meth:`match`, but
+        not for too many classes where ``first`` is given.
+        """
+        matcher, matching = self._matched(program, allow, first)
+        version = matcher.instrumentation
+        return matching, listed(program, version.planner, matching, version.weave_state.hierarchy.ancestors)
+
+    def rehearse(
+        self, program: Program, *, missing: str = "error", allow: Iterable[str] = (), replacing: Collection[int] = ()
+    ) -> None:
+        """Do what :meth:`load` does before it touches the target. Raises what :meth:`load` would."""
+        with self.changing, interpreter.gc_paused():
+            self._prepared(program, missing, allow, replacing)
+
+    def _matched(self, program: Program, allow: Iterable[str], first: int | None = None) -> tuple[Matcher, Matching]:
+        with self.changing, interpreter.gc_paused():
+            earlier = self.version if program.earlier is not None else None
+            weave_state = self.weave_state
+            if earlier is None:
+                weave_state = WeaveState(weave_state.slot, self._target.java_version)
+            version = Instrumentation(program, weave_state, frozenset(allow), earlier)
+            matcher = Matcher(self._agent, self._target, version, program.own)
+            return matcher, self._match(matcher, first)
+
+    def _match(self, matcher: Matcher, first: int | None = None) -> Matching:
+        knowledge = matcher.instrumentation.planner.knowledge
+        with knowledge.asking(self._agent):
+            matching = matcher.match(first)
+        self.late_bound = tuple(knowledge.late_bound)
+        return matching
+
+    def _prepared(
+        self, program: Program, missing: str, allow: Iterable[str], replacing: Collection[int]
+    ) -> _PreparedVersion:
+        if self.version is not None and program.earlier is None:
+            raise UsageError("this session has a program already", help=["extend it: check_source(…, earlier=…)"])
+        after = program.without(replacing)
+        if len(after.probes) > MAX_PROBES or len(after.maps) > MAX_MAPS:
+            raise UsageError("there is no room for more probes in this session", help=["detach, and attach again"])
+        version = Instrumentation(after, self.weave_state, frozenset(allow), self.version)
+        matcher = Matcher(self._agent, self._target, version, after.own)
+        matching = self._match(matcher)
+        warnings = matcher.settle(matching, missing)
+        if self.limits is not None:
+            warnings = (*warnings, *without_effect(after, self.limits))
+        handlers = handler_classes(version.prepare(matching.classes, frozenset(probe.id for probe in after.own)))
+        return _PreparedVersion(version, matcher, matching, warnings, tuple(handlers))
+
+    # ---------------------------------------------------------------- changing the probes
+
+    def load(
+        self,
+        program: Program,
+        *,
+        missing: str = "error",
+        allow: Iterable[str] = (),
+        level: int = 0,
+        replacing: Collection[int] = (),
+    ) -> Deployment:
+        """Put the probes of a program in. A further program extends that of the session (``program.earlier``).
+
+        ``missing``: what happens when a probe matches no code now: ``error``, ``warn``, ``ignore``, or ``all`` (an
+        error where no other probe matches either, else nothing). A probe with ``pending`` may always wait for its
+        classes. ``allow``: capabilities given with ``--allow``. ``level``: probes with a higher ``@Level`` start
+        disabled. ``replacing``: probes that go when the new ones come. In methods they still fire in the activations
+        that began with them, so that no hit is lost.
+
+        Raises ScriptError when a probe does not fit a method that it matches, NothingMatched, CompileError, UsageError
+        as :meth:`match` and for a program that does not extend the session's. The probes that ran before then go on.
+        """
+        with self.changing, interpreter.gc_paused():
+            before = self.version
+            prepared = self._prepared(program, missing, allow, replacing)
+            version, after = prepared.version, prepared.version.program
+            ids = frozenset(probe.id for probe in after.own)
+            version.refused(prepared.matching.refusals)
+            version.told(prepared.warnings)
+            grow(self._outline, after)
+            self._preweaving.end()
+            try:
+                self._install(prepared, level)
+                deployment = self._weave(prepared, ids, missing, replacing)
+                for timer, period in version.timers(ids):
+                    self._agent.run_every(period, timer.site, timer.handler.class_name)
+            except (TargetGone, ProtocolError):
+                raise
+            except BtpyError:
+                self._go_back(before, version, ids)
+                raise
+            if before is not None:
+                self._end_replaced(before, replacing)
+            self._preweaving.begin(version, deployment.matching)
+            return deployment
+
+    def _install(self, prepared: _PreparedVersion, level: int) -> None:
+        """Declare the maps and probes of a version, define its handlers, run ``@OnBegin`` and set its hooks."""
+        version, program = prepared.version, prepared.version.program
+        maps = program.maps[len(program.earlier.maps) if program.earlier is not None else 0 :]
+        probes = probe_declarations(program.own, program.maps, dict(program.settings), level)
+        self._agent.install(map_declarations(maps), probes, prepared.handlers)
+        version.installed(handler.name for handler in prepared.handlers)
+        ids = frozenset(probe.id for probe in program.own)
+        self._run_once(version.begin_probes(ids))
+        for hook in version.hooks(ids):
+            self._hook(hook, program)
+
+    def _weave(
+        self, prepared: _PreparedVersion, ids: frozenset[int], missing: str, replacing: Collection[int]
+    ) -> Deployment:
+        """Make a version the current one and weave it into the loaded classes."""
+        version, matcher, matching = prepared.version, prepared.matcher, prepared.matching
+        before, self.version = self.version, version
+        watches = bool(version.watched or (before is not None and before.watched))
+        watched = self._agent.watch(version.watched) if watches else None
+        result = retransformation.change(self._agent, version, matching.to_weave, replacing, searches=watches)
+        if watched is not None:
+            watched()
+            matching, more = retransformation.weave_loaded_meanwhile(self._agent, version, matcher, matching)
+            result = together(result, more)
+        retransformation.weave_callers_of_loaded(self._agent, version, ids)
+        warnings = prepared.warnings + matcher.missed_after_all(matching, missing)
+        return Deployment.of(version, matching, result, warnings)
+
+    def _go_back(self, before: Instrumentation | None, failed: Instrumentation, ids: frozenset[int]) -> None:
+        """To the probes that ran before a version came that cannot stay."""
+        removed = before.program.removed if before is not None else frozenset()
+        program = replace(failed.program, removed=removed | ids)
+        version = Instrumentation(program, self.weave_state, failed.allow, before or failed)
+        self.version = version
+        self._agent.remove(sorted(ids), [probe.site for probe in failed.on_agent(ids)])
+        if failed.watched:
+            self._agent.watch(version.watched)()
+        retransformation.change(self._agent, version, (), ids)
+        self._preweaving.begin(version)
+
+    def _end_replaced(self, before: Instrumentation, replaced: Collection[int]) -> None:
+        """End the timers and hooks of replaced probes, and run their ``@OnEnd``."""
+        on_agent = before.on_agent(replaced)
+        ends = before.end_probes(replaced)
+        if on_agent:
+            stopped = [probe for probe in on_agent if probe not in ends]
+            self._agent.remove([probe.probe for probe in stopped], [probe.site for probe in stopped])
+            self._run_once(ends)
+            self._agent.remove([probe.probe for probe in ends], [])
+
+    def remove(self, probes: Collection[int]) -> int:
+        """Take probes out: they fire no more when this returns, and classes without a probe have their original bytes
+        again. A script that has only ``@OnBegin`` and ``@OnEnd`` probes left is over: its ``@OnEnd`` probes run and go.
+
+        Returns how many classes were put back.
+        """
+        with self.changing, interpreter.gc_paused():
+            before = self.version
+            if before is None:
+                return 0
+            gone = frozenset(probes) - before.program.removed
+            ended = _over(before.program, gone)
+            self._preweaving.end()
+            self._agent.remove(sorted(gone), [probe.site for probe in before.on_agent(gone)])
+            version = Instrumentation(before.program.without(gone | ended), self.weave_state, before.allow, before)
+            self.version = version
+            if before.watched:
+                self._agent.watch(version.watched)()
+            result = retransformation.change(self._agent, version, (), gone)
+            self._run_once(before.end_probes(ended))
+            self._agent.remove(sorted(ended), [])
+            self._preweaving.begin(version)
+            return result.put_back
+
+    def resume(self, description: Description) -> Deployment:
+        """Go on with the program of a session that was left. Weaves the classes that were loaded meanwhile."""
+        program, weave_state = description.program, self.weave_state
+        version = Instrumentation(program, weave_state, program.permissions.allow)
+        version.resume(description.agent_sites)
+        with weave_state.lock:
+            weave_state.resume(description.sites, [site for _, site in description.agent_sites])
+            woven = set(weave_state.woven)
+        grow(self._outline, program)
+        self.version = version
+        if version.watched:
+            self._agent.watch(version.watched)()
+        matcher = Matcher(self._agent, self._target, version, program.active)
+        with version.planner.knowledge.asking(self._agent):
+            matching = matcher.match()
+        version.refused(matching.refusals)
+        fresh = [loaded for loaded in matching.to_weave if (loaded.name, loaded.loader) not in woven]
+        result = retransformation.weave(self._agent, version, fresh)
+        with weave_state.lock:
+            names = sorted({name for name, _ in weave_state.woven} - {name for name, _ in woven})
+        self._preweaving.begin(version, matching)
+        return Deployment.of(version, matching, result, loaded_meanwhile=tuple(names))
+
+    def run_end_probes(self) -> None:
+        """Run the ``@OnEnd`` probes of the program."""
+        if self.version is not None:
+            self._run_once(self.version.end_probes(frozenset(probe.id for probe in self.version.program.active)))
+
+    def _run_once(self, probes: Iterable[AgentProbe]) -> None:
+        for probe in probes:
+            self._agent.run_every(0, probe.site, probe.handler.class_name)
+
+    def _hook(self, hook: Hook, program: Program) -> None:
+        """Raises ScriptError for a memory pool that is not there."""
+        error = self._agent.hook(hook)
+        if error and isinstance(hook.probe.attachment, LowMemoryAttachment):
+            raise ScriptError([no_pool(program.probes[hook.probe.probe], error)])
+        if error:
+            raise BtpyError(f"the agent refused HOOK: {error}")
+
+    # ---------------------------------------------------------------- what was woven
+
+    @property
+    def sites(self) -> Mapping[int, Site]:
+        """Every woven place by the id that records carry; grows as classes are loaded."""
+        return self.weave_state.sites
+
+    def methods(self, probe: int) -> list[tuple[str, str]]:
+        """Class and name of the methods that the probe has been put into."""
+        with self.weave_state.lock:
+            return [(class_name, method) for class_name, _, method, _ in self.weave_state.methods(probe)]
+
+    @property
+    def refusals(self) -> tuple[Refusal, ...]:
+        """Code that was left alone so far, and why."""
+        return self.version.refused_code() if self.version is not None else ()
+
+    @property
+    def problems(self) -> tuple[Diagnostic, ...]:
+        """Why probes do not fit methods of classes that were loaded after the program was."""
+        return self.version.late_problems() if self.version is not None else ()
+
+
+def _over(program: Program, gone: Collection[int]) -> frozenset[int]:
+    """The probes that are left of the scripts that are over when these have gone."""
+    over: set[int] = set()
+    for script in program.scripts:
+        left = [probe for probe in script.own if probe.id not in program.removed and probe.id not in gone]
+        touched = any(probe.id in gone for probe in script.own)
+        if touched and all(_is_begin_or_end(probe) for probe in left):
+            over.update(probe.id for probe in left)
+    return frozenset(over)
+
+
+def _is_begin_or_end(probe: Probe) -> bool:
+    return isinstance(probe.attachment, BeginAttachment | EndAttachment)

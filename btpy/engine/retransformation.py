@@ -1,0 +1,108 @@
+"""Has the agent retransform loaded classes, so that they hold the probes of a version of the program."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable
+
+from btpy.engine.agent import NOTHING_WOVEN, Agent, together
+from btpy.engine.instrumentation import LOST_PARAMETER_NAMES, Instrumentation, handler_classes
+from btpy.engine.matcher import Matcher, refused
+from btpy.engine.matching import Matching
+from btpy.plan.plan import Refusal, failure_reason
+from btpy.wire.messages import LoadedClass, WeaveResult
+
+LOOKS = 5
+"""How often a class is looked for that was being loaded while the probes changed."""
+
+BETWEEN_LOOKS = 0.05
+"""Seconds between two of these looks."""
+
+
+def weave(
+    agent: Agent, version: Instrumentation, classes: Iterable[LoadedClass], *, searches: bool = False
+) -> WeaveResult:
+    """Weave loaded classes. ``searches``: the caller looks for classes that the agent loads on the way; otherwise the
+    agent weaves them itself."""
+    chosen = list(classes)
+    loses_names = LOST_PARAMETER_NAMES in version.allow
+    result = agent.weave(chosen, version.weave_ahead, searches=searches, loses_names=loses_names)
+    version.retransformed(chosen, {failure.class_id for failure in result.failures})
+    names = {loaded.id: loaded.name for loaded in chosen}
+    version.refused(
+        Refusal(failure_reason(failure.error), names.get(failure.class_id, "?"), None, failure.error)
+        for failure in result.failures
+    )
+    return result
+
+
+def weave_named(agent: Agent, version: Instrumentation, names: Iterable[str]) -> None:
+    """Weave the loaded classes of these names, again or for the first time."""
+    weave(agent, version, [loaded for loaded in agent.named(list(names)) if refused(loaded) is None])
+
+
+def change(
+    agent: Agent,
+    version: Instrumentation,
+    matched: Iterable[LoadedClass],
+    gone: Collection[int],
+    *,
+    searches: bool = False,
+) -> WeaveResult:
+    """Weave the classes that change with this version: the ``matched`` ones, and those that hold a probe that is
+    ``gone`` or the handler in which such a probe ran. ``searches``: as for :func:`weave`."""
+    weave_state, program = version.weave_state, version.program
+    hosts = {program.fires_in(program.probes[id_]).id for id_ in gone}
+    with weave_state.lock:
+        stale = set(weave_state.holding((*gone, *hosts)))
+    classes = {loaded.id: loaded for loaded in matched}
+    for loaded in agent.named(sorted({name for name, _ in stale})):
+        if (loaded.name, loaded.loader) in stale and refused(loaded) is None:
+            classes[loaded.id] = loaded
+    result = weave(agent, version, list(classes.values()), searches=searches)
+    _weave_arrived(agent, version)
+    return result
+
+
+def weave_loaded_meanwhile(
+    agent: Agent, version: Instrumentation, matcher: Matcher, matching: Matching
+) -> tuple[Matching, WeaveResult]:
+    """Weave the classes that were loaded before the agent watched for them, and those that the agent itself loaded
+    while it wove: the JVM loads classes to verify others."""
+    result = NOTHING_WOVEN
+    for looks_left in reversed(range(LOOKS)):
+        later = matcher.loaded_meanwhile(matching)
+        if not later.classes and not later.refusals:
+            break
+        matching = matching.with_those_of(later)
+        fitting = [matched for matched in later.classes if matched.planned is not None and not matched.planned.problems]
+        handlers = handler_classes(version.prepare(fitting, frozenset()))
+        if handlers:
+            agent.install((), (), handlers)
+            version.installed(handler.name for handler in handlers)
+        result = together(result, weave(agent, version, later.to_weave, searches=looks_left > 0))
+    return matching, result
+
+
+def weave_callers_of_loaded(agent: Agent, version: Instrumentation, probes: Collection[int]) -> None:
+    """Weave the callers of types that the operations of ``probes`` are about and that were loaded between the first
+    SEARCH and WATCH."""
+    for loaded in agent.found(version.owner_patterns(probes)).classes:
+        version.learn(loaded)
+        weave_named(agent, version, version.callers(loaded.name))
+
+
+def _weave_arrived(agent: Agent, version: Instrumentation) -> None:
+    """Weave classes about which the agent asked an earlier version while they were being loaded. They may not be among
+    the loaded classes yet."""
+    with version.weave_state.lock:
+        wanted = version.weave_state.take_arriving(version)
+    for look in range(LOOKS):
+        named = agent.named(sorted({name for name, _ in wanted}))
+        arrived = [loaded for loaded in named if (loaded.name, loaded.loader) in wanted]
+        weave(agent, version, [loaded for loaded in arrived if refused(loaded) is None])
+        wanted -= {(loaded.name, loaded.loader) for loaded in arrived}
+        if not wanted:
+            return
+        if look + 1 < LOOKS:
+            time.sleep(BETWEEN_LOOKS)
