@@ -6,7 +6,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 
 from btpy.engine.session import Session as EngineSession
-from btpy.events.items import ProbeTally
+from btpy.events.accounts import ProbeAccount
 from btpy.events.speculation import Speculations
 from btpy.model.outline import Outline
 from btpy.model.source import Span
@@ -50,7 +50,7 @@ class ProbeFigures:
         self._speculations = speculations
 
     @property
-    def accounts(self) -> Mapping[int, ProbeTally]:
+    def accounts(self) -> Mapping[int, ProbeAccount]:
         """What became of hits and records: at most a second old, or as of :meth:`Session.refresh`; exact after
         :meth:`Session.detach`."""
         return self._engine.delivery.accounts

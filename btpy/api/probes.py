@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from btpy.api.probe_figures import ProbeFigures
 from btpy.errors import UsageError
-from btpy.events.items import Cost, ProbeTally
+from btpy.events.accounts import Cause, Cost, ProbeAccount
 from btpy.lang import program
 from btpy.model.attachments import (
     BeginAttachment,
@@ -153,7 +153,7 @@ class Probe:
     @property
     def hits(self) -> int:
         """As far as they are counted: not those for which a predicate was false."""
-        return sum(account.fired + account.skipped + account.limited for account in self._accounts)
+        return sum(account.hits for account in self._accounts)
 
     @property
     def skipped(self) -> int:
@@ -171,14 +171,10 @@ class Probe:
 
     @property
     def lost(self) -> Mapping[str, int]:
-        """Records by cause (``ring``, ``large``, ``stalled``, ``budget``), and samples that found no room (``map``)."""
-        return {
-            "ring": sum(account.dropped_full for account in self._accounts),
-            "large": sum(account.dropped_large for account in self._accounts),
-            "stalled": sum(account.dropped_stalled for account in self._accounts),
-            "budget": sum(account.dropped_budget for account in self._accounts),
-            "map": sum(account.map_full for account in self._accounts),
-        }
+        """Records by cause (``ring``, ``large``, ``stalled``, ``unattended``, ``budget``), and samples that found no
+        room (``map``)."""
+        records = {cause.value: sum(account.dropped_by[cause] for account in self._accounts) for cause in Cause}
+        return {**records, "map": sum(account.map_full for account in self._accounts)}
 
     @property
     def uncommitted(self) -> int:
@@ -239,12 +235,12 @@ class Probe:
         return self._checked
 
     @property
-    def _accounts(self) -> list[ProbeTally]:
+    def _accounts(self) -> list[ProbeAccount]:
         accounts = self._figures.accounts
         return [accounts[id_] for id_ in self.ids if id_ in accounts]
 
     @property
-    def _latest(self) -> ProbeTally | None:
+    def _latest(self) -> ProbeAccount | None:
         return self._figures.accounts.get(self.id)
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from btpy.cli.report import USED_UP, Left, Tally, disabled, restraint_words, sampling_words
+from btpy.cli.report import USED_UP, Left, disabled, restraint_words, sampling_words
 from btpy.cli.throttle import Throttle
 from btpy.errors import ProtocolError
+from btpy.events.accounts import ProbeAccount
 from btpy.events.aggregates import MapContent, can_be_merged
-from btpy.events.items import Item, PrintedMaps, ProbeTally, Records
+from btpy.events.items import Item, PrintedMaps, Records
 from btpy.events.records import Record
 from btpy.events.speculation import Speculations
 from btpy.model.outline import Moment
@@ -24,7 +25,7 @@ from btpy.output.quantities import counted, grouped
 from btpy.output.style import Style
 from btpy.output.templates import warnings
 from btpy.output.text import TextWriter
-from btpy.output.writer import Context, End, Loss, ProbeAccount, ProbeError, Restraint, Writer
+from btpy.output.writer import Context, End, Loss, ProbeError, ProbeReport, Restraint, Writer
 from btpy.remedies import Permission
 from btpy.wire.messages import (
     UNKNOWN_PROBE,
@@ -34,7 +35,6 @@ from btpy.wire.messages import (
     Exiting,
     Late,
     LateOutcome,
-    ProbeCounters,
     ProbeFailure,
     ProbeState,
     Restrained,
@@ -107,7 +107,7 @@ class Presenter:
                 self._writer.probe_error(error)
                 self.errors.add(error)
         elif isinstance(item, Counters):
-            self.counted(item.probes)
+            self.counted(map(ProbeAccount.of, item.probes))
         elif isinstance(item, Exiting):
             self.exiting = True
         elif isinstance(item, Restrained):
@@ -115,11 +115,11 @@ class Presenter:
         elif isinstance(item, Late):
             self._late(item)
 
-    def counted(self, probes: Iterable[ProbeCounters | ProbeTally]) -> None:
+    def counted(self, accounts: Iterable[ProbeAccount]) -> None:
         """Totals so far: what is newly lost, and which probes have been disabled."""
-        for counters in probes:
-            self.losses(counters.probe, causes(counters))
-            self._state(counters)
+        for account in accounts:
+            self.losses(account.probe, causes(account))
+            self._state(account)
 
     def maps(self, contents: Iterable[MapContent]) -> None:
         """A map that holds nothing was never used, or was cleared: there is nothing to print. One that holds nothing
@@ -178,15 +178,15 @@ class Presenter:
         """Whether the end of a run would show people once more what they saw last."""
         return self._for_people and self._latest.get(print_) == contents
 
-    def close(self, contents: Sequence[MapContent], tallies: Iterable[ProbeTally]) -> None:
+    def close(self, contents: Sequence[MapContent], accounts: Iterable[ProbeAccount]) -> None:
         """Everything has come: what was held back and is not shown, maps as they were at the end, the last losses."""
         self.give_up()
         for line in self._throttle.close():
             self._writer.note(line)
         self.note_full(contents)
         self.maps(self.unprinted(contents))
-        for tally in tallies:
-            self.losses(tally.probe, causes(tally))
+        for account in accounts:
+            self.losses(account.probe, causes(account))
 
     def give_up(self) -> None:
         """What is held back will not be committed any more."""
@@ -236,79 +236,48 @@ class Presenter:
 
     # ---- the end
 
-    def tallies(self, counted: Iterable[ProbeTally], sites: Iterable[Site]) -> tuple[Tally, ...]:
-        """What became of the records of each probe. Raises ProtocolError for a probe that is not there."""
+    def reports(self, accounts: Iterable[ProbeAccount], sites: Iterable[Site]) -> tuple[ProbeReport, ...]:
+        """What is told of each probe. Raises ProtocolError for a probe that is not there."""
         methods: dict[int, set[tuple[str, str, str]]] = {}
         for site in sites:
             if site.class_name in self.refused:
                 continue
             methods.setdefault(site.probe, set()).add((site.class_name, site.method, site.descriptor))
-        tallies = []
-        for tally in counted:
-            name = self._probe_name(tally.probe)
-            probe = self._outline.probes[tally.probe]
-            controls = self._speculations.controls[tally.probe]
-            discarded = self._speculations.dropped[tally.probe]
-            tallies.append(
-                Tally(
-                    probe=name,
-                    methods=len(methods.get(probe.host, ())) if probe.moment is Moment.METHOD else -1,
-                    fired=tally.fired,
-                    skipped=tally.skipped,
-                    limited=tally.limited,
-                    errors=self.errors.of(name),
-                    sampling="" if probe.sampling is None else sampling_words(probe.sampling),
-                    withheld_by_display=self._throttle.withheld[tally.probe],
-                    produced=tally.produced - controls,
-                    delivered=tally.delivered - self._exits[tally.probe] - controls - discarded,
-                    full=tally.dropped_full,
-                    large=tally.dropped_large,
-                    stalled=tally.dropped_stalled,
-                    unattended=tally.dropped_unattended,
-                    discarded=discarded,
-                    withheld=self._withheld[tally.probe],
-                    conditional=probe.conditional,
-                    untrue=tally.untrue,
-                    budget=tally.dropped_budget,
-                    restraints=self._restraints[tally.probe],
-                    rested_ns=tally.rested_ns,
-                    cost=tally.cost,
-                )
-            )
-        return tuple(tallies)
+        return tuple(self._report(account, methods) for account in accounts)
 
-    def end(self, reason: str, tallies: Sequence[Tally], left: Left | None) -> None:
-        probes = tuple(
-            ProbeAccount(
-                probe=tally.probe,
-                fired=tally.fired,
-                skipped=tally.skipped,
-                limited=tally.limited,
-                errors=tally.errors,
-                produced=tally.produced,
-                delivered=tally.delivered,
-                dropped={
-                    "ring": tally.full,
-                    "large": tally.large,
-                    "stalled": tally.stalled,
-                    **({"unattended": tally.unattended} if tally.unattended else {}),
-                    **({"budget": tally.budget} if tally.budget else {}),
-                },
-                restraints=tally.restraints,
-                rested_ns=tally.rested_ns,
-                cost=tally.cost,
-            )
-            for tally in tallies
+    def _report(self, account: ProbeAccount, methods: Mapping[int, Collection[object]]) -> ProbeReport:
+        name = self._probe_name(account.probe)
+        probe = self._outline.probes[account.probe]
+        controls = self._speculations.controls[account.probe]
+        discarded = self._speculations.dropped[account.probe]
+        own = replace(
+            account,
+            produced=account.produced - controls,
+            delivered=account.delivered - self._exits[account.probe] - controls - discarded,
         )
+        return ProbeReport(
+            probe=name,
+            account=own,
+            methods=len(methods.get(probe.host, ())) if probe.moment is Moment.METHOD else -1,
+            errors=self.errors.of(name),
+            sampling="" if probe.sampling is None else sampling_words(probe.sampling),
+            conditional=probe.conditional,
+            discarded=discarded,
+            withheld=self._withheld[account.probe],
+            withheld_by_display=self._throttle.withheld[account.probe],
+            restraints=self._restraints[account.probe],
+        )
+
+    def end(self, reason: str, reports: tuple[ProbeReport, ...], left: Left | None) -> None:
         self._writer.end(
             End(
                 reason=reason,
-                produced=sum(tally.produced for tally in tallies),
-                delivered=sum(tally.delivered for tally in tallies),
-                dropped=sum(tally.dropped for tally in tallies),
+                produced=sum(report.account.produced for report in reports),
+                delivered=sum(report.account.delivered for report in reports),
+                dropped=sum(report.dropped for report in reports),
                 restored=left.restored if left is not None else 0,
                 woven=left.woven - left.unloaded if left is not None else 0,
-                probes=probes,
+                probes=reports,
             )
         )
 
@@ -379,14 +348,14 @@ class Presenter:
         self._ordinary |= {id_ for id_ in templates if self._template(id_).kind not in acted_on}
         return templates <= self._ordinary
 
-    def _state(self, counters: ProbeCounters | ProbeTally) -> None:
+    def _state(self, account: ProbeAccount) -> None:
         """Says once why a probe has been disabled."""
-        if counters.probe in self._taken_out:
+        if account.probe in self._taken_out:
             return
-        if counters.state is self._states.get(counters.probe) or counters.probe >= len(self._outline.probes):
+        if account.state is self._states.get(account.probe) or account.probe >= len(self._outline.probes):
             return
-        self._states[counters.probe] = counters.state
-        words = disabled(self._outline.probes[counters.probe], counters.state)
+        self._states[account.probe] = account.state
+        words = disabled(self._outline.probes[account.probe], account.state)
         if words and self._console.verbosity >= 0:
             self._console.say(words)
 
@@ -522,16 +491,9 @@ def in_words(things: Mapping[str, int]) -> str:
     return ", ".join(counted(number, what) for what, number in things.items())
 
 
-def causes(counters: ProbeCounters | ProbeTally) -> dict[str, int]:
+def causes(account: ProbeAccount) -> dict[str, int]:
     """What was dropped, by cause: totals since the start."""
-    return {
-        "ring": counters.dropped_full,
-        "large": counters.dropped_large,
-        "stalled": counters.dropped_stalled,
-        "unattended": counters.dropped_unattended,
-        "budget": counters.dropped_budget,
-        "map": counters.map_full,
-    }
+    return {cause.value: count for cause, count in account.dropped_by.items()} | {"map": account.map_full}
 
 
 def _exit_code(record: Record) -> int:

@@ -191,16 +191,16 @@ class _Part:
             if item.left is None:
                 showing.give_up()
             else:
-                showing.close(self._own(contents), item.tallies)
-            tallies = showing.tallies(item.tallies, self.recording.sites.values())
-            for line in unaccounted(tallies):
+                showing.close(self._own(contents), item.accounts)
+            reports = showing.reports(item.accounts, self.recording.sites.values())
+            for line in unaccounted(reports):
                 self._console.warning(line)
-            showing.end(item.reason, tallies, None if item.left is None else Left(*item.left))
+            showing.end(item.reason, reports, None if item.left is None else Left(*item.left))
             self.last = contents
         elif not span.has(wall_nanos):
             pass
         elif isinstance(item, Totals):
-            showing.counted(item.tallies)
+            showing.counted(item.accounts)
         elif isinstance(item, ShownMaps):
             self.moments.append(item.contents)
             showing.maps(self._own(item.contents))
@@ -210,8 +210,8 @@ class _Part:
     def cut_off(self) -> None:
         """All of it has been read, and it has no end."""
         recording, showing = self.recording, self.showing
-        showing.close((), recording.tallies)
-        showing.end("cut-off", showing.tallies(recording.tallies, recording.sites.values()), None)
+        showing.close((), recording.accounts)
+        showing.end("cut-off", showing.reports(recording.accounts, recording.sites.values()), None)
         torn = recording.torn or "btpy was killed"
         self._console.warning(f"the recording is incomplete ({torn}); everything before that is shown")
 

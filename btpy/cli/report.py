@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from btpy.events.items import Cost
+from btpy.events.accounts import Cause, Cost, ProbeAccount
 from btpy.frozen import dataclass
 from btpy.output.quantities import counted, duration, grouped
 from btpy.wire.messages import ProbeState
@@ -18,39 +18,7 @@ if TYPE_CHECKING:
     from btpy.model.attachments import Attachment
     from btpy.model.outline import ProbeOutline
     from btpy.model.sampling import Sampling
-    from btpy.output.writer import Restraint
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """What became of the records of one probe, as counted by the agent (docs/protocol.md, COUNTERS) and on arrival."""
-
-    probe: str
-    methods: int  # methods it was woven into; −1: not a method probe
-    fired: int
-    produced: int
-    delivered: int
-    full: int = 0
-    large: int = 0
-    stalled: int = 0
-    unattended: int = 0  # nobody was connected, and there was no room to keep them
-    discarded: int = 0  # held back by speculate() and never committed
-    withheld: int = 0  # of the delivered: not shown because of --hits
-    conditional: bool = False  # has a predicate
-    untrue: int | None = None  # hits for which that was false, at least; None: not known
-    skipped: int = 0
-    limited: int = 0
-    errors: int = 0
-    sampling: str = ""
-    withheld_by_display: int = 0
-    budget: int = 0  # records that were not made because the budget was used up
-    restraints: int = 0  # how often the budget held the probe back further
-    rested_ns: int = 0  # how long the budget had it disabled
-    cost: Cost = Cost()
-
-    @property
-    def dropped(self) -> int:
-        return self.full + self.large + self.stalled + self.unattended + self.budget + self.discarded
+    from btpy.output.writer import ProbeReport, Restraint
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +60,7 @@ class Summary:
     samples dropped by map, ``maps_evicted``: keys that made room for others.
     """
 
-    tallies: tuple[Tally, ...]
+    reports: tuple[ProbeReport, ...]
     left: Left | None
     seconds: float
     maps_full: Mapping[str, int] = field(default_factory=dict)
@@ -105,6 +73,15 @@ class Summary:
     stays: str = ""
     age: float = 0.0
     fillers: Mapping[str, str] = field(default_factory=dict)
+
+
+_CAUSES = {
+    Cause.RING: "buffer full",
+    Cause.LARGE: "too large",
+    Cause.STALLED: "stalled",
+    Cause.UNATTENDED: "nobody was connected",
+    Cause.BUDGET: "budget",
+}
 
 
 def banner(
@@ -146,19 +123,14 @@ def banner(
 
 def summary_lines(summary: Summary) -> list[str]:
     """Events and losses, what the maps dropped, whether everything was put back."""
-    produced = sum(tally.produced for tally in summary.tallies)
-    delivered = sum(tally.delivered for tally in summary.tallies)
-    causes = {
-        "buffer full": sum(tally.full for tally in summary.tallies),
-        "too large": sum(tally.large for tally in summary.tallies),
-        "stalled": sum(tally.stalled for tally in summary.tallies),
-        "nobody was connected": sum(tally.unattended for tally in summary.tallies),
-        "budget": sum(tally.budget for tally in summary.tallies),
-    }
-    lost = ", ".join(f"{grouped(count)} lost ({cause})" for cause, count in causes.items() if count)
-    discarded = sum(tally.discarded for tally in summary.tallies)
-    withheld = sum(tally.withheld for tally in summary.tallies)
-    unseen = sum(tally.withheld_by_display for tally in summary.tallies)
+    accounts = [report.account for report in summary.reports]
+    produced = sum(account.produced for account in accounts)
+    delivered = sum(account.delivered for account in accounts)
+    causes = {cause: sum(account.dropped_by[cause] for account in accounts) for cause in _CAUSES}
+    lost = ", ".join(f"{grouped(count)} lost ({_CAUSES[cause]})" for cause, count in causes.items() if count)
+    discarded = sum(report.discarded for report in summary.reports)
+    withheld = sum(report.withheld for report in summary.reports)
+    unseen = sum(report.withheld_by_display for report in summary.reports)
     events = delivered - withheld - unseen
     shown = f"events {grouped(events)} {'recorded' if summary.recorded else 'shown'}"
     if summary.drawn:
@@ -175,24 +147,27 @@ def summary_lines(summary: Summary) -> list[str]:
     else:
         parts = [f"{shown}, {lost or '0 lost'}"]
         parts.append(f"{grouped(produced)} produced = {grouped(delivered)} delivered + {grouped(dropped)} dropped")
-    parts += _skipped(summary.tallies)
+    parts += _skipped(accounts)
     if summary.errors:
         parts.append(counted(summary.errors, "probe error"))
     parts += [f"map {name} full: {grouped(count)} samples dropped" for name, count in summary.maps_full.items()]
     parts += [f"map {name}: {counted(count, 'key')} evicted" for name, count in summary.maps_evicted.items()]
     lines = [" · ".join(parts)]
-    cpu = _cpu([tally.cost for tally in summary.tallies], summary.age + summary.seconds)
+    cpu = _cpu([account.cost for account in accounts], summary.age + summary.seconds)
     lines.append(" · ".join([*cpu, *_receipt(summary), f"ran {_clock(summary.seconds)}"]))
     if summary.left is not None:
         lines += [f"not restored: {name}: {reason}" for name, reason in summary.left.not_restored]
     return lines
 
 
-def _skipped(tallies: Sequence[Tally]) -> list[str]:
+def _skipped(accounts: Sequence[ProbeAccount]) -> list[str]:
     """``26 115 hits = 182 fired + 25 933 skipped``, and how long no hit was looked at; nothing where all hits were."""
-    sampled = [tally for tally in tallies if tally.skipped]
-    fired, limited = sum(tally.fired for tally in sampled), sum(tally.limited for tally in sampled)
-    skipped, rested = sum(tally.skipped for tally in sampled), max((tally.rested_ns for tally in tallies), default=0)
+    sampled = [account for account in accounts if account.skipped]
+    fired, limited = sum(account.fired for account in sampled), sum(account.limited for account in sampled)
+    skipped, rested = (
+        sum(account.skipped for account in sampled),
+        max((account.rested_ns for account in accounts), default=0),
+    )
     parts = []
     if skipped:
         over = f" + {grouped(limited)} over the limit" if limited else ""
@@ -206,10 +181,10 @@ def _skipped(tallies: Sequence[Tally]) -> list[str]:
 def _firings(summary: Summary) -> list[str]:
     """``1 312 firings into @c``."""
     into: dict[str, int] = {}
-    for tally in summary.tallies:
-        maps = summary.fillers.get(tally.probe)
+    for report in summary.reports:
+        maps = summary.fillers.get(report.probe)
         if maps is not None:
-            into[maps] = into.get(maps, 0) + tally.fired
+            into[maps] = into.get(maps, 0) + report.account.fired
     return [f"{counted(fired, 'firing')} into {maps}" for maps, fired in into.items()]
 
 
@@ -264,33 +239,34 @@ def status(
     return " · ".join(parts)
 
 
-def accounts(tallies: Sequence[Tally], *, all_: bool = False) -> list[str]:
+def accounts(reports: Sequence[ProbeReport], *, all_: bool = False) -> list[str]:
     """``quote: 12 fired · 88 skipped`` for each probe whose hits went more ways than one, or for every one. Of two
     with one name, which a script never has, the later has replaced the other."""
     lines = []
-    last = {tally.probe: tally for tally in tallies}
-    for tally in tallies:
-        parts = [f"{grouped(tally.fired)} fired"]
-        if tally.sampling:
-            parts.append(f"{grouped(tally.skipped)} skipped ({tally.sampling})")
-        if tally.limited:
-            parts.append(f"{grouped(tally.limited)} over the limit")
-        if tally.restraints and not tally.sampling and tally.skipped:
-            parts.append(f"{grouped(tally.skipped)} skipped")
-        if tally.restraints:
-            parts.append(f"held back {counted(tally.restraints, 'time')} by the budget")
-        if tally.rested_ns:
-            parts.append(f"disabled for {duration(tally.rested_ns)} of it")
+    last = {report.probe: report for report in reports}
+    for report in reports:
+        account = report.account
+        parts = [f"{grouped(account.fired)} fired"]
+        if report.sampling:
+            parts.append(f"{grouped(account.skipped)} skipped ({report.sampling})")
+        if account.limited:
+            parts.append(f"{grouped(account.limited)} over the limit")
+        if report.restraints and not report.sampling and account.skipped:
+            parts.append(f"{grouped(account.skipped)} skipped")
+        if report.restraints:
+            parts.append(f"held back {counted(report.restraints, 'time')} by the budget")
+        if account.rested_ns:
+            parts.append(f"disabled for {duration(account.rested_ns)} of it")
         interesting = len(parts) > 1
-        if tally.errors:
-            parts.append(counted(tally.errors, "error"))
-        if tally.produced:
-            parts.append(f"{counted(tally.delivered, 'event')} delivered, {grouped(tally.dropped)} dropped")
-        if tally.cost.timed:
-            parts.append(f"{_each(tally.cost)} by {counted(tally.cost.timed, 'measurement')}")
+        if report.errors:
+            parts.append(counted(report.errors, "error"))
+        if account.produced:
+            parts.append(f"{counted(account.delivered, 'event')} delivered, {grouped(report.dropped)} dropped")
+        if account.cost.timed:
+            parts.append(f"{_each(account.cost)} by {counted(account.cost.timed, 'measurement')}")
         if interesting or all_:
-            replaced = "" if tally is last[tally.probe] else " (replaced)"
-            lines.append(f"{tally.probe}{replaced}: {' · '.join(parts)}")
+            replaced = "" if report is last[report.probe] else " (replaced)"
+            lines.append(f"{report.probe}{replaced}: {' · '.join(parts)}")
     return lines
 
 
@@ -327,43 +303,44 @@ def disabled(probe: ProbeOutline, state: ProbeState) -> str:
             return ""
 
 
-def unaccounted(tallies: Iterable[Tally]) -> list[str]:
+def unaccounted(reports: Iterable[ProbeReport]) -> list[str]:
     """A line for each probe whose records do not add up: that is a bug of btpy, and it is not kept quiet."""
     return [
-        f"{tally.probe}: {tally.produced} produced, but {tally.delivered} shown and {tally.dropped} lost"
-        for tally in tallies
-        if tally.produced != tally.delivered + tally.dropped
+        f"{report.probe}: {account.produced} produced, but {account.delivered} shown and {report.dropped} lost"
+        for report in reports
+        if (account := report.account).produced != account.delivered + report.dropped
     ]
 
 
-def silent(tallies: Iterable[Tally], reasons: Mapping[str, str] | None = None) -> list[str]:
+def silent(reports: Iterable[ProbeReport], reasons: Mapping[str, str] | None = None) -> list[str]:
     """Why a probe printed nothing: a line for each that never fired. ``reasons``: by probe, those of
     :func:`script_reasons`."""
     lines = []
-    for tally in tallies:
-        why = (reasons or {}).get(tally.probe, "") or _why_no_hit(tally)
-        if why and not tally.fired:
-            lines.append(f"{tally.probe}: 0 hits: {why}")
+    for report in reports:
+        why = (reasons or {}).get(report.probe, "") or _why_no_hit(report)
+        if why and not report.account.fired:
+            lines.append(f"{report.probe}: 0 hits: {why}")
     return lines
 
 
-def _why_no_hit(tally: Tally) -> str:
+def _why_no_hit(report: ProbeReport) -> str:
     """Of a method probe; empty for others."""
-    if tally.methods < 0:
+    account = report.account
+    if report.methods < 0:
         return ""
-    if tally.methods == 0:
+    if report.methods == 0:
         return "no matching class was loaded"
-    matched = f"matched {counted(tally.methods, 'method')}"
-    why = tally.sampling or "budget"
-    skipped = [f"{grouped(tally.skipped)} skipped ({why})"] if tally.skipped else []
-    skipped += [f"not looked at for {duration(tally.rested_ns)} (budget)"] if tally.rested_ns else []
-    skipped += [f"{grouped(tally.limited)} over the limit"] if tally.limited else []
-    skipped += [f"filtered by `when` at least {counted(tally.untrue, 'time')}"] if tally.untrue else []
+    matched = f"matched {counted(report.methods, 'method')}"
+    why = report.sampling or "budget"
+    skipped = [f"{grouped(account.skipped)} skipped ({why})"] if account.skipped else []
+    skipped += [f"not looked at for {duration(account.rested_ns)} (budget)"] if account.rested_ns else []
+    skipped += [f"{grouped(account.limited)} over the limit"] if account.limited else []
+    skipped += [f"filtered by `when` at least {counted(account.untrue, 'time')}"] if account.untrue else []
     if skipped:
         return f"{matched}; of its calls {' and '.join(skipped)}"
-    called = {1: "it was not called", 2: "neither was called"}.get(tally.methods, "none was called")
-    unknown = tally.conditional and tally.untrue is None
-    running = "" if tally.methods > 1 else " (a call that began before goes on as it was)"
+    called = {1: "it was not called", 2: "neither was called"}.get(report.methods, "none was called")
+    unknown = report.conditional and account.untrue is None
+    running = "" if report.methods > 1 else " (a call that began before goes on as it was)"
     return f"{matched}; {called} while attached{running}" + (", or its predicate was never true" if unknown else "")
 
 

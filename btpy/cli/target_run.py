@@ -16,7 +16,6 @@ from btpy.cli.progress import told
 from btpy.cli.report import (
     Left,
     Summary,
-    Tally,
     accounts,
     banner,
     fillers,
@@ -27,8 +26,9 @@ from btpy.cli.report import (
     unaccounted,
 )
 from btpy.errors import OutputError, TargetGone
+from btpy.events.accounts import ProbeAccount
 from btpy.events.aggregates import MapContent, can_be_merged
-from btpy.events.items import Item, PrintedMaps, ProbeTally, Records
+from btpy.events.items import Item, PrintedMaps, Records
 from btpy.events.records import tally
 from btpy.jvm import processes
 from btpy.jvm.attach import agent_build
@@ -38,7 +38,7 @@ from btpy.model.diagnostics import Diagnostic, Severity
 from btpy.model.outline import Moment
 from btpy.model.templates import TemplateKind
 from btpy.output.quantities import counted, duration, grouped
-from btpy.output.writer import Attached, Context, Writer
+from btpy.output.writer import Attached, Context, ProbeReport, Writer
 from btpy.plan.plan import RefusalReason
 from btpy.wire.messages import Events, Message, Restrained
 
@@ -321,13 +321,13 @@ class TargetRun:
             self._stream.flush()
         self._show_backlog()
         contents = self._final_maps()
-        self.showing.close(self._own(contents), receipt.tallies)
+        self.showing.close(self._own(contents), receipt.accounts)
         self.showing.note_full(contents)
         if receipt.messages_dropped:
             self.console.warning(f"{receipt.messages_dropped} reports of the agent were dropped: they came too fast")
         left = Left.of(receipt)
-        self._end_recording(reason, receipt.tallies, (left.woven, left.restored, left.unloaded))
-        self.showing.end(reason, self._tallies(), left)
+        self._end_recording(reason, receipt.accounts, (left.woven, left.restored, left.unloaded))
+        self.showing.end(reason, self._reports(), left)
         self._stream.flush()
         self._close_writer()
         self._summarize(None if self.showing.exiting else left)
@@ -346,7 +346,7 @@ class TargetRun:
         self.showing.close(self._own(contents), self._accounts)
         self.showing.note_full(contents)
         self._end_recording("left", self._accounts, None)
-        self.showing.end("left", self._tallies(), None)
+        self.showing.end("left", self._reports(), None)
         self._close_writer()
         pid = session.target.pid
         if stay.at_once:
@@ -367,7 +367,7 @@ class TargetRun:
         if age is not None and any(content.entries for content in last):
             self.console.say(f"the maps below were last read {age:.1f} s ago")
             self.showing.maps(self._own(last))
-        self.showing.end("target-exited", self._tallies(), None)
+        self.showing.end("target-exited", self._reports(), None)
         self._end_recording("target-exited", self._accounts, None)
         self._close_writer()
         self._summarize(None)
@@ -401,10 +401,10 @@ class TargetRun:
     def exit_code(self) -> int:
         return self.showing.exit_code or (EXIT_BUDGET if self.showing.all_over_budget else 0)
 
-    def _end_recording(self, reason: str, tallies: Sequence[ProbeTally], left: tuple[int, int, int] | None) -> None:
+    def _end_recording(self, reason: str, accounts: Sequence[ProbeAccount], left: tuple[int, int, int] | None) -> None:
         recorder, self._recorder = self._recorder, None
         if recorder is not None:
-            recorder.ended(reason, tallies, left=left)
+            recorder.ended(reason, accounts, left=left)
 
     def _final_maps(self) -> list[MapContent]:
         answers = self.session.maps.answers()
@@ -459,33 +459,33 @@ class TargetRun:
         return " Ctrl-C to end." if stay is None else " Ctrl-C leaves it running."
 
     @property
-    def _accounts(self) -> list[ProbeTally]:
+    def _accounts(self) -> list[ProbeAccount]:
         return list(self.session.figures.accounts.values())
 
-    def _tallies(self) -> tuple[Tally, ...]:
-        return self.showing.tallies(self._accounts, list(self.context.sites.values()))
+    def _reports(self) -> tuple[ProbeReport, ...]:
+        return self.showing.reports(self._accounts, list(self.context.sites.values()))
 
     def _summarize(self, left: Left | None, stays: str = "") -> None:
         console, showing, program = self.console, self.showing, self.program
         showing.errors.close()
-        tallies = self._tallies()
+        reports = self._reports()
         if left is not None:
-            for line in unaccounted(tallies):
+            for line in unaccounted(reports):
                 console.warning(line)
         if console.verbosity < 0:
             return
-        for line in self._why_silent(() if stays else tallies)[:_LISTED]:
+        for line in self._why_silent(() if stays else reports)[:_LISTED]:
             console.say(line)
         ends = {probe.name for probe in program.probes if isinstance(probe.attachment, EndAttachment)}
-        ends |= self._not_due(tallies)
-        telling = [each for each in tallies if each.probe not in ends or each.produced or each.errors]
-        accounted = tallies if console.verbosity > 0 else telling
+        ends |= self._not_due(reports)
+        telling = [report for report in reports if report.probe not in ends or report.account.produced or report.errors]
+        accounted = reports if console.verbosity > 0 else telling
         for line in accounts(accounted, all_=len(accounted) > 1 or console.verbosity > 0):
             console.say(line)
         exited = left is None and showing.exiting
         alive = left is None and not exited and processes.is_alive(self.session.target.process)
         summary = Summary(
-            tallies,
+            reports,
             left,
             time.monotonic() - self._started,
             showing.maps_full,
@@ -502,28 +502,30 @@ class TargetRun:
         for line in summary_lines(summary):
             console.say(line)
 
-    def _why_silent(self, tallies: Sequence[Tally]) -> list[str]:
+    def _why_silent(self, reports: Sequence[ProbeReport]) -> list[str]:
         if self._companion is not None:
             why = self._companion.explain()
-            return [why] if why and tallies else []
-        served = self._settings.missing == "all" and any(tally.fired for tally in tallies)
+            return [why] if why and reports else []
+        served = self._settings.missing == "all" and any(report.account.fired for report in reports)
         running = {probe.name for probe in self.program.active}  # others were replaced
-        asked = [] if served else [tally for tally in tallies if tally.probe in running]
-        not_due = self._not_due(tallies)
-        asked = [tally for tally in asked if tally.probe not in not_due]
+        asked = [] if served else [report for report in reports if report.probe in running]
+        not_due = self._not_due(reports)
+        asked = [report for report in asked if report.probe not in not_due]
         deployment = self.session.deployment
         classes = dict(self.showing.refused)
         classes |= {each.class_name: each.reason.value for each in self.session.refusals}
         refused = refusal_reasons(deployment, classes) if deployment is not None else {}
-        nowhere = {tally.probe: refused[tally.probe] for tally in asked if not tally.methods and tally.probe in refused}
+        nowhere = {
+            report.probe: refused[report.probe] for report in asked if not report.methods and report.probe in refused
+        }
         return silent(asked, {**nowhere, **script_reasons(self.program, self._settings.level)})
 
-    def _not_due(self, tallies: Sequence[Tally]) -> set[str]:
+    def _not_due(self, reports: Sequence[ProbeReport]) -> set[str]:
         """Timers whose time never came although others fired: the run was shorter, and that is no news."""
         timers = {probe.name for probe in self.program.probes if isinstance(probe.attachment, TimerAttachment)}
-        if not any(tally.fired for tally in tallies if tally.probe not in timers):
+        if not any(report.account.fired for report in reports if report.probe not in timers):
             return set()
-        return {tally.probe for tally in tallies if tally.probe in timers and not tally.fired}
+        return {report.probe for report in reports if report.probe in timers and not report.account.fired}
 
     def _close_writer(self) -> None:
         writer, self._writer = self._writer, None

@@ -10,10 +10,11 @@ from btpy.engine.event_queue import EventQueue
 from btpy.engine.receipt import accounts
 from btpy.engine.secret_messages import AnyMessage, mask
 from btpy.errors import BtpyError
+from btpy.events.accounts import ProbeAccount
 from btpy.events.added_secrets import AddedSecrets
 from btpy.events.aggregates import MapContent, decode_contents
 from btpy.events.allowance import Allowance
-from btpy.events.items import Item, ItemDecoder, ProbeTally
+from btpy.events.items import Item, ItemDecoder
 from btpy.events.stacks import StackTable
 from btpy.model.maps import Map
 from btpy.model.outline import Outline
@@ -39,7 +40,7 @@ class Delivery:
         self._added_secrets: AddedSecrets | None = None
         self._decoder = ItemDecoder()
         self._queue = EventQueue(release)
-        self._accounts: Mapping[int, ProbeTally] = {}
+        self._accounts: Mapping[int, ProbeAccount] = {}
         self._accounted: tuple[Counters, int, int] | None = None  # of what ``_accounts`` were made
 
     def hide(self, permissions: Permissions) -> None:
@@ -116,7 +117,7 @@ class Delivery:
         return self._queue.dropped
 
     @property
-    def accounts(self) -> Mapping[int, ProbeTally]:
+    def accounts(self) -> Mapping[int, ProbeAccount]:
         """What became of the hits and records of each probe, by id, as far as the target has reported it; exact after
         the agent has left."""
         queue, probes = self._queue, len(self.outline.probes)

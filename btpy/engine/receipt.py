@@ -5,46 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from btpy.errors import LeftBehind
-from btpy.events.items import ProbeTally, cost_of
+from btpy.events.accounts import ProbeAccount
 from btpy.frozen import dataclass
-from btpy.wire.messages import Counters, Farewell, NotRestored, ProbeCounters, ProbeState, Restored
+from btpy.wire.messages import Counters, Farewell, NotRestored, Restored
 
 
 def accounts(
-    probes: int, counters: Counters, delivered: Mapping[int, int], before: Mapping[int, int]
-) -> dict[int, ProbeTally]:
-    """``probes``: how many there are. ``delivered``: records that have come, by probe; ``before``: records that went to
-    clients which have left the session."""
+    probes: int, counters: Counters, delivered: Mapping[int, int], sent_before: Mapping[int, int]
+) -> dict[int, ProbeAccount]:
+    """By id. ``probes``: how many there are. ``delivered``: records that have come, by probe; ``sent_before``: records
+    that went to clients which have left the session."""
     reported = {counted.probe: counted for counted in counters.probes}
-    nothing = ProbeCounters(*(0,) * 18, ProbeState.OFF)
-    made = {}
-    for probe in range(probes):
-        counted = reported.get(probe, nothing)
-        made[probe] = ProbeTally(
-            probe=probe,
-            fired=counted.fired,
-            skipped=counted.skipped,
-            limited=counted.limited,
-            state=counted.state,
-            produced=max(0, counted.produced - before.get(probe, 0)),
-            delivered=delivered.get(probe, 0),
-            dropped_full=counted.dropped_full,
-            dropped_large=counted.dropped_large,
-            dropped_stalled=counted.dropped_stalled,
-            map_full=counted.map_full,
-            dropped_unattended=counted.dropped_unattended,
-            dropped_budget=counted.dropped_budget,
-            cost=cost_of(counted),
-            untrue=counted.untrue,
-            rested_ns=counted.rested_ns,
-        )
-    return made
+    return {
+        id_: ProbeAccount.of(reported[id_], delivered.get(id_, 0), sent_before.get(id_, 0))
+        if id_ in reported
+        else ProbeAccount(id_, delivered=delivered.get(id_, 0))
+        for id_ in range(probes)
+    }
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
     """What detaching found. ``woven``: classes that probes were in at the end; ``restored``: those of them that have
-    their original bytes again, by their hash."""
+    their original bytes again, by their hash. ``accounts``: of all probes."""
 
     woven: int
     restored: int
@@ -53,11 +36,13 @@ class Receipt:
     left_behind: tuple[str, ...]
     handler_classes: int
     agent_classes: int
-    tallies: tuple[ProbeTally, ...]
+    accounts: tuple[ProbeAccount, ...]
     messages_dropped: int
 
     @staticmethod
-    def of(restored: Restored, farewell: Farewell, tallies: tuple[ProbeTally, ...], messages_dropped: int) -> Receipt:
+    def of(
+        restored: Restored, farewell: Farewell, accounts: tuple[ProbeAccount, ...], messages_dropped: int
+    ) -> Receipt:
         return Receipt(
             woven=restored.woven,
             restored=restored.restored,
@@ -66,7 +51,7 @@ class Receipt:
             left_behind=farewell.left_behind,
             handler_classes=farewell.handler_classes,
             agent_classes=farewell.agent_classes,
-            tallies=tallies,
+            accounts=accounts,
             messages_dropped=messages_dropped,
         )
 

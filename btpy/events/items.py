@@ -22,7 +22,6 @@ from btpy.wire.messages import (
     Late,
     Message,
     ProbeFailure,
-    ProbeState,
     Restrained,
 )
 
@@ -54,60 +53,6 @@ class PrintedMaps:
 
 
 Item = Union[Records, Unread, PrintedMaps, Errors, Counters, Late, Exiting, Restrained]
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What firings of one probe took, in ns: the mean of the ``timed`` ones and its standard deviation, their 99th
-    percentile, and all firings together."""
-
-    timed: int = 0
-    mean: float = 0.0
-    error: float = 0.0
-    p99: int = 0
-    cpu: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class ProbeTally:
-    """What became of the hits and records of one probe; ``produced`` by the agent's count, ``delivered`` by ours.
-    ``skipped``: hits that sampling or the budget did not look at. ``rested_ns``: how long the budget had it disabled.
-
-    ``produced`` leaves out what went to clients that were there before. ``dropped_unattended``: no client came in time.
-    ``untrue``: hits for which a predicate was false, at least: no more than 1,000 are counted; None: not known.
-    """
-
-    probe: int
-    fired: int
-    skipped: int
-    limited: int
-    state: ProbeState
-    produced: int
-    delivered: int
-    dropped_full: int
-    dropped_large: int
-    dropped_stalled: int
-    map_full: int
-    dropped_unattended: int = 0
-    dropped_budget: int = 0
-    cost: Cost = Cost()
-    untrue: int | None = None
-    rested_ns: int = 0
-
-    @property
-    def dropped(self) -> int:
-        lost = self.dropped_full + self.dropped_large + self.dropped_stalled
-        return lost + self.dropped_unattended + self.dropped_budget
-
-
-def cost_of(counters: messages.ProbeCounters) -> Cost:
-    return Cost(
-        timed=counters.timed,
-        mean=counters.cost_ps / 1000,
-        error=counters.cost_error_ps / 1000,
-        p99=counters.cost_p99_ns,
-        cpu=counters.cpu_ns,
-    )
 
 
 class ItemDecoder:

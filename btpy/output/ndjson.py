@@ -16,6 +16,7 @@ from json.encoder import encode_basestring
 from typing import Any
 
 from btpy.errors import ProtocolError
+from btpy.events.accounts import Cause
 from btpy.events.aggregates import (
     Aggregate,
     Average,
@@ -65,6 +66,7 @@ from btpy.output.writer import (
     End,
     Loss,
     ProbeError,
+    ProbeReport,
     Restraint,
     pairs,
     site_fact,
@@ -250,27 +252,7 @@ class NdjsonWriter:
                 "dropped": end.dropped,
                 "restored": end.restored,
                 "woven": end.woven,
-                "probes": [
-                    {
-                        "probe": account.probe,
-                        "hits": account.hits,
-                        "fired": account.fired,
-                        "skipped": account.skipped,
-                        **({"rested_ns": account.rested_ns} if account.rested_ns else {}),
-                        "limited": account.limited,
-                        "errors": account.errors,
-                        "produced": account.produced,
-                        "delivered": account.delivered,
-                        "dropped": dict(account.dropped),
-                        **({"restraints": account.restraints} if account.restraints else {}),
-                        "timed": account.cost.timed,
-                        "ns": round(account.cost.mean, 1),
-                        "ns_error": round(account.cost.error, 1),
-                        "p99_ns": account.cost.p99,
-                        "cpu_ns": account.cost.cpu,
-                    }
-                    for account in end.probes
-                ],
+                "probes": [_report(report) for report in end.probes],
             }
         )
 
@@ -615,3 +597,26 @@ def _well_formed(text: str) -> str:
     if text.isascii() or text.isprintable():
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _report(report: ProbeReport) -> dict[str, Any]:
+    account = report.account
+    always = (Cause.RING, Cause.LARGE, Cause.STALLED)
+    return {
+        "probe": report.probe,
+        "hits": account.hits,
+        "fired": account.fired,
+        "skipped": account.skipped,
+        **({"rested_ns": account.rested_ns} if account.rested_ns else {}),
+        "limited": account.limited,
+        "errors": report.errors,
+        "produced": account.produced,
+        "delivered": account.delivered,
+        "dropped": {cause.value: count for cause, count in account.dropped_by.items() if count or cause in always},
+        **({"restraints": report.restraints} if report.restraints else {}),
+        "timed": account.cost.timed,
+        "ns": round(account.cost.mean, 1),
+        "ns_error": round(account.cost.error, 1),
+        "p99_ns": account.cost.p99,
+        "cpu_ns": account.cost.cpu,
+    }

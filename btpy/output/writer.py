@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Protocol
 
 from btpy.errors import ProtocolError
+from btpy.events.accounts import ProbeAccount
 from btpy.events.aggregates import MapContent
-from btpy.events.items import Cost
 from btpy.events.records import ObjectValue, Record, Value, Withheld
 from btpy.events.stacks import StackTable
 from btpy.frozen import dataclass
@@ -92,28 +92,30 @@ class Restraint:
 
 
 @dataclass(frozen=True, slots=True)
-class ProbeAccount:
-    """What became of the hits and the records of one probe. ``fired``: hits that passed its predicate and its limits;
-    ``skipped``: hits that sampling or the budget did not look at; ``rested_ns``: how long the budget had it disabled,
-    so that nobody counted its hits. ``dropped``: records by cause; ``restraints``: how often the budget held it back
-    further."""
+class ProbeReport:
+    """What is told of one probe at the end of a run.
+
+    ``account``: its records without those by which the agent tells of speculations and of ``exit()``; of the delivered
+    ones, ``withheld`` are not shown because of ``--hits``, and ``withheld_by_display`` because of the rate of the
+    display. ``discarded``: records that were held back (``speculate``) and never committed. ``methods``: how many it
+    was woven into; −1: it is not in methods. ``conditional``: it has a predicate. ``restraints``: how often the budget
+    held it back further.
+    """
 
     probe: str
-    fired: int
-    skipped: int
-    limited: int
-    errors: int
-    produced: int
-    delivered: int
-    dropped: Mapping[str, int]
-    cost: Cost = Cost()
+    account: ProbeAccount
+    methods: int = -1
+    errors: int = 0
+    sampling: str = ""
+    conditional: bool = False
+    discarded: int = 0
+    withheld: int = 0
+    withheld_by_display: int = 0
     restraints: int = 0
-    rested_ns: int = 0
 
     @property
-    def hits(self) -> int:
-        """As far as they are counted: not those for which a predicate was false, nor those while it rested."""
-        return self.fired + self.skipped + self.limited
+    def dropped(self) -> int:
+        return self.account.dropped + self.discarded
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,7 @@ class End:
     dropped: int
     restored: int
     woven: int
-    probes: tuple[ProbeAccount, ...] = ()
+    probes: tuple[ProbeReport, ...] = ()
 
 
 class Writer(Protocol):

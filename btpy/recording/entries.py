@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-
-from btpy.events.items import ProbeTally
+from btpy.errors import ProtocolError
+from btpy.events.accounts import Cause, Cost, ProbeAccount
 from btpy.frozen import dataclass
 from btpy.wire.messages import U4, U8, Message, ProbeState, Rest
 
@@ -90,7 +89,7 @@ class MapsAtEnd(Message):
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """Records; ``cause``: one of CAUSES."""
+    """Records; ``cause``: one of the values of CAUSES."""
 
     cause: str
     count: U8
@@ -115,6 +114,52 @@ class ProbeCount:
     cost_p99_ns: U8
     cpu_ns: U8
 
+    @staticmethod
+    def of(account: ProbeAccount) -> ProbeCount:
+        cost = account.cost
+        return ProbeCount(
+            probe=account.probe,
+            fired=account.fired,
+            skipped=account.skipped,
+            limited=account.limited,
+            state=account.state,
+            produced=account.produced,
+            delivered=account.delivered,
+            dropped=tuple(Dropped(CAUSES[cause], count) for cause, count in account.dropped_by.items()),
+            map_full=account.map_full,
+            timed=cost.timed,
+            cost_ps=round(cost.mean * 1000),
+            cost_error_ps=round(cost.error * 1000),
+            cost_p99_ns=cost.p99,
+            cpu_ns=cost.cpu,
+        )
+
+    @property
+    def account(self) -> ProbeAccount:
+        """Raises ProtocolError for a cause that this btpy does not know."""
+        causes = {spelled: cause for cause, spelled in CAUSES.items()}
+        counts = {dropped.cause: dropped.count for dropped in self.dropped}
+        if not counts.keys() <= causes.keys():
+            raise ProtocolError(f"records dropped for {', '.join(counts.keys() - causes.keys())}")
+        return ProbeAccount(
+            probe=self.probe,
+            fired=self.fired,
+            skipped=self.skipped,
+            limited=self.limited,
+            state=self.state,
+            produced=self.produced,
+            delivered=self.delivered,
+            dropped_by=dict.fromkeys(Cause, 0) | {causes[spelled]: count for spelled, count in counts.items()},
+            map_full=self.map_full,
+            cost=Cost(
+                timed=self.timed,
+                mean=self.cost_ps / 1000,
+                error=self.cost_error_ps / 1000,
+                p99=self.cost_p99_ns,
+                cpu=self.cpu_ns,
+            ),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Counted(Message):
@@ -137,7 +182,7 @@ class Ended(Message):
     probes: tuple[ProbeCount, ...]
 
 
-CAUSES = tuple(field.name.removeprefix("dropped_") for field in fields(ProbeTally) if field.name.startswith("dropped_"))
-"""Why records are dropped."""
+CAUSES = {cause: "full" if cause is Cause.RING else cause.value for cause in Cause}
+"""How a recording spells why records were dropped."""
 
 ENTRIES: tuple[type[Message], ...] = (Started, Program, Sites, ProbesAttached, MapsShown, MapsAtEnd, Counted, Ended)

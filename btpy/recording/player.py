@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Union
 
 from btpy.errors import ProtocolError, UsageError
+from btpy.events.accounts import ProbeAccount
 from btpy.events.aggregates import MapContent, decode_contents
-from btpy.events.items import Cost, Item, ItemDecoder, ProbeTally
+from btpy.events.items import Item, ItemDecoder
 from btpy.events.records import tally
 from btpy.events.stacks import StackTable
 from btpy.frozen import dataclass
 from btpy.model.maps import Map
 from btpy.model.outline import Outline
 from btpy.recording.entries import (
-    CAUSES,
     ENTRIES,
     Counted,
     Ended,
     MapsAtEnd,
     MapsShown,
-    ProbeCount,
     ProbesAttached,
     Program,
     Sites,
@@ -41,7 +39,6 @@ from btpy.wire.messages import (
     Exiting,
     Late,
     Message,
-    ProbeState,
     Restrained,
     Stacks,
 )
@@ -64,7 +61,7 @@ class ShownMaps:
 class Totals:
     """What the agent has counted so far."""
 
-    tallies: tuple[ProbeTally, ...]
+    accounts: tuple[ProbeAccount, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +70,7 @@ class Ending:
 
     reason: str
     contents: tuple[MapContent, ...]
-    tallies: tuple[ProbeTally, ...]
+    accounts: tuple[ProbeAccount, ...]
     left: tuple[int, int, int] | None
 
 
@@ -94,7 +91,7 @@ class Recording:
         self._decoder = ItemDecoder(tells_skips=self._tells_skips)
         self._at_end: list[MapContent] = []
         self._delivered: Counter[int] = Counter()
-        self._counted: dict[int, ProbeCount] = {}
+        self._counted: dict[int, ProbeAccount] = {}
         self.complete = False
         first = next(self._messages, None)
         if first is None:
@@ -121,11 +118,10 @@ class Recording:
         return self._reader.torn
 
     @property
-    def tallies(self) -> tuple[ProbeTally, ...]:
+    def accounts(self) -> tuple[ProbeAccount, ...]:
         """What became of the records of each probe, as far as it was read."""
-        nothing = ProbeCount(0, 0, 0, 0, ProbeState.OFF, 0, 0, (), *[0] * 6)
         return tuple(
-            _tally(self._counted.get(probe, replace(nothing, probe=probe)), self._delivered[probe])
+            self._counted.get(probe, ProbeAccount(probe)).with_delivered(self._delivered[probe])
             for probe in range(len(self.outline.probes))
         )
 
@@ -169,10 +165,11 @@ class Recording:
         elif isinstance(message, MapsShown):
             return ShownMaps(tuple(self._contents(message.contents)))
         elif isinstance(message, Counted):
-            if any(each.probe >= len(self.outline.probes) for each in message.probes):
+            if any(count.probe >= len(self.outline.probes) for count in message.probes):
                 raise ProtocolError("counters of a probe that is not there")
-            self._counted.update({each.probe: each for each in message.probes})
-            return Totals(tuple(_tally(each, self._delivered[each.probe]) for each in message.probes))
+            counted = [count.account.with_delivered(self._delivered[count.probe]) for count in message.probes]
+            self._counted.update({account.probe: account for account in counted})
+            return Totals(tuple(counted))
         elif isinstance(message, ProbesAttached):
             return message
         elif isinstance(message, Ended):
@@ -185,38 +182,13 @@ class Recording:
         return None
 
     def _ending(self, ended: Ended) -> Ending:
-        tallies = tuple(_tally(each, each.delivered) for each in ended.probes)
+        accounts = tuple(count.account for count in ended.probes)
         self.complete = True
         left = (ended.woven, ended.restored, ended.unloaded) if ended.orderly else None
-        return Ending(ended.reason, tuple(self._at_end), tallies, left)
+        return Ending(ended.reason, tuple(self._at_end), accounts, left)
 
     def _contents(self, contents: bytes) -> list[MapContent]:
         return decode_contents(contents, self._maps(), tells_skips=self._tells_skips)
 
     def _maps(self) -> dict[int, Map]:
         return {each.id: each for each in self.outline.maps}
-
-
-def _tally(count: ProbeCount, delivered: int) -> ProbeTally:
-    """Raises ProtocolError for a cause that this btpy does not know."""
-    dropped = {each.cause: each.count for each in count.dropped}
-    if not dropped.keys() <= set(CAUSES):
-        raise ProtocolError(f"records dropped for {', '.join(dropped.keys() - set(CAUSES))}")
-    return ProbeTally(
-        probe=count.probe,
-        fired=count.fired,
-        skipped=count.skipped,
-        limited=count.limited,
-        state=count.state,
-        produced=count.produced,
-        delivered=delivered,
-        **{f"dropped_{cause}": dropped.get(cause, 0) for cause in CAUSES},
-        map_full=count.map_full,
-        cost=Cost(
-            timed=count.timed,
-            mean=count.cost_ps / 1000,
-            error=count.cost_error_ps / 1000,
-            p99=count.cost_p99_ns,
-            cpu=count.cpu_ns,
-        ),
-    )

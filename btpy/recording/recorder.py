@@ -9,14 +9,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 
-from btpy.events.items import ProbeTally, cost_of
+from btpy.events.accounts import ProbeAccount
 from btpy.events.stacks import StackTable
 from btpy.model.outline import Outline
 from btpy.model.sites import Site
 from btpy.recording.entries import (
-    CAUSES,
     Counted,
-    Dropped,
     Ended,
     MapsAtEnd,
     MapsShown,
@@ -29,7 +27,7 @@ from btpy.recording.entries import (
 from btpy.recording.file import CHUNK_BYTES, ChunkWriter
 from btpy.recording.outlines import OutlineWriter
 from btpy.wire import codec, messages
-from btpy.wire.messages import Counters, Events, Maps, Message, ProbeCounters, Stacks
+from btpy.wire.messages import Counters, Events, Maps, Message, Stacks
 
 FLUSH_SECONDS = 0.25
 """What may be lost when the process that records is killed."""
@@ -70,7 +68,7 @@ class Recorder:
         if isinstance(message, Events):
             self._file.add(Events.code, message.records)  # as it is: most of all that is ever recorded
         elif isinstance(message, Counters):
-            self._add(Counted(tuple(_count(each, 0) for each in message.probes)))
+            self._add(Counted(tuple(ProbeCount.of(ProbeAccount.of(counters)) for counters in message.probes)))
         else:
             self._add(message)
         if self._file.waiting >= CHUNK_BYTES:
@@ -86,10 +84,10 @@ class Recorder:
         for answer in answers:
             self._add(MapsAtEnd(answer.contents))
 
-    def ended(self, reason: str, tallies: Iterable[ProbeTally], *, left: tuple[int, int, int] | None) -> None:
+    def ended(self, reason: str, accounts: Iterable[ProbeAccount], *, left: tuple[int, int, int] | None) -> None:
         """``left``: classes woven, restored, unloaded; None: the target could not say."""
         woven, restored, unloaded = left or (0, 0, 0)
-        probes = tuple(_count(tally, tally.delivered) for tally in tallies)
+        probes = tuple(map(ProbeCount.of, accounts))
         self._add_what_is_new()
         self._add(Ended(reason, left is not None, woven, restored, unloaded, probes))
         self._write()
@@ -152,23 +150,3 @@ class Recorder:
                     )
                 )
             )
-
-
-def _count(counters: ProbeCounters | ProbeTally, delivered: int) -> ProbeCount:
-    cost = counters.cost if isinstance(counters, ProbeTally) else cost_of(counters)
-    return ProbeCount(
-        probe=counters.probe,
-        fired=counters.fired,
-        skipped=counters.skipped,
-        limited=counters.limited,
-        state=counters.state,
-        produced=counters.produced,
-        delivered=delivered,
-        dropped=tuple(Dropped(cause, getattr(counters, f"dropped_{cause}")) for cause in CAUSES),
-        map_full=counters.map_full,
-        timed=cost.timed,
-        cost_ps=round(cost.mean * 1000),
-        cost_error_ps=round(cost.error * 1000),
-        cost_p99_ns=cost.p99,
-        cpu_ns=cost.cpu,
-    )

@@ -515,7 +515,7 @@ def _leave(repl: Repl) -> None:
     repl.detached = True
     repl.feed.finish()
     back = receipt.woven - receipt.unloaded
-    lost = sum(tally.dropped for tally in receipt.tallies)
+    lost = sum(account.dropped for account in receipt.accounts)
     parts = [f"classes restored {receipt.restored}/{back}", f"{grouped(lost)} lost", f"after {_took(repl)}"]
     if not repl.quiet:
         repl.screen.say(" · ".join(parts))

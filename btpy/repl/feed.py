@@ -42,6 +42,7 @@ _CAUSES = {
     "ring": "buffer full",
     "large": "record too large",
     "stalled": "too slow here",
+    "unattended": "nobody was connected",
     "budget": "over budget",
     "map": "map full",
 }
@@ -152,9 +153,10 @@ class Feed:
 
     def all_lost(self) -> int:
         """Of all probes there ever were."""
-        tallies = self._session.figures.accounts.values()
+        accounts = self._session.figures.accounts.values()
         uncommitted = self._session.figures.uncommitted(range(len(self.outline.probes)))
-        return sum(each.dropped + each.map_full for each in tallies) + uncommitted + self.unread
+        lost = sum(account.dropped + account.map_full for account in accounts)
+        return lost + uncommitted + self.unread
 
     # ---------------------------------------------------------------- on its thread
 
@@ -201,9 +203,9 @@ class Feed:
             for failure in item.failures:
                 self._failed(failure)
         elif isinstance(item, Counters):
-            tallies = self._session.figures.accounts.values()
-            fired = Counter({each.probe: each.fired for each in tallies})
-            cpu = sum(each.cost.cpu for each in tallies)
+            accounts = self._session.figures.accounts.values()
+            fired = Counter({account.probe: account.fired for account in accounts})
+            cpu = sum(account.cost.cpu for account in accounts)
             self._reports.append(_Report(time.monotonic(), fired, cpu))
         elif isinstance(item, Exiting):
             self.has_gone(f"the JVM {self._session.target.pid} has ended")

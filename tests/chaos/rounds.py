@@ -172,8 +172,8 @@ class Server:
 
 
 def accounted(receipt: Receipt) -> None:
-    for tally in receipt.tallies:
-        assert tally.produced == tally.delivered + tally.dropped, tally
+    for account in receipt.accounts:
+        assert account.produced == account.delivered + account.dropped, account
 
 
 def agent_threads(pid: int) -> list[str]:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +8,6 @@ from btpy.api.session import Deployment, Matching, Target
 from btpy.cli.report import (
     Left,
     Summary,
-    Tally,
     accounts,
     banner,
     fillers,
@@ -19,7 +18,7 @@ from btpy.cli.report import (
     summary_lines,
     unaccounted,
 )
-from btpy.events.items import Cost
+from btpy.events.accounts import NOTHING_DROPPED, Cause, Cost, ProbeAccount
 from btpy.jvm.processes import JvmProcess
 from btpy.lang.check.checker import check_source
 from btpy.lang.link.libraries import Libraries
@@ -27,10 +26,11 @@ from btpy.model.diagnostics import Diagnostic, Label, render
 from btpy.model.points import Point
 from btpy.model.source import Source, Span
 from btpy.output.failures import probe_error
-from btpy.output.writer import ProbeError, Restraint
+from btpy.output.writer import ProbeError, ProbeReport, Restraint
 from btpy.plan.plan import Site
 from btpy.wire.messages import ErrorKind
 
+_NO_COST = Cost()
 LEFT = Left(woven=4, restored=4, unloaded=0)
 PROCESS = JvmProcess(31337, 0, 0, "me", "OrderApp", "", (), "17.0.15", "", "", 0, 31337, Path("/"), None)
 TARGET = Target(31337, "OrderApp", "17.0.15", "", 0, 0, 0, "", PROCESS)
@@ -41,6 +41,47 @@ def deployed(script: str, where: Sequence[tuple[str, str]], weave_ns: int = 0) -
     program = check_source(Source("a.bt", script))
     sites = tuple(Site(at, 0, Point.ENTRY, name, method, "()V", 0) for at, (name, method) in enumerate(where))
     return Deployment(program, Matching(0, (), (), (), {}), sites, (), (), 1, 0, weave_ns, 0, 0)
+
+
+def _report(
+    probe: str,
+    methods: int,
+    fired: int,
+    produced: int = 0,
+    delivered: int = 0,
+    *,
+    dropped_by: Mapping[Cause, int] = NOTHING_DROPPED,
+    cost: Cost = _NO_COST,
+    skipped: int = 0,
+    limited: int = 0,
+    untrue: int | None = None,
+    rested_ns: int = 0,
+    withheld: int = 0,
+    conditional: bool = False,
+    sampling: str = "",
+    restraints: int = 0,
+) -> ProbeReport:
+    account = ProbeAccount(
+        0,
+        fired,
+        skipped,
+        limited,
+        produced=produced,
+        delivered=delivered,
+        dropped_by={**NOTHING_DROPPED, **dropped_by},
+        cost=cost,
+        untrue=untrue,
+        rested_ns=rested_ns,
+    )
+    return ProbeReport(
+        probe,
+        account,
+        methods,
+        sampling=sampling,
+        conditional=conditional,
+        withheld=withheld,
+        restraints=restraints,
+    )
 
 
 def test_the_banner() -> None:
@@ -67,7 +108,7 @@ def test_the_banner() -> None:
 
 
 def test_a_run_without_loss() -> None:
-    tally = Tally("slow_quote", 2, 1, produced=12_408, delivered=12_408)
+    tally = _report("slow_quote", 2, 1, produced=12_408, delivered=12_408)
     assert summary_lines(Summary((tally,), LEFT, 72.9)) == [
         "events 12 408 shown, 0 lost · 12 408 produced = 12 408 delivered + 0 dropped",
         "classes restored 4/4 · ran 00:01:12",
@@ -76,14 +117,14 @@ def test_a_run_without_loss() -> None:
 
 def test_what_probes_cost() -> None:
     cost = Cost(timed=1_012, mean=212.3, error=3.6, p99=1_900, cpu=40_000_000)
-    tally = Tally("slow_quote", 2, 188_413, 0, 0, cost=cost)
+    tally = _report("slow_quote", 2, 188_413, 0, 0, cost=cost)
     assert summary_lines(Summary((tally,), LEFT, 10))[1] == (
         "probe cpu 0.4 % of one core, mean of all firings 212 ns (p99 1.9 us) · classes restored 4/4 · ran 00:00:10"
     )
     assert accounts([tally], all_=True) == [
         "slow_quote: 188 413 fired · mean 212 ns ± 8 ns a firing (p99 1.9 us) by 1 012 measurements"
     ]
-    other = Tally("b", 1, 1, 0, 0, cost=Cost(timed=1, mean=5.0, p99=5, cpu=5))
+    other = _report("b", 1, 1, 0, 0, cost=Cost(timed=1, mean=5.0, p99=5, cpu=5))
     assert summary_lines(Summary((tally, other), LEFT, 10))[1].startswith("probe cpu 0.4 % of one core · classes")
     assert summary_lines(Summary((other,), LEFT, 10))[1].startswith(
         "probe cpu <0.1 % of one core, mean of all firings 5 ns"
@@ -111,8 +152,8 @@ def test_the_receipt_says_what_stays() -> None:
 
 
 def test_every_loss_is_named_with_its_cause() -> None:
-    one = Tally("a", 1, 1, produced=120, delivered=100, full=15, large=5)
-    two = Tally("b", 1, 1, produced=1_010, delivered=1_000, full=7, stalled=3)
+    one = _report("a", 1, 1, produced=120, delivered=100, dropped_by={Cause.RING: 15, Cause.LARGE: 5})
+    two = _report("b", 1, 1, produced=1_010, delivered=1_000, dropped_by={Cause.RING: 7, Cause.STALLED: 3})
     left = Left(5, 3, 1, (("com.acme.A", "another agent changed it"),), ("a timer thread",))
     lines = summary_lines(Summary((one, two), left, 3_600, {"@sites": 312}, {"lib.@seen": 1}, errors=2))
     assert lines == [
@@ -126,14 +167,14 @@ def test_every_loss_is_named_with_its_cause() -> None:
 
 
 def test_events_that_hits_kept_back_are_counted() -> None:
-    tally = Tally("a", 1, 1, produced=130, delivered=130, withheld=30)
+    tally = _report("a", 1, 1, produced=130, delivered=130, withheld=30)
     assert summary_lines(Summary((tally,), LEFT, 1))[0] == (
         "events 100 shown, 30 after the limit, 0 lost · 130 produced = 130 delivered + 0 dropped"
     )
 
 
 def test_records_that_do_not_add_up_are_not_kept_quiet() -> None:
-    assert unaccounted([Tally("a", 1, 1, produced=10, delivered=7, full=2)]) == [
+    assert unaccounted([_report("a", 1, 1, produced=10, delivered=7, dropped_by={Cause.RING: 2})]) == [
         "a: 10 produced, but 7 shown and 2 lost"
     ]
 
@@ -151,15 +192,15 @@ def test_a_connection_that_ended_before_its_target() -> None:
 
 def test_why_a_probe_was_silent() -> None:
     tallies = [
-        Tally("heard", 3, 1, 1, 1),
-        Tally("timer", -1, 0, 0, 0),
-        Tally("late", 0, 0, 0, 0),
-        Tally("one", 1, 0, 0, 0),
-        Tally("two", 2, 0, 0, 0, conditional=True),
-        Tally("many", 9, 0, 0, 0, conditional=True, untrue=0),
-        Tally("picky", 9, 0, 0, 0, conditional=True, untrue=1000),
-        Tally("few", 1, 0, 0, 0, skipped=41, sampling="1:100", limited=3),
-        Tally("off", 1, 0, 0, 0),
+        _report("heard", 3, 1, 1, 1),
+        _report("timer", -1, 0, 0, 0),
+        _report("late", 0, 0, 0, 0),
+        _report("one", 1, 0, 0, 0),
+        _report("two", 2, 0, 0, 0, conditional=True),
+        _report("many", 9, 0, 0, 0, conditional=True, untrue=0),
+        _report("picky", 9, 0, 0, 0, conditional=True, untrue=1000),
+        _report("few", 1, 0, 0, 0, skipped=41, sampling="1:100", limited=3),
+        _report("off", 1, 0, 0, 0),
     ]
     assert silent(tallies, {"off": "it is disabled (@Disabled)", "timer": "its 5s had not passed"}) == [
         "timer: 0 hits: its 5s had not passed",
@@ -253,10 +294,10 @@ def test_of_probes_that_only_fill_maps_the_firings_are_told() -> None:
     """
     filled = fillers(check_source(Source("x.bt", source)))
     assert filled == {"one": "@n and @took", "two": "@n and @names", "three": "@n and @took"}
-    tallies = tuple(Tally(name, 1, fired, 0, 0) for name, fired in (("one", 1_009), ("two", 1), ("three", 303)))
+    tallies = tuple(_report(name, 1, fired, 0, 0) for name, fired in (("one", 1_009), ("two", 1), ("three", 303)))
     first = summary_lines(Summary(tallies, LEFT, 1, fillers=filled, errors=2))[0]
     assert first == "1 312 firings into @n and @took · 1 firing into @n and @names · 2 probe errors"
-    lost = Tally("two", 1, 1, produced=1, delivered=0, full=1)
+    lost = _report("two", 1, 1, produced=1, delivered=0, dropped_by={Cause.RING: 1})
     assert summary_lines(Summary((lost,), LEFT, 1, fillers=filled))[0].startswith("events 0 shown, 1 lost")
     assert fillers(check_source(Source("x.bt", source + "A::e @entry { print(1); }"))) == {}
 
@@ -273,12 +314,12 @@ def test_the_maps_of_a_library() -> None:
 
 
 def test_what_a_session_costs_is_of_all_its_time() -> None:
-    tally = Tally("a", 1, 1, 0, 0, cost=Cost(timed=1, mean=5.0, p99=5, cpu=1_000_000_000))
+    tally = _report("a", 1, 1, 0, 0, cost=Cost(timed=1, mean=5.0, p99=5, cpu=1_000_000_000))
     assert summary_lines(Summary((tally,), LEFT, 2, age=98))[1].startswith("probe cpu 1.0 % of one core, ")
 
 
 def test_hits_that_were_skipped_are_in_the_summary() -> None:
-    tally = Tally("quote", 1, 182, 0, 0, skipped=25_933, restraints=9, rested_ns=4_200_000_000)
+    tally = _report("quote", 1, 182, 0, 0, skipped=25_933, restraints=9, rested_ns=4_200_000_000)
     assert summary_lines(Summary((tally,), LEFT, 10))[0].endswith(
         " · 26 115 hits = 182 fired + 25 933 skipped · for 4.2s no hit was looked at (budget)"
     )

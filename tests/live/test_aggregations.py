@@ -159,10 +159,10 @@ def test_sampled_probes_weigh_what_they_count(jdk: int) -> None:
     assert found["left"] == found["entered"], "what a thread decides at entry holds until the method is left"
     values = [record.values for item in items if hasattr(item, "records") for record in item.records]
     assert values == [(number,) for number in CHOSEN]
-    tallies = receipt.tallies
-    assert [tally.fired for tally in tallies] == [len(CHOSEN)] * 3
-    assert tallies[0].skipped == CALLS - len(CHOSEN)
-    assert (tallies[0].produced, tallies[0].delivered, tallies[0].dropped) == (len(CHOSEN), len(CHOSEN), 0)
+    accounts = receipt.accounts
+    assert [account.fired for account in accounts] == [len(CHOSEN)] * 3
+    assert accounts[0].skipped == CALLS - len(CHOSEN)
+    assert (accounts[0].produced, accounts[0].delivered, accounts[0].dropped) == (len(CHOSEN), len(CHOSEN), 0)
 
 
 @all_jdks_and_8
@@ -185,9 +185,9 @@ def test_limits_and_levels(jdk: int) -> None:
     assert found["until"] == {(): Count(504)}, "the firing that disables the probe goes on"
     assert found["detail"] == {(): Count(CALLS)}
     assert found["never"] == {}
-    assert [tally.fired for tally in receipt.tallies] == [101, 504, CALLS, 0]
+    assert [account.fired for account in receipt.accounts] == [101, 504, CALLS, 0]
     states = [ProbeState.HITS_USED_UP, ProbeState.DISABLED_ITSELF, ProbeState.OFF, ProbeState.OFF]
-    assert [tally.state for tally in receipt.tallies] == states
+    assert [account.state for account in receipt.accounts] == states
 
 
 def test_flushes_of_a_timer_take_every_sample_once() -> None:

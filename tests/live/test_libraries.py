@@ -82,9 +82,9 @@ def test_subscribers_share_one_probe_and_count_for_themselves(jdk: int, library:
         assert maps["@twice"] == {(2 * n + (2 * n > 1000),): Count(1) for n in results}
         receipt = session.departure.detach()
         assert receipt.clean
-        fired = {checked.probes[tally.probe].name: bool(tally.fired) for tally in receipt.tallies}
+        fired = {checked.probes[account.probe].name: bool(account.fired) for account in receipt.accounts}
         assert fired == dict.fromkeys(fired, True)
-        produced = {checked.probes[tally.probe].name: tally.produced for tally in receipt.tallies}
+        produced = {checked.probes[account.probe].name: account.produced for account in receipt.accounts}
         assert produced == {"steps.begin": 0, "steps.step": 0, "failed": len(THROWN), "all": 0, "end": 0}
 
 

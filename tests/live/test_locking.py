@@ -59,8 +59,8 @@ def run(jdk: int, *, loaded_first: bool) -> None:
             # The hook of the application runs while the agent's waits for this client.
             running.wait_for("hook")
             receipt = session.departure.detach()
-            for tally in receipt.tallies:
-                assert tally.produced == tally.delivered + tally.dropped, tally
+            for account in receipt.accounts:
+                assert account.produced == account.delivered + account.dropped, account
         assert running.wait() == 0
         assert [line for line in running.stderr if "Xverify" not in line and "BytecodeVerification" not in line] == []
 

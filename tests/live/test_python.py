@@ -489,7 +489,7 @@ def test_who_takes_what_comes_at_its_own_pace_misses_nothing() -> None:
                 taken += item.records if isinstance(item, Records) else []
         receipt = session.detach()
         assert [record.values[0] for record in taken] == list(range(CALLS))
-        assert [(tally.produced, tally.delivered) for tally in receipt.tallies] == [(CALLS, CALLS)]
+        assert [(account.produced, account.delivered) for account in receipt.accounts] == [(CALLS, CALLS)]
 
 
 def test_a_script_in_a_file(tmp_path: Path) -> None:

@@ -73,14 +73,14 @@ def test_everything_arrives_once_and_everything_is_put_back(jdk: int, own_tmp: P
             receipt = session.departure.detach()
             assert drained(session, None) == [(4, ())]
         assert receipt.clean
-        assert [(tally.produced, tally.delivered, tally.dropped) for tally in receipt.tallies] == [
+        assert [(account.produced, account.delivered, account.dropped) for account in receipt.accounts] == [
             (1, 1, 0),
             (CALLS, CALLS, 0),
             (0, 0, 0),
             (0, 0, 0),
             (1, 1, 0),
         ]
-        assert [tally.fired for tally in receipt.tallies] == [1, 1009, 432, 144, 1]
+        assert [account.fired for account in receipt.accounts] == [1, 1009, 432, 144, 1]
         waited(lambda: btpy_threads(target) == "threads []", "threads of the agent stay")
     assert list(own_tmp.iterdir()) == []
 
@@ -189,7 +189,7 @@ def test_two_sessions_see_the_same_calls_and_leave_in_either_order() -> None:
                 target.wait_for("called 11")
                 for session in sessions:
                     assert len(values_until(session, lambda found: len(found) >= 11)) == 11
-                assert sessions[first_out].departure.detach().tallies[0].delivered == 11
+                assert sessions[first_out].departure.detach().accounts[0].delivered == 11
                 target.send("call 13")
                 target.wait_for("called 13")
                 staying = sessions[1 - first_out]
@@ -206,7 +206,7 @@ def test_timers_run_until_the_probes_are_stopped() -> None:
         receipt = session.departure.detach()
         assert receipt.woven == 0
         drained(session, None)
-        assert receipt.tallies[0].produced == receipt.tallies[0].delivered
+        assert receipt.accounts[0].produced == receipt.accounts[0].delivered
 
 
 def test_a_disabled_probe_is_silent_until_it_is_enabled() -> None:
@@ -374,9 +374,9 @@ def test_a_flood_is_counted_exactly_and_the_rest_is_dropped_not_waited_for() -> 
         seen = len(values_until(session, lambda found: len(found) > 20_000))
         receipt = session.departure.detach()
         seen += len(drained(session, None))
-    (tally,) = receipt.tallies
-    assert tally.delivered == seen
-    assert tally.produced == tally.delivered + tally.dropped
+    (account,) = receipt.accounts
+    assert account.delivered == seen
+    assert account.produced == account.delivered + account.dropped
     assert receipt.clean
 
 
@@ -388,9 +388,9 @@ def test_a_client_that_stops_taking_bounds_what_waits() -> None:
         waited(lambda: any(each.dropped_full for each in session.delivery.accounts.values()), "nothing is dropped")
         receipt = session.departure.detach()
         seen = len(drained(session, None))
-    (tally,) = receipt.tallies
-    assert tally.delivered == seen
-    assert tally.produced == tally.delivered + tally.dropped
+    (account,) = receipt.accounts
+    assert account.delivered == seen
+    assert account.produced == account.delivered + account.dropped
 
 
 def test_a_killed_client_leaves_the_target_as_it_was(tmp_path: Path, own_tmp: Path) -> None:

@@ -103,7 +103,7 @@ def test_a_probe_that_keeps_failing_is_disabled() -> None:
             for failure in item.failures
         ]
         assert sum(failures) == 10
-        assert [tally.state for tally in session.delivery.accounts.values()] == [
+        assert [account.state for account in session.delivery.accounts.values()] == [
             ProbeState.FAILED_TOO_OFTEN,
             ProbeState.OFF,
         ]

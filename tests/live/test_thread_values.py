@@ -62,7 +62,7 @@ def test_each_thread_has_its_own(jdk: int) -> None:
             assert [each for each in values if len(each) == 2] == [(None, None)] * THREADS
         receipt = session.departure.detach()
         assert receipt.clean
-        assert all(tally.produced == tally.delivered for tally in receipt.tallies)
+        assert all(account.produced == account.delivered for account in receipt.accounts)
 
 
 @pytest.mark.parametrize("jdk", [17, 25])

@@ -11,6 +11,7 @@ import pytest
 from btpy.engine.session import Session
 from btpy.engine.target import Limits
 from btpy.errors import TargetGone, UsageError
+from btpy.events.accounts import Cause
 from btpy.events.aggregates import Count
 from btpy.events.items import PrintedMaps, Records
 from btpy.events.records import StackRef
@@ -117,8 +118,8 @@ def test_probes_count_on_and_whoever_joins_gets_all_of_it(jdk: int) -> None:
             receipt = second.departure.detach()
             assert drained(second, None) == [(3, ())]
         assert receipt.clean
-        tally = receipt.tallies[0]
-        assert (tally.produced, tally.delivered, tally.dropped) == (fives(1009) + fives(503),) * 2 + (0,)
+        account = receipt.accounts[0]
+        assert (account.produced, account.delivered, account.dropped) == (fives(1009) + fives(503),) * 2 + (0,)
         assert listed(target) == ()
         waited(lambda: btpy_threads(target) == "threads []", "threads of the agent stay")
         call(target, 7)
@@ -135,9 +136,9 @@ def test_the_newest_events_are_kept_and_the_others_counted() -> None:
             records = values_until(second, lambda found: len(found) == 5000)
             assert [values for _, values in records] == [(number,) for number in (*range(5010, 10007), 0, 1, 2)]
             receipt = second.departure.detach()
-        (tally,) = receipt.tallies
-        assert (tally.produced, tally.delivered, tally.dropped_unattended) == (10010, 5000, 5010)
-        assert tally.dropped == 5010
+        (account,) = receipt.accounts
+        assert (account.produced, account.delivered, account.dropped_by[Cause.UNATTENDED]) == (10010, 5000, 5010)
+        assert account.dropped == 5010
 
 
 def test_what_went_to_a_client_before_is_not_missed_by_the_next() -> None:
@@ -149,8 +150,8 @@ def test_what_went_to_a_client_before_is_not_missed_by_the_next() -> None:
             with joined(target, session) as client:
                 assert len(values_until(client, lambda found, n=calls: len(found) == n)) == calls
                 assert client.departure.leave(HOUR) == session
-                (tally,) = client.delivery.accounts.values()
-                assert (tally.produced, tally.delivered, tally.dropped) == (calls, calls, 0)
+                (account,) = client.delivery.accounts.values()
+                assert (account.produced, account.delivered, account.dropped) == (calls, calls, 0)
         with joined(target, session) as client:
             assert client.departure.detach().clean
 

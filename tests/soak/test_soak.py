@@ -50,8 +50,8 @@ def cycle(program: Target) -> int:
         program.wait_for("called")
         receipt = session.departure.detach()
         assert receipt.clean
-        tally = receipt.tallies[0]
-        assert (tally.produced, tally.delivered) == (CALLS, CALLS)
+        account = receipt.accounts[0]
+        assert (account.produced, account.delivered) == (CALLS, CALLS)
         return session.target.loaded_classes
 
 

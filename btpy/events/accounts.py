@@ -1,0 +1,109 @@
+"""What became of the hits and records of one probe."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from enum import Enum
+from types import MappingProxyType
+
+from btpy.frozen import dataclass
+from btpy.wire.messages import ProbeCounters, ProbeState
+
+
+class Cause(Enum):
+    """Why records are dropped. The values are those of every output format and of recordings.
+
+    RING: the event buffer was full. LARGE: the record did not fit a chunk. STALLED: the client took too little.
+    UNATTENDED: no client came in time. BUDGET: the budget was used up.
+    """
+
+    RING = "ring"
+    LARGE = "large"
+    STALLED = "stalled"
+    UNATTENDED = "unattended"
+    BUDGET = "budget"
+
+
+NOTHING_DROPPED: Mapping[Cause, int] = MappingProxyType(dict.fromkeys(Cause, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What firings of one probe took, in ns: the mean of the ``timed`` ones and its standard deviation, their 99th
+    percentile, and all firings together."""
+
+    timed: int = 0
+    mean: float = 0.0
+    error: float = 0.0
+    p99: int = 0
+    cpu: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeAccount:
+    """``fired``: hits that passed the predicate and the limits of the probe. ``skipped``: hits that sampling or the
+    budget did not look at. ``limited``: hits that a limit did not let fire. ``untrue``: hits for which the predicate
+    was false, at least: no more than 1,000 are counted; None: not known. ``rested_ns``: how long the budget had the
+    probe disabled, so that nobody counted its hits.
+
+    ``produced``: records, as the agent counts them; ``delivered``: those that have arrived here; ``dropped_by``:
+    the others, by cause. Records that went to earlier clients of the session count nowhere. ``map_full``: samples that
+    found no room in a map.
+    """
+
+    probe: int
+    fired: int = 0
+    skipped: int = 0
+    limited: int = 0
+    state: ProbeState = ProbeState.OFF
+    produced: int = 0
+    delivered: int = 0
+    dropped_by: Mapping[Cause, int] = NOTHING_DROPPED
+    map_full: int = 0
+    cost: Cost = Cost()
+    untrue: int | None = None
+    rested_ns: int = 0
+
+    @staticmethod
+    def of(counters: ProbeCounters, delivered: int = 0, sent_before: int = 0) -> ProbeAccount:
+        """From what the agent has counted. ``sent_before``: records that went to earlier clients."""
+        return ProbeAccount(
+            probe=counters.probe,
+            fired=counters.fired,
+            skipped=counters.skipped,
+            limited=counters.limited,
+            state=counters.state,
+            produced=max(0, counters.produced - sent_before),
+            delivered=delivered,
+            dropped_by={
+                Cause.RING: counters.dropped_full,
+                Cause.LARGE: counters.dropped_large,
+                Cause.STALLED: counters.dropped_stalled,
+                Cause.UNATTENDED: counters.dropped_unattended,
+                Cause.BUDGET: counters.dropped_budget,
+            },
+            map_full=counters.map_full,
+            cost=Cost(
+                timed=counters.timed,
+                mean=counters.cost_ps / 1000,
+                error=counters.cost_error_ps / 1000,
+                p99=counters.cost_p99_ns,
+                cpu=counters.cpu_ns,
+            ),
+            untrue=counters.untrue,
+            rested_ns=counters.rested_ns,
+        )
+
+    def with_delivered(self, delivered: int) -> ProbeAccount:
+        return replace(self, delivered=delivered)
+
+    @property
+    def hits(self) -> int:
+        """As far as they are counted: not those for which the predicate was false, nor those while the probe rested."""
+        return self.fired + self.skipped + self.limited
+
+    @property
+    def dropped(self) -> int:
+        """Records dropped for any cause."""
+        return sum(self.dropped_by.values())
