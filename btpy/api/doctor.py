@@ -20,7 +20,7 @@ from enum import Enum
 from pathlib import Path
 
 from btpy.engine.agent import MAX_CLASSES
-from btpy.engine.instrumentation import loses_parameter_names
+from btpy.engine.jdk_faults import loses_parameter_names
 from btpy.engine.session import Session
 from btpy.errors import AttachError, BtpyError
 from btpy.events.items import Records

@@ -31,6 +31,7 @@ from btpy.classfile.disassembler import listing
 from btpy.classfile.reader import ClassFile, Member
 from btpy.codegen.advice import HandlerFactory
 from btpy.codegen.handler import HandlerClass
+from btpy.engine.class_weaving import malformed, weave_class
 from btpy.errors import BtpyError, ClassFileError, CompileError, UsageError
 from btpy.frozen import dataclass
 from btpy.lang.program import Program
@@ -38,9 +39,8 @@ from btpy.model.diagnostics import Diagnostic
 from btpy.model.patterns import ClassPattern, MethodPattern, class_patterns
 from btpy.model.source import Span
 from btpy.plan.hierarchy import Hierarchy
-from btpy.plan.plan import Refusal, RefusalReason, Site, first_site
+from btpy.plan.plan import Refusal, Site, first_site
 from btpy.plan.planner import Planner
-from btpy.weave.weaver import weave
 
 T = TypeVar("T")
 
@@ -189,16 +189,11 @@ class OfflineWeaver:
                 return None
             if not is_inside(found.entry):
                 raise ClassFileError(f"its path, {found.entry!r}, leads out of what it is in")
-            advised = self._factory.advise(planned)
-            woven = weave(file, advised.plan, first_site())
-        except (ClassFileError, CompileError) as error:
-            return OfflineClass(found.origin, found.entry, name, before, None, (), (_malformed(name, str(error)),))
-        except (BtpyError, OSError):
-            raise
+            woven = weave_class(self._factory, file, planned, first_site())
         except Exception as error:
-            # A defect of btpy's, in one class: it stays as it is, the others are woven, and the user is told.
-            detail = f"internal error of the weaver: {type(error).__name__}: {error}"
-            return OfflineClass(found.origin, found.entry, name, before, None, (), (_malformed(name, detail),))
+            if isinstance(error, BtpyError | OSError) and not isinstance(error, ClassFileError | CompileError):
+                raise
+            return OfflineClass(found.origin, found.entry, name, before, None, (), (malformed(name, error),))
         return OfflineClass(
             found.origin,
             found.entry,
@@ -206,9 +201,9 @@ class OfflineWeaver:
             before,
             woven.data,
             woven.sites,
-            (*planned.refusals, *advised.refusals, *woven.refusals),
+            (*planned.refusals, *woven.refusals),
             once(planned.problems),
-            advised.handlers if woven.data is not None else (),
+            woven.handlers,
         )
 
 
@@ -228,10 +223,6 @@ def once(problems: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     for each in problems:
         first.setdefault((each.code, each.message, each.primary.span), each)
     return tuple(first.values())
-
-
-def _malformed(name: str, detail: str) -> Refusal:
-    return Refusal(RefusalReason.MALFORMED, name, None, detail)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from btpy.classfile.disassembler import disassemble, disassemble_class
 from btpy.classfile.reader import ClassFile
 from btpy.codegen.advice import HandlerFactory
+from btpy.engine.class_weaving import weave_class
 from btpy.engine.deployer import Deployment
 from btpy.engine.matching import Matching
 from btpy.frozen import dataclass
@@ -14,7 +15,6 @@ from btpy.lang.program import Probe, Program
 from btpy.lang.syntax import nodes
 from btpy.model.attachments import MethodAttachment
 from btpy.plan.plan import Refusal, Site, first_site
-from btpy.weave.weaver import weave
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +56,10 @@ def preview(program: Program, matching: Matching) -> Preview:
     for known in matching.classes:
         if known.file is None or known.planned is None or not known.planned.methods:
             continue
-        advised = factory.advise(known.planned)
-        handlers |= {each.class_name: len(each.data) for each in advised.handlers}
-        woven = weave(known.file, advised.plan, first_site() + number)
+        woven = weave_class(factory, known.file, known.planned, first_site() + number)
+        handlers |= {handler.class_name: len(handler.data) for handler in woven.handlers}
         number += len(woven.sites)
-        refusals += (*advised.refusals, *woven.refusals)
+        refusals += woven.refusals
         for site in woven.sites:
             points[site.probe] = points.get(site.probe, 0) + 1
             places.setdefault(site.probe, set()).add((known.loaded.name, site.method, site.descriptor))
@@ -119,15 +118,14 @@ def bytecode(program: Program, matching: Matching) -> Iterator[str]:
     for known in matching.classes:
         if known.file is None or known.planned is None or not known.planned.methods:
             continue
-        advised = factory.advise(known.planned)
-        for handler in advised.handlers:
+        woven = weave_class(factory, known.file, known.planned, first_site())
+        if woven.data is None:
+            continue
+        for handler in woven.handlers:
             if handler.class_name not in shown:
                 shown.add(handler.class_name)
                 yield f"handler {handler.class_name}"
                 yield from disassemble_class(ClassFile.parse(handler.data)).splitlines()
-        woven = weave(known.file, advised.plan, first_site())
-        if woven.data is None:
-            continue
         changed = {(site.method, site.descriptor) for site in woven.sites}
         file = ClassFile.parse(woven.data)
         for method in file.methods:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TypeVar
 
-from btpy.engine.instrumentation import Hook
+from btpy.engine.agent_probes import Hook
 from btpy.errors import BtpyError, TargetGone, UsageError
 from btpy.events.progress import Progress, Work
 from btpy.model.attachments import event_number

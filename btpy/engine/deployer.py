@@ -17,9 +17,10 @@ from typing import NamedTuple
 from btpy import interpreter
 from btpy.engine import retransformation
 from btpy.engine.agent import Agent, together
+from btpy.engine.agent_probes import AgentProbe, Hook, hooks
 from btpy.engine.declarations import map_declarations, probe_declarations
 from btpy.engine.description import Description, Place
-from btpy.engine.instrumentation import AgentProbe, Hook, Instrumentation, handler_classes
+from btpy.engine.instrumentation import Instrumentation, handler_classes
 from btpy.engine.matcher import Matcher
 from btpy.engine.matching import Matching, listed
 from btpy.engine.preweave import Preweaving
@@ -82,8 +83,8 @@ class Deployment:
         return Deployment(
             program=version.program,
             matching=matching,
-            sites=version.woven_sites(),
-            refusals=version.refused_code(),
+            sites=version.weave_state.all_sites,
+            refusals=version.weave_state.all_refusals,
             warnings=warnings,
             batches=result.batches,
             longest_pause_ns=result.longest_ns,
@@ -231,8 +232,8 @@ class Deployer:
             prepared = self._prepared(program, missing, allow, replacing)
             version, after = prepared.version, prepared.version.program
             ids = frozenset(probe.id for probe in after.own)
-            version.refused(prepared.matching.refusals)
-            version.told(prepared.warnings)
+            version.weave_state.add_refusals(prepared.matching.refusals)
+            version.weave_state.add_told(prepared.warnings)
             grow(self._outline, after)
             self._preweaving.end()
             try:
@@ -256,10 +257,10 @@ class Deployer:
         maps = program.maps[len(program.earlier.maps) if program.earlier is not None else 0 :]
         probes = probe_declarations(program.own, program.maps, dict(program.settings), level)
         self._agent.install(map_declarations(maps), probes, prepared.handlers)
-        version.installed(handler.name for handler in prepared.handlers)
+        version.weave_state.add_installed(handler.name for handler in prepared.handlers)
         ids = frozenset(probe.id for probe in program.own)
         self._run_once(version.begin_probes(ids))
-        for hook in version.hooks(ids):
+        for hook in hooks(program, version.on_agent(ids)):
             self._hook(hook, program)
 
     def _weave(
@@ -340,7 +341,7 @@ class Deployer:
         matcher = Matcher(self._agent, self._target, version, program.active)
         with version.planner.knowledge.asking(self._agent):
             matching = matcher.match()
-        version.refused(matching.refusals)
+        version.weave_state.add_refusals(matching.refusals)
         fresh = [loaded for loaded in matching.to_weave if (loaded.name, loaded.loader) not in woven]
         result = retransformation.weave(self._agent, version, fresh)
         with weave_state.lock:
@@ -380,12 +381,12 @@ class Deployer:
     @property
     def refusals(self) -> tuple[Refusal, ...]:
         """Code that was left alone so far, and why."""
-        return self.version.refused_code() if self.version is not None else ()
+        return self.weave_state.all_refusals
 
     @property
     def problems(self) -> tuple[Diagnostic, ...]:
         """Why probes do not fit methods of classes that were loaded after the program was."""
-        return self.version.late_problems() if self.version is not None else ()
+        return self.weave_state.all_problems
 
 
 def _over(program: Program, gone: Collection[int]) -> frozenset[int]:

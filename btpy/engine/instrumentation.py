@@ -6,9 +6,7 @@ Everything here is a function of the program and of class files; nothing talks t
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import InitVar, dataclass, field, replace
 from itertools import groupby
 
@@ -16,42 +14,32 @@ from btpy.classfile import mutf8
 from btpy.classfile.reader import ClassFile
 from btpy.codegen.advice import AdvisedClass, HandlerFactory
 from btpy.codegen.handler import HandlerClass
+from btpy.engine.agent_probes import AgentProbe, wire_patterns
+from btpy.engine.class_weaving import malformed, weave_class
+from btpy.engine.jdk_faults import ANNOTATED_RECORDS, harms
 from btpy.engine.matching import MatchedClass, other_lines, why_missing_there
+from btpy.engine.method_limits import depends_on_prewoven, limits_classes, may_pass_limit, within_limits
 from btpy.engine.prewoven import woven_ahead
 from btpy.engine.weave_state import Foreseen, Place, WeaveState
-from btpy.errors import ClassFileError, CompileError
+from btpy.errors import ClassFileError
 from btpy.lang.check.binding import bind, warming
 from btpy.lang.program import Program
 from btpy.model.attachments import (
-    Attachment,
     BeginAttachment,
-    ClassLoadAttachment,
     EndAttachment,
-    ErrorAttachment,
-    EventAttachment,
-    LowMemoryAttachment,
     MethodAttachment,
     ProbeAttachment,
-    SampleAttachment,
     TimerAttachment,
-    event_number,
 )
 from btpy.model.diagnostics import Diagnostic
-from btpy.model.patterns import ClassPatternKind, class_patterns, simple_name
-from btpy.model.source import Span
+from btpy.model.patterns import simple_name
 from btpy.plan.diagnose import java_method
 from btpy.plan.plan import SITES, Refusal, RefusalReason, Site
 from btpy.plan.planner import PlannedClass, Planner, java_signature
-from btpy.weave.weaver import weave, weave_methods
+from btpy.weave.weaver import weave_methods
 from btpy.wire import codec, messages
 from btpy.wire.fingerprint import fingerprint
-from btpy.wire.messages import ClassBytes, HookKind, LoadedClass, MethodSites, Pattern, TypeFact, Verdict
-
-LOST_PARAMETER_NAMES = "lost-parameter-names"
-"""Capability that allows weaving classes that then lose their MethodParameters: no class file tells them."""
-
-ANNOTATED_RECORDS = "annotated-records"
-"""Capability that allows weaving records with annotated types where the JDK has a fault with them."""
+from btpy.wire.messages import ClassBytes, LoadedClass, MethodSites, Pattern, TypeFact, Verdict
 
 AHEAD_BYTES = 1024 * 1024
 """Of code that is woven before the JVM has shown its classes, in one message: the target keeps it for a moment."""
@@ -70,27 +58,6 @@ _JDK_LOADERS = (_BOOT, "platform")
 
 _LOST_SHOWN = 3
 """Places that a class has lost, in one line."""
-
-
-@dataclass(frozen=True, slots=True)
-class AgentProbe:
-    """A probe that runs on the agent's event thread: all but those in methods."""
-
-    probe: int
-    attachment: Attachment
-    site: int
-    handler: HandlerClass
-
-
-@dataclass(frozen=True, slots=True)
-class Hook:
-    """When the agent calls a probe. ``number``, ``patterns`` and ``lines`` as in HOOK of the protocol."""
-
-    probe: AgentProbe
-    kind: HookKind
-    number: int = 0
-    patterns: tuple[Pattern, ...] = ()
-    lines: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
@@ -177,7 +144,7 @@ class Instrumentation:
             and probe.attachment.operation is not None
             and probe.attachment.operation.owner is not None
         ]
-        return _patterns(text for text in texts if text.startswith("+"))
+        return wire_patterns(text for text in texts if text.startswith("+"))
 
     @property
     def watched(self) -> tuple[Pattern, ...]:
@@ -186,53 +153,22 @@ class Instrumentation:
 
     def on_agent(self, probes: Container[int]) -> list[AgentProbe]:
         """Those of ``probes`` that run on the agent's thread, in the order of the scripts."""
-        return [each for each in self.agent_probes if each.probe in probes]
+        return [probe for probe in self.agent_probes if probe.probe in probes]
 
     def begin_probes(self, probes: Container[int]) -> list[AgentProbe]:
-        begin = [each for each in self.on_agent(probes) if isinstance(each.attachment, BeginAttachment)]
+        begin = [probe for probe in self.on_agent(probes) if isinstance(probe.attachment, BeginAttachment)]
         return begin if self.warming is None else [self.warming, *begin]
 
     def end_probes(self, probes: Container[int]) -> list[AgentProbe]:
-        return [each for each in self.on_agent(probes) if isinstance(each.attachment, EndAttachment)]
+        return [probe for probe in self.on_agent(probes) if isinstance(probe.attachment, EndAttachment)]
 
     def timers(self, probes: Container[int]) -> list[tuple[AgentProbe, int]]:
         """With their periods in nanoseconds."""
         return [
-            (each, each.attachment.period)
-            for each in self.on_agent(probes)
-            if isinstance(each.attachment, TimerAttachment)
+            (probe, probe.attachment.period)
+            for probe in self.on_agent(probes)
+            if isinstance(probe.attachment, TimerAttachment)
         ]
-
-    def hooks(self, probes: Container[int]) -> list[Hook]:
-        """Of the probes that wait for something to happen, in the order of the scripts."""
-        found = []
-        for each in self.on_agent(probes):
-            match each.attachment:
-                case EventAttachment(name=name):
-                    found.append(Hook(each, HookKind.EVENT, event_number(name) & 0xFFFFFFFF))
-                case ClassLoadAttachment(classes=classes):
-                    texts = [pattern.text for pattern in classes]
-                    found.append(Hook(each, HookKind.CLASS_LOADED, patterns=_patterns(texts)))
-                case LowMemoryAttachment(pool=pool, per_mille=number):
-                    names = () if pool is None else (pool_pattern(pool.text),)
-                    found.append(Hook(each, HookKind.MEMORY_LOW, number, names))
-                case SampleAttachment(per_second=number, waiting=waiting):
-                    kind = HookKind.THREAD_SEEN if waiting else HookKind.THREAD_BUSY
-                    span = self.program.probes[each.probe].span
-                    found.append(Hook(each, kind, number, lines=(span.packed, span.source.position(span.start)[0])))
-                case ErrorAttachment():
-                    found.append(Hook(each, HookKind.PROBE_FAILED, lines=self._line_starts()))
-                case _:
-                    pass
-        return found
-
-    def _line_starts(self) -> tuple[int, ...]:
-        numbers: list[int] = []
-        for source in self.program.sources:  # in the order of their positions
-            starts = [0, *(at + 1 for at, char in enumerate(source.text) if char == "\n")]
-            for line, start in enumerate(starts, 1):
-                numbers += (Span(source, start, start).packed, line)
-        return tuple(numbers)
 
     def plan(self, loaded: LoadedClass, file: ClassFile) -> PlannedClass:
         """What would be woven into a loaded class, from its class file. Raises ClassFileError."""
@@ -263,7 +199,7 @@ class Instrumentation:
                     found.setdefault(handler.class_name, handler)
                 prepared = _Prepared(each.file, each.planned, advised)
                 self._prepared[each.loaded.name, each.loaded.loader] = prepared
-            return [handler for name, handler in found.items() if name not in weave_state.installed]
+            return self._not_installed(found.values())
 
     def weave_ahead(self, classes: Iterable[LoadedClass]) -> tuple[messages.WovenAhead, ...]:
         """Those of the classes that were prepared, as far as AHEAD_BYTES go. They count as woven unless the agent asks
@@ -315,7 +251,7 @@ class Instrumentation:
     @property
     def foresees(self) -> bool:
         """Whether an answer depends on nothing but the bytes of the class, so that it can be given in advance."""
-        return bool(self.planner.patterns()) and not self.planner.uses_supertypes and not self._limits_classes
+        return bool(self.planner.patterns()) and not self.planner.uses_supertypes and not limits_classes(self.program)
 
     def named(self, loaded: Iterable[str]) -> tuple[Callable[[str], bool], ...]:
         """The patterns by which a class that may be loaded is known by its name: those that are written for one class
@@ -334,23 +270,17 @@ class Instrumentation:
             file = ClassFile.parse(data)
             with weave_state.lock:
                 planned = self._plan(file, name, _ORDINARY)
-                if self._is_over_limit(planned):
+                if may_pass_limit(self.program, weave_state, planned):
                     return None
-                advised = self._factory.advise(planned) if planned.methods else None
-                missing = [
-                    each
-                    for each in (advised.handlers if advised is not None else ())
-                    if each.class_name not in weave_state.installed
-                ]
+                advised = self._factory.advise(planned)
+                missing = self._not_installed(advised.handlers)
                 first = weave_state.first_foreseen_site()
             if len(missing) > most_handlers:
                 return None
-            woven = weave(file, advised.plan, first) if advised is not None else None
+            woven = weave_class(self._factory, file, planned, first, advised)
         except Exception:
             return None  # said when it is loaded
-        sites = woven.sites if woven is not None else ()
-        woven_data = woven.data if woven is not None else None
-        content = messages.ForeseenClass(woven_data, _method_sites(sites)) if woven_data is not None else None
+        content = None if woven.data is None else messages.ForeseenClass(woven.data, _method_sites(woven.sites))
         with weave_state.lock:
             id_ = weave_state.foresee(
                 Foreseen(
@@ -360,12 +290,8 @@ class Instrumentation:
                     shown,
                     self,
                     frozenset(probe for method in planned.methods for probe in method.probes),
-                    sites if content is not None else (),
-                    (
-                        *planned.refusals,
-                        *(advised.refusals if advised is not None else ()),
-                        *(woven.refusals if woven is not None else ()),
-                    ),
+                    woven.sites,
+                    (*planned.refusals, *woven.refusals),
                     self._found(planned, file, _ORDINARY),
                 )
             )
@@ -387,12 +313,8 @@ class Instrumentation:
                 weave_state.arrives(asked.name, asked.loader, self)
             try:
                 return self._weave(asked, shown)
-            except (ClassFileError, CompileError) as error:
-                weave_state.refuse(Refusal(RefusalReason.MALFORMED, asked.name, None, str(error)))
             except Exception as error:
-                # A defect of btpy's: the class is loaded and runs as if btpy were not there, and the user is told.
-                detail = f"internal error of the weaver: {type(error).__name__}: {error}"
-                weave_state.refuse(Refusal(RefusalReason.MALFORMED, asked.name, None, detail))
+                weave_state.refuse(malformed(asked.name, error))
             return self._unchanged(asked, shown)
 
     def changed(self, asked: ClassBytes, before: frozenset[Place]) -> messages.Late:
@@ -405,11 +327,6 @@ class Instrumentation:
         ]
         more = [f"so are {len(lost) - _LOST_SHOWN} more"] if len(lost) > _LOST_SHOWN else []
         return messages.Late(asked.name, asked.loader, messages.LateOutcome.CHANGED, "; ".join([*words, *more]))
-
-    def learn(self, loaded: LoadedClass) -> None:
-        """Remember the supertypes of a loaded class."""
-        with self.weave_state.lock:
-            self.weave_state.hierarchy.add(loaded.name, loaded.superclass, loaded.interfaces)
 
     def undecided(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Loaders and types that they know: whether these are subtypes of what an operation is about decides whether it
@@ -465,34 +382,6 @@ class Instrumentation:
                 for name, classes in weave_state.naming.items()
             )
 
-    def installed(self, names: Iterable[str]) -> None:
-        """These handler classes are defined in the target: they need not be sent with woven classes."""
-        with self.weave_state.lock:
-            self.weave_state.installed.update(names)
-
-    def late_problems(self) -> tuple[Diagnostic, ...]:
-        """Why probes do not fit methods of the classes that were answered for."""
-        with self.weave_state.lock:
-            return tuple(self.weave_state.problems)
-
-    def woven_sites(self) -> tuple[Site, ...]:
-        with self.weave_state.lock:
-            return tuple(self.weave_state.sites.values())
-
-    def refused_code(self) -> tuple[Refusal, ...]:
-        with self.weave_state.lock:
-            return tuple(self.weave_state.refusals)
-
-    def refused(self, refusals: Iterable[Refusal]) -> None:
-        with self.weave_state.lock:
-            for refusal in refusals:
-                self.weave_state.refuse(refusal)
-
-    def told(self, diagnostics: Iterable[Diagnostic]) -> None:
-        """These need not be said again of classes that are loaded later."""
-        with self.weave_state.lock:
-            self.weave_state.told.update(diagnostics)
-
     def _callers(self, name: str) -> tuple[str, ...]:
         return tuple(self.weave_state.naming.pop(name, ())) if self.planner.learned(name) else ()
 
@@ -509,23 +398,18 @@ class Instrumentation:
         else:
             planned = self._plan(file, asked.name, asked.loader)
         if asked.class_id == _BEING_LOADED:
-            if self._is_crowded(planned):
+            if depends_on_prewoven(self.program, self.weave_state, planned):
                 return None
-            planned = self._within_limits(planned)
+            planned = within_limits(self.program, self.weave_state, planned)
         weave_state = self.weave_state
         for refusal in planned.refusals:
             weave_state.refuse(refusal)
         is_new = prepared is None and not weave_state.places(asked.name, asked.loader)
         weave_state.find(self._found(planned, file, asked.loader) if is_new else planned.problems)
-        if not planned.methods:
-            return self._unchanged(asked, shown)
-        if advised is None:
-            advised = self._factory.advise(planned)
-            for refusal in advised.refusals:
-                weave_state.refuse(refusal)
         probes = frozenset(probe for method in planned.methods for probe in method.probes)
         known = weave_state.first_site(asked.name, asked.loader, shown, probes)
-        woven = weave(file, advised.plan, weave_state.next_site if known is None else known)
+        first = weave_state.next_site if known is None else known
+        woven = weave_class(self._factory, file, planned, first, advised)
         for refusal in woven.refusals:
             weave_state.refuse(refusal)
         if woven.data is None:
@@ -536,20 +420,18 @@ class Instrumentation:
                 weave_state.refuse(Refusal(RefusalReason.NO_SITES, asked.name, None, detail))
                 return self._unchanged(asked, shown)
             weave_state.keep_sites(asked.name, asked.loader, shown, probes, len(woven.sites))
-        return self._answer(asked, shown, advised, woven.sites, woven.data)
-
-    def _answer(
-        self, asked: ClassBytes, shown: bytes, advised: AdvisedClass, sites: tuple[Site, ...], data: bytes
-    ) -> messages.Woven:
-        self.weave_state.wove(asked.name, asked.loader, sites)
+        weave_state.wove(asked.name, asked.loader, woven.sites)
         return messages.Woven(
             asked.request,
             shown,
             Verdict.WOVEN,
-            handler_classes([each for each in advised.handlers if each.class_name not in self.weave_state.installed]),
-            _method_sites(sites),
-            data,
+            handler_classes(self._not_installed(woven.handlers)),
+            _method_sites(woven.sites),
+            woven.data,
         )
+
+    def _not_installed(self, handlers: Iterable[HandlerClass]) -> list[HandlerClass]:
+        return [handler for handler in handlers if handler.class_name not in self.weave_state.installed]
 
     def _unchanged(self, asked: ClassBytes, shown: bytes) -> messages.Woven:
         self.weave_state.wove(asked.name, asked.loader, ())
@@ -567,55 +449,6 @@ class Instrumentation:
         ]
         return (*planned.problems, *in_vain, *other_lines(self.program.active, self.planner, [(file, planned)]))
 
-    def _within_limits(self, planned: PlannedClass) -> PlannedClass:
-        """Without the probes that would be in more methods than their ``max=`` says, or in more classes than
-        --max-classes does."""
-        more = Counter(probe for method in planned.methods for probe in method.probes)
-        name = planned.class_name.replace("/", ".")
-        refusals = list(planned.refusals)
-        over = set()
-        for id_ in more:
-            probe = self.program.probes[id_]
-            attachment, there = probe.attachment, self.weave_state.methods(id_)
-            if not isinstance(attachment, MethodAttachment):
-                continue
-            most, most_classes = attachment.max_methods, attachment.max_classes
-            if len(there) + more[id_] > most:
-                over.add(id_)
-                detail = f"{probe.name} may be in {most} methods (max=), is in {len(there)}, and {more[id_]} match here"
-                refusals.append(Refusal(RefusalReason.TOO_MANY, name, None, detail))
-            elif most_classes is not None and len({(class_, loader) for class_, loader, *_ in there}) >= most_classes:
-                over.add(id_)
-                detail = f"{probe.name} may be in {most_classes} classes (--max-classes), and is in them"
-                refusals.append(Refusal(RefusalReason.TOO_MANY, name, None, detail))
-        if not over:
-            return planned
-        left = [
-            replace(method, advice=tuple(advice for advice in method.advice if advice.bound.probe.id not in over))
-            for method in planned.methods
-        ]
-        return replace(planned, methods=tuple(method for method in left if method.advice), refusals=tuple(refusals))
-
-    def _is_over_limit(self, planned: PlannedClass) -> bool:
-        """Whether a probe may come to be in more methods than its ``max=`` says, if all that is foreseen is loaded."""
-        return any(room < self.weave_state.foreseen_methods(id_) for id_, room in self._room(planned))
-
-    def _is_crowded(self, planned: PlannedClass) -> bool:
-        """Whether a probe has room for a class, but not if all that is foreseen is loaded."""
-        return any(0 <= room < self.weave_state.foreseen_methods(id_) for id_, room in self._room(planned))
-
-    def _room(self, planned: PlannedClass) -> Iterator[tuple[int, int]]:
-        """In how many more methods each probe of a class may be beside those of the class, by its ``max=``."""
-        for id_, more in Counter(probe for method in planned.methods for probe in method.probes).items():
-            attachment = self.program.probes[id_].attachment
-            assert isinstance(attachment, MethodAttachment)
-            yield id_, attachment.max_methods - len(self.weave_state.methods(id_)) - more
-
-    @property
-    def _limits_classes(self) -> bool:
-        attachments = [probe.attachment for probe in self.program.active]
-        return any(isinstance(each, MethodAttachment) and each.max_classes is not None for each in attachments)
-
     def _plan(self, file: ClassFile, name: str, loader: str) -> PlannedClass:
         if file.name.replace("/", ".") != name:
             raise ClassFileError(f"the class file of {name} says {file.name}")
@@ -625,33 +458,12 @@ class Instrumentation:
         for undecided in self.planner.undecided:
             if mutf8.encode(undecided.replace(".", "/")) in file.data:
                 weave_state.naming.setdefault(undecided, {})[name] = loader
-        refusal = self._hazard(name, file) if planned.methods else None
+        refusal = None
+        if planned.methods and ANNOTATED_RECORDS not in self.allow:
+            refusal = harms(weave_state.java_version, name, file)
         if refusal is not None:
             return PlannedClass(planned.class_name, (), (*planned.refusals, refusal), planned.problems)
         return planned
-
-    def _hazard(self, name: str, file: ClassFile) -> Refusal | None:
-        """Of a class that this JDK would harm by retransforming it, whatever is woven."""
-        version = self.weave_state.java_version
-        if ANNOTATED_RECORDS not in self.allow and breaks_records(version) and file.has_annotated_components:
-            detail = (
-                f"JDK {version} may break retransformed records with annotated types (JDK-8376185); 25.0.4 does not"
-            )
-            return Refusal(RefusalReason.RECORD, name, None, detail)
-        return None
-
-
-def _patterns(texts: Iterable[str]) -> tuple[Pattern, ...]:
-    found = [pattern for text in texts for pattern in class_patterns(text)]
-    return tuple(dict.fromkeys(Pattern(pattern.kind, pattern.text) for pattern in found))
-
-
-def pool_pattern(text: str) -> Pattern:
-    """The name of a memory pool, with ``*`` and ``?`` as in a shell, or a /regular expression/."""
-    if len(text) > 1 and text.startswith("/") and text.endswith("/"):
-        return Pattern(ClassPatternKind.REGEX, text[1:-1])
-    globbed = "*" in text or "?" in text
-    return Pattern(ClassPatternKind.GLOB if globbed else ClassPatternKind.EXACT, text)
 
 
 def _members(file: ClassFile) -> tuple[str, str | None, tuple[str, ...], dict[tuple[str, str], int]]:
@@ -676,19 +488,3 @@ def _method_sites(sites: Iterable[Site]) -> tuple[MethodSites, ...]:
 
 def handler_classes(handlers: Sequence[HandlerClass]) -> tuple[messages.HandlerClass, ...]:
     return tuple(messages.HandlerClass(each.class_name, each.data) for each in handlers)
-
-
-def loses_parameter_names(java_version: str) -> bool:
-    """Whether retransformation drops MethodParameters: before JDK 17.0.20, and in 18 (JDK-8240908)."""
-    numbers = _numbers(java_version)
-    return numbers < [17, 0, 20] or numbers[0] == 18
-
-
-def breaks_records(java_version: str) -> bool:
-    """Whether a retransformed record with annotated types may be left with wrong constants: from the first JDK with
-    records (16) to 25.0.3 (JDK-8376185)."""
-    return [16] <= _numbers(java_version) < [25, 0, 4]
-
-
-def _numbers(java_version: str) -> list[int]:
-    return [int(each) for each in re.findall(r"\d+", java_version.removeprefix("1."))[:3]]

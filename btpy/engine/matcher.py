@@ -49,7 +49,7 @@ class Matcher:
         """
         instrumentation, ids = self.instrumentation, self._ids
         for loaded in self.agent.found(instrumentation.owner_patterns(ids)).classes:
-            instrumentation.learn(loaded)
+            instrumentation.weave_state.learn(loaded)
         found = self.agent.found(instrumentation.patterns(ids), refuse_more=first is None)
         self._searched = found.request
         wanted = found.classes if first is None else sorted(found.classes, key=lambda each: each.name)[:first]
@@ -81,7 +81,7 @@ class Matcher:
         self._searched = found.request
         fresh = [loaded for loaded in found.classes if loaded.id not in known and loaded.name not in refused]
         classes, refusals = self.planned(fresh)
-        self.instrumentation.refused(refusals)
+        self.instrumentation.weave_state.add_refusals(refusals)
         return Matching(found.loaded, tuple(classes), tuple(refusals), (), {})
 
     def settle(self, matching: Matching, missing: str) -> tuple[Diagnostic, ...]:
@@ -125,9 +125,11 @@ class Matcher:
 
         Raises NothingMatched.
         """
-        woven = {site.probe for site in self.instrumentation.woven_sites()}
+        woven = {site.probe for site in self.instrumentation.weave_state.all_sites}
         inventory = self._inventory(matching.loaded)
-        refusals = self.instrumentation.refused_code()  # those of ``matching``, and what was refused while weaving
+        refusals = (
+            self.instrumentation.weave_state.all_refusals
+        )  # those of ``matching``, and what was refused while weaving
         found = []
         for probe in self.probes:
             attachment = probe.attachment
@@ -147,7 +149,7 @@ class Matcher:
         """The classes that can be woven, with what would be; why others cannot, or some of their methods."""
         instrumentation = self.instrumentation
         for loaded in found:
-            instrumentation.learn(loaded)
+            instrumentation.weave_state.learn(loaded)
         refusals = []
         usable = []
         for loaded in found:

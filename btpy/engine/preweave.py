@@ -179,7 +179,7 @@ class Preweaver:
         answer, handlers = made
         if handlers:
             self._agent.install((), (), handlers)
-            self._version.installed(handler.name for handler in handlers)
+            self._version.weave_state.add_installed(handler.name for handler in handlers)
             self._handlers += len(handlers)
         self._waiting.append(answer)
         self._waiting_bytes += len(answer.woven)

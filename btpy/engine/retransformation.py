@@ -6,7 +6,8 @@ import time
 from collections.abc import Collection, Iterable
 
 from btpy.engine.agent import NOTHING_WOVEN, Agent, together
-from btpy.engine.instrumentation import LOST_PARAMETER_NAMES, Instrumentation, handler_classes
+from btpy.engine.instrumentation import Instrumentation, handler_classes
+from btpy.engine.jdk_faults import LOST_PARAMETER_NAMES
 from btpy.engine.matcher import Matcher, refused
 from btpy.engine.matching import Matching
 from btpy.plan.plan import Refusal, failure_reason
@@ -29,7 +30,7 @@ def weave(
     result = agent.weave(chosen, version.weave_ahead, searches=searches, loses_names=loses_names)
     version.retransformed(chosen, {failure.class_id for failure in result.failures})
     names = {loaded.id: loaded.name for loaded in chosen}
-    version.refused(
+    version.weave_state.add_refusals(
         Refusal(failure_reason(failure.error), names.get(failure.class_id, "?"), None, failure.error)
         for failure in result.failures
     )
@@ -79,7 +80,7 @@ def weave_loaded_meanwhile(
         handlers = handler_classes(version.prepare(fitting, frozenset()))
         if handlers:
             agent.install((), (), handlers)
-            version.installed(handler.name for handler in handlers)
+            version.weave_state.add_installed(handler.name for handler in handlers)
         result = together(result, weave(agent, version, later.to_weave, searches=looks_left > 0))
     return matching, result
 
@@ -88,7 +89,7 @@ def weave_callers_of_loaded(agent: Agent, version: Instrumentation, probes: Coll
     """Weave the callers of types that the operations of ``probes`` are about and that were loaded between the first
     SEARCH and WATCH."""
     for loaded in agent.found(version.owner_patterns(probes)).classes:
-        version.learn(loaded)
+        version.weave_state.learn(loaded)
         weave_named(agent, version, version.callers(loaded.name))
 
 

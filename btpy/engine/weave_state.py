@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from btpy.model.diagnostics import Diagnostic
 from btpy.plan.hierarchy import Hierarchy
 from btpy.plan.plan import SITES, Refusal, Site, first_site
+from btpy.wire.messages import LoadedClass
 
 ARRIVING_SECONDS = 10.0
 """How long after its class file was answered for a class may still not be among the loaded ones."""
@@ -46,7 +47,8 @@ class Foreseen:
 
 @dataclass(slots=True)
 class WeaveState:
-    """``slot`` is the session's (CONFIGURED). Fields are read and written under ``lock``.
+    """``slot`` is the session's (CONFIGURED). Fields are read and written under ``lock``, which the methods whose
+    docstrings say so take themselves.
 
     ``woven``: by class and loader, where probes are in the bytes which the JVM was last given. ``naming``: by type
     of which it is undecided whether operations on it are meant, the classes that name it, and their loaders.
@@ -56,7 +58,7 @@ class WeaveState:
 
     slot: int
     java_version: str
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    lock: threading.RLock = field(default_factory=threading.RLock)
     sites: dict[int, Site] = field(default_factory=dict)
     hierarchy: Hierarchy = field(default_factory=Hierarchy)
     refusals: dict[Refusal, None] = field(default_factory=dict)  # an ordered set
@@ -185,6 +187,45 @@ class WeaveState:
         """Name and loader of the classes that one of the probes is in."""
         wanted = frozenset(probes)
         return [where for where, held in self.woven.items() if any(probe in wanted for probe, _, _ in held)]
+
+    def learn(self, loaded: LoadedClass) -> None:
+        """Remember the supertypes of a loaded class. Takes the lock."""
+        with self.lock:
+            self.hierarchy.add(loaded.name, loaded.superclass, loaded.interfaces)
+
+    def add_installed(self, handlers: Iterable[str]) -> None:
+        """These handler classes are defined in the target: they need not be sent with woven classes. Takes the lock."""
+        with self.lock:
+            self.installed.update(handlers)
+
+    def add_refusals(self, refusals: Iterable[Refusal]) -> None:
+        """Takes the lock."""
+        with self.lock:
+            for refusal in refusals:
+                self.refuse(refusal)
+
+    def add_told(self, diagnostics: Iterable[Diagnostic]) -> None:
+        """These need not be said again of classes that are loaded later. Takes the lock."""
+        with self.lock:
+            self.told.update(diagnostics)
+
+    @property
+    def all_sites(self) -> tuple[Site, ...]:
+        """Takes the lock."""
+        with self.lock:
+            return tuple(self.sites.values())
+
+    @property
+    def all_refusals(self) -> tuple[Refusal, ...]:
+        """Code that was left alone, and why. Takes the lock."""
+        with self.lock:
+            return tuple(self.refusals)
+
+    @property
+    def all_problems(self) -> tuple[Diagnostic, ...]:
+        """Why probes do not fit methods of the classes that were answered for. Takes the lock."""
+        with self.lock:
+            return tuple(self.problems)
 
     def arrives(self, name: str, loader: str, version: object) -> None:
         """The version answers for a class that is being loaded."""

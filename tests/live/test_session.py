@@ -18,6 +18,7 @@ from btpy.engine.instrumentation import AgentProbe
 from btpy.engine.session import Session
 from btpy.engine.target import Limits
 from btpy.errors import NothingMatched, ScriptError, TargetGone, UsageError
+from btpy.events.accounts import Cause
 from btpy.events.aggregates import Count
 from btpy.plan.plan import RefusalReason
 from btpy.wire.messages import Late, LateOutcome
@@ -385,7 +386,10 @@ def test_a_client_that_stops_taking_bounds_what_waits() -> None:
         session.deployer.load(program('@OnMethod(class="Counted", method="step") { print(arg0, arg1); }'))
         target.send("forever")
         target.wait_for("running")
-        waited(lambda: any(each.dropped_full for each in session.delivery.accounts.values()), "nothing is dropped")
+        waited(
+            lambda: any(account.dropped_by[Cause.RING] for account in session.delivery.accounts.values()),
+            "nothing is dropped",
+        )
         receipt = session.departure.detach()
         seen = len(drained(session, None))
     (account,) = receipt.accounts

@@ -1,0 +1,56 @@
+"""Weaving one class with the probes of a program: a pure function of the program, the class file and its plan.
+
+:class:`btpy.plan.planner.Planner` plans the class. The session weaves what the JVM hands out, the preweaver weaves
+class files that may be loaded later, and :mod:`btpy.api.offline` and :mod:`btpy.api.preview` weave class files without
+a JVM. They differ only in when they weave and in what they do with the result.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from btpy.classfile.reader import ClassFile
+from btpy.codegen.advice import AdvisedClass, HandlerFactory
+from btpy.codegen.handler import HandlerClass
+from btpy.errors import ClassFileError, CompileError
+from btpy.plan.plan import Refusal, RefusalReason, Site
+from btpy.plan.planner import PlannedClass
+from btpy.weave.weaver import weave
+
+
+class WovenClass(NamedTuple):
+    """``data`` None: nothing was woven. ``handlers``: the classes that woven code calls. ``refusals``: beside those of
+    the plan."""
+
+    data: bytes | None
+    sites: tuple[Site, ...]
+    handlers: tuple[HandlerClass, ...]
+    refusals: tuple[Refusal, ...]
+
+
+def weave_class(
+    factory: HandlerFactory,
+    file: ClassFile,
+    planned: PlannedClass,
+    first_site: int,
+    advised: AdvisedClass | None = None,
+) -> WovenClass:
+    """Weave a class as it was planned; sites are numbered from ``first_site``. ``advised``: what was made of the plan
+    before. Raises CompileError when a probe is too large for a method of the JVM."""
+    if not planned.methods:
+        return WovenClass(None, (), (), ())
+    if advised is None:
+        advised = factory.advise(planned)
+    woven = weave(file, advised.plan, first_site)
+    refusals = (*advised.refusals, *woven.refusals)
+    if woven.data is None:
+        return WovenClass(None, (), (), refusals)
+    return WovenClass(woven.data, woven.sites, advised.handlers, refusals)
+
+
+def malformed(class_name: str, error: Exception) -> Refusal:
+    """Why a class is left as it is although probes match it. An error that nobody expects is a defect of btpy's: the
+    class runs as if btpy were not there, and the user is told."""
+    known = isinstance(error, ClassFileError | CompileError)
+    detail = str(error) if known else f"internal error of the weaver: {type(error).__name__}: {error}"
+    return Refusal(RefusalReason.MALFORMED, class_name, None, detail)

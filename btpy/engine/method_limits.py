@@ -1,0 +1,78 @@
+"""How many methods and classes a probe may be in: ``max=`` of its location and ``--max-classes``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from btpy.engine.weave_state import WeaveState
+from btpy.lang.program import Program
+from btpy.model.attachments import MethodAttachment
+from btpy.plan.plan import Refusal, RefusalReason
+from btpy.plan.planner import PlannedClass
+
+
+def within_limits(program: Program, weave_state: WeaveState, planned: PlannedClass) -> PlannedClass:
+    """The plan without the probes that would pass their limits by it."""
+    name = planned.class_name.replace("/", ".")
+    passed = {
+        id_: detail for id_, more in _methods(planned).items() if (detail := _passed(program, weave_state, id_, more))
+    }
+    if not passed:
+        return planned
+    methods = [
+        replace(method, advice=tuple(advice for advice in method.advice if advice.bound.probe.id not in passed))
+        for method in planned.methods
+    ]
+    refusals = [Refusal(RefusalReason.TOO_MANY, name, None, detail) for detail in passed.values()]
+    return replace(
+        planned,
+        methods=tuple(method for method in methods if method.advice),
+        refusals=(*planned.refusals, *refusals),
+    )
+
+
+def _passed(program: Program, weave_state: WeaveState, id_: int, more: int) -> str:
+    """Which limit a probe passes with ``more`` methods of a further class; empty: none."""
+    probe, methods = program.probes[id_], weave_state.methods(id_)
+    attachment = probe.attachment
+    if not isinstance(attachment, MethodAttachment):
+        return ""
+    most, most_classes = attachment.max_methods, attachment.max_classes
+    if len(methods) + more > most:
+        return f"{probe.name} may be in {most} methods (max=), is in {len(methods)}, and {more} match here"
+    if most_classes is not None and len({(class_name, loader) for class_name, loader, *_ in methods}) >= most_classes:
+        return f"{probe.name} may be in {most_classes} classes (--max-classes), and is in them"
+    return ""
+
+
+def may_pass_limit(program: Program, weave_state: WeaveState, planned: PlannedClass) -> bool:
+    """Whether a probe would pass its ``max=`` if all prewoven classes were loaded."""
+    return any(room < weave_state.foreseen_methods(id_) for id_, room in _room(program, weave_state, planned))
+
+
+def depends_on_prewoven(program: Program, weave_state: WeaveState, planned: PlannedClass) -> bool:
+    """Whether a probe has room for a class, but would not have it if all prewoven classes were loaded."""
+    return any(0 <= room < weave_state.foreseen_methods(id_) for id_, room in _room(program, weave_state, planned))
+
+
+def limits_classes(program: Program) -> bool:
+    """Whether a probe has a limit of classes."""
+    attachments = [probe.attachment for probe in program.active]
+    return any(
+        isinstance(attachment, MethodAttachment) and attachment.max_classes is not None for attachment in attachments
+    )
+
+
+def _room(program: Program, weave_state: WeaveState, planned: PlannedClass) -> Iterator[tuple[int, int]]:
+    """In how many more methods each probe of a class may be beside those of the class, by its ``max=``."""
+    for id_, more in _methods(planned).items():
+        attachment = program.probes[id_].attachment
+        assert isinstance(attachment, MethodAttachment)
+        yield id_, attachment.max_methods - len(weave_state.methods(id_)) - more
+
+
+def _methods(planned: PlannedClass) -> Counter[int]:
+    """In how many methods of the class each probe is."""
+    return Counter(probe for method in planned.methods for probe in method.probes)
