@@ -37,7 +37,7 @@ COMMAND = Command(
 
 
 def run(arguments: Arguments, console: Console) -> int:
-    from btpy.jvm.processes import find
+    from btpy.api.jvms import find
 
     settings = limited(shown_settings(arguments), arguments)
     present(settings, arguments, console)

@@ -13,9 +13,9 @@ from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT, SECRET
 
 if TYPE_CHECKING:
     from btpy.api.class_path import ClassPath
+    from btpy.api.programs import Program
     from btpy.api.session import Matching
     from btpy.cli.console import Console
-    from btpy.lang.program import Program
     from btpy.model.diagnostics import Diagnostic
     from btpy.model.source import Source
 
@@ -111,7 +111,7 @@ def _compiled(source: Source, arguments: Arguments) -> Program:
         paths = arguments.text("cp")
         if paths is None:
             raise
-        from btpy.plan.knowledge import Knowledge
+        from btpy.api.programs import Knowledge
 
         knowledge = Knowledge()
         with knowledge.asking(_class_path(paths)):
@@ -126,7 +126,7 @@ def _class_path(paths: str) -> ClassPath:
 
 
 def _print_expanded(source: Source) -> None:
-    from btpy.lang.link.expansion import expand_source
+    from btpy.api.programs import expand_source
     from btpy.output.stream import Stream
 
     stream = Stream.stdout()
@@ -149,10 +149,10 @@ def _matched(arguments: Arguments, program: Program, console: Console) -> Matchi
 
     Raises ScriptError for what does not fit, NothingMatched.
     """
+    from btpy.api.programs import together
     from btpy.api.session import check_limits
     from btpy.errors import NothingMatched, ScriptError, UsageError
     from btpy.model.attachments import MethodAttachment
-    from btpy.plan.diagnose import together
 
     paths, target = arguments.text("cp"), arguments.text("pid")
     if paths is not None and target is not None:
@@ -161,10 +161,10 @@ def _matched(arguments: Arguments, program: Program, console: Console) -> Matchi
     if paths is not None:
         matching, late_bound = _class_path(paths).match(program, allow=allow)
     elif target is not None:
+        from btpy.api import jvms
         from btpy.api.session import attach_pulled
-        from btpy.jvm import processes
 
-        with attach_pulled(processes.find(target), allow=allow) as session:
+        with attach_pulled(jvms.find(target), allow=allow) as session:
             matching = session.scripts.match(program)
             late_bound = session.late_bound
     else:

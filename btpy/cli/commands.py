@@ -111,9 +111,9 @@ def first_contact() -> Iterator[str]:
     """One screen for who has just typed ``btpy``: what to do, and the JVMs that are here."""
     yield from _FIRST.rstrip("\n").split("\n")
     yield ""
+    from btpy.api.jvms import list_jvms
     from btpy.cli.ps import table, terminal_width
     from btpy.errors import AttachError
-    from btpy.jvm.processes import list_jvms
 
     try:
         running = [process for process in list_jvms() if not process.is_btpys_own]

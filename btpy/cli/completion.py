@@ -263,7 +263,7 @@ def _codes() -> Iterator[Candidate]:
 
 
 def _jvms() -> Iterator[Candidate]:
-    from btpy.jvm.processes import list_jvms
+    from btpy.api.jvms import list_jvms
 
     running = [each for each in list_jvms() if each.attachable and not each.is_btpys_own]
     yield from (Candidate(str(each.pid), each.main) for each in running)
@@ -283,7 +283,7 @@ def _is_one(name: str, names: Sequence[str]) -> bool:
 
 
 def _libraries() -> Iterator[Candidate]:
-    from btpy.lang.link.libraries import PACKAGED, Libraries
+    from btpy.api.libraries import PACKAGED, Libraries
 
     for library in Libraries.of(os.environ, []).all():
         yield Candidate(library.name.removeprefix(f"{PACKAGED}."), "library")

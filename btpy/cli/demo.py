@@ -59,10 +59,10 @@ com.acme.shop.PricingEngine::quote @exit {
 
 
 def run(arguments: Arguments, console: Console) -> int:
+    from btpy.api import jvms
     from btpy.cli.run_script import trace
     from btpy.cli.script import compile_source
     from btpy.cli.settings import Settings
-    from btpy.jvm import processes
     from btpy.model.source import Source
 
     text = os.environ.get("BTPY_DEMO_SECONDS", "20")
@@ -70,7 +70,7 @@ def run(arguments: Arguments, console: Console) -> int:
     with _shop() as pid:
         console.say(f"started the shop: JVM {pid}\n\n{SCRIPT}")
         source = Source("demo.bt", SCRIPT)
-        return trace(lambda: compile_source(source), processes.describe(pid), Settings(limit=limit), console)
+        return trace(lambda: compile_source(source), jvms.describe(pid), Settings(limit=limit), console)
 
 
 @contextmanager
@@ -115,7 +115,7 @@ def _jar() -> Iterator[Path]:
 
 
 def _java() -> str:
-    from btpy.jvm.launch import attach_home
+    from btpy.api.attaching import attach_home
 
     return str(attach_home() / "bin" / "java")
 

@@ -14,8 +14,8 @@ from btpy.output import formats
 from btpy.output.formats import Format
 
 if TYPE_CHECKING:
+    from btpy.api.programs import Program
     from btpy.cli.console import Console
-    from btpy.lang.program import Program
     from btpy.model.outline import Outline
     from btpy.output.stream import Rotation, Stream
     from btpy.output.style import Style
@@ -72,8 +72,8 @@ class Destination(NamedTuple):
     def check(self, program: Program, console: Console, *, several: bool = False) -> None:
         """Before anything is touched; ``several``: targets. Raises UsageError for what the format cannot show, and
         OutputError."""
-        from btpy.events.stacks import StackTable
-        from btpy.lang.outline import outline_of
+        from btpy.api.programs import outline_of
+        from btpy.api.results import StackTable
         from btpy.output.selection import check_names
         from btpy.output.writer import Clock, Context
 

@@ -64,7 +64,7 @@ def run(arguments: Arguments, console: Console) -> int:
 
 
 def _print_safe_calls(stream: Stream) -> None:
-    from btpy.lang.check.safe_calls import refused_methods, safe_methods
+    from btpy.api.reference import refused_methods, safe_methods
 
     owners: dict[str, list[str]] = {}
     for method in (method for methods in safe_methods().values() for method in methods):

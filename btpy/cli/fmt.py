@@ -47,7 +47,7 @@ def run(arguments: Arguments, console: Console) -> int:
 
 
 def _format(source: Source, path: str, arguments: Arguments, console: Console) -> int:
-    from btpy.lang.edit.formatter import format_source
+    from btpy.api.editing import format_source
     from btpy.model.source import Source
 
     fixed = _fixed(source, console) if arguments.switch("fix") else source.text
@@ -71,8 +71,8 @@ def _format(source: Source, path: str, arguments: Arguments, console: Console) -
 
 def _fixed(source: Source, console: Console) -> str:
     """The text with the replacements applied that its diagnostics offer, again until there are none."""
+    from btpy.api.programs import check_source
     from btpy.errors import ScriptError, UsageError
-    from btpy.lang.check.checker import check_source
     from btpy.model.source import Source
 
     applied = 0

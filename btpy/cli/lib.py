@@ -9,8 +9,8 @@ from btpy.cli.options import SCRIPT_OPTIONS, Arguments, Command
 from btpy.errors import ScriptError, UsageError
 
 if TYPE_CHECKING:
+    from btpy.api.libraries import Libraries, Library
     from btpy.cli.console import Console
-    from btpy.lang.link.libraries import Libraries, Library
 
 COMMAND = Command(
     name="lib",
@@ -83,8 +83,8 @@ def _about(search: Libraries, library: Library) -> str:
 
 
 def _doc(search: Libraries, library: Library) -> str:
-    from btpy.lang.link.libraries import LibraryError
-    from btpy.lang.syntax.scanner import leading_comment
+    from btpy.api.editing import leading_comment
+    from btpy.api.libraries import LibraryError
 
     try:
         return leading_comment(search.read(library.path))
@@ -93,8 +93,8 @@ def _doc(search: Libraries, library: Library) -> str:
 
 
 def _found(search: Libraries, word: str) -> list[str]:
-    from btpy.cli.manual import manual
-    from btpy.lang.link.libraries import LibraryError
+    from btpy.api.libraries import LibraryError
+    from btpy.api.reference import manual
     from btpy.model.source import Source
 
     found = []
@@ -111,7 +111,7 @@ def _found(search: Libraries, word: str) -> list[str]:
 
 
 def _text(search: Libraries, name: str) -> str:
-    from btpy.lang.link.libraries import LibraryError
+    from btpy.api.libraries import LibraryError
 
     try:
         return search.read(search.named(name))
@@ -128,7 +128,7 @@ def _path(search: Libraries) -> list[str]:
 
 
 def _new(search: Libraries, name: str) -> str:
-    from btpy.lang.link.libraries import SUFFIX, is_name
+    from btpy.api.libraries import SUFFIX, is_name
 
     if not is_name(name) or "." in name:
         raise UsageError(f"{name!r} cannot be the name of a library", help=["letters, digits and _"])

@@ -144,8 +144,8 @@ def _parameters(path: Path, entry: dict[str, Any]) -> dict[str, str]:
 
 def _check_classes(script: Path, test: ClassesTest, arguments: Arguments) -> str:
     from btpy.api.offline import OfflineClass, OfflineWeaver, class_path
+    from btpy.api.programs import check_source
     from btpy.cli.script import libraries, read_source
-    from btpy.lang.check.checker import check_source
 
     search = libraries(arguments)
     program = check_source(read_source(str(script), (), search), search, test.parameters)

@@ -12,13 +12,13 @@ from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT, SECRET
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from btpy.api.jvms import JvmProcess
+    from btpy.api.listings import ListedProbe
+    from btpy.api.programs import Program
     from btpy.api.session import BaseSession, Matching
     from btpy.cli.console import Console
-    from btpy.jvm.processes import JvmProcess
-    from btpy.lang.program import Program
     from btpy.model.source import Source
     from btpy.output.listing import Detail
-    from btpy.plan.listing import ListedProbe
 
 COMMAND = Command(
     name="ls",
@@ -60,8 +60,8 @@ _PATTERN = "<pattern>"
 def run(arguments: Arguments, console: Console) -> int:
     from dataclasses import replace
 
+    from btpy.api import jvms
     from btpy.cli.console import wants_color
-    from btpy.jvm import processes
     from btpy.output.listing import Detail
 
     console.unicode = console.unicode and not arguments.switch("no_unicode")
@@ -73,7 +73,7 @@ def run(arguments: Arguments, console: Console) -> int:
     if verbose or detail.classes is None:
         detail = replace(detail, methods=None)
     source = _source(arguments)
-    process = processes.find(arguments.positionals[0])
+    process = jvms.find(arguments.positionals[0])
     return show(source, process, arguments, detail, console, as_json=arguments.switch("json"))
 
 
@@ -86,20 +86,20 @@ def show(
     """
     from dataclasses import replace
 
+    from btpy.api.attaching import prepare
+    from btpy.api.listings import takes_every_method
     from btpy.cli.console import wants_color
     from btpy.cli.script import compile_source
     from btpy.errors import NothingMatched
-    from btpy.jvm import attach
     from btpy.model.attachments import MethodAttachment
     from btpy.model.diagnostics import Severity
     from btpy.output.listing import listing_json, listing_lines
     from btpy.output.stream import Stream
     from btpy.output.style import Style
-    from btpy.plan.listing import takes_every_method
 
     if process.obstacle is not None:
         raise process.obstacle
-    attach.prepare()
+    prepare()
     program = compile_source(source, arguments)
     from btpy.api.session import attach_pulled  # while the Java that attaches is starting
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from btpy.cli.options import SCRIPT_OPTIONS, Arguments, Command
@@ -10,8 +9,6 @@ from btpy.errors import UsageError
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
-    from btpy.lang.syntax import nodes
-    from btpy.model.source import Source
 
 COMMAND = Command(
     name="help",
@@ -32,8 +29,8 @@ COMMAND = Command(
 
 
 def run(arguments: Arguments, console: Console) -> int:
+    from btpy.api.reference import entries, manual, page
     from btpy.cli.script import is_path, libraries, read_source
-    from btpy.lang.edit.reference import entries, page
     from btpy.model.diagnostics import did_you_mean
     from btpy.output.stream import Stream
 
@@ -53,67 +50,3 @@ def run(arguments: Arguments, console: Console) -> int:
     stream.write(text)
     stream.flush()
     return 0
-
-
-def manual(source: Source) -> str:
-    """The page of a script. Raises ScriptError where it cannot be read."""
-    from btpy.lang.link.parameters import declared, shown_default
-    from btpy.lang.syntax import nodes, parser
-
-    script = parser.parse(source)
-    name = source.path.stem if source.path is not None else source.name
-    sections = [script.doc or f"{name}: no description"]
-    parameters = [declared(item, []) for item in script.items if isinstance(item, nodes.ScriptParameter)]
-    rows = [
-        (f"--{each.name} {each.type.upper()}", each.help + _default(shown_default(each)))
-        for each in parameters
-        if each is not None
-    ]
-    sections += _section("parameters", rows)
-    probes = [nodes.expand(item) if isinstance(item, nodes.PointProbe) else item for item in script.items]
-    sections += _section("probes", [_probe(each) for each in probes if isinstance(each, nodes.Probe)])
-    functions = [each for each in script.items if isinstance(each, nodes.Function)]
-    sections += _section("functions", [(_function(each), "") for each in functions])
-    return "\n\n".join(sections) + "\n"
-
-
-def _default(shown: str) -> str:
-    return f" (default {shown})" if shown else " (required)"
-
-
-def _section(title: str, rows: Iterable[tuple[str, str]]) -> list[str]:
-    lines = []
-    for head, text in rows:
-        first, *more = text.split("\n")
-        lines.append(f"  {head:<30}  {first}".rstrip() if len(head) <= 30 else f"  {head}\n{'':34}{first}".rstrip())
-        lines += [f"{'':34}{line}" for line in more]
-    return ["\n".join([f"{title}:", *lines])] if lines else []
-
-
-def _probe(tree: nodes.Probe) -> tuple[str, str]:
-    from btpy.lang.check.events import provided
-
-    attaching = next((each for each in tree.annotations if each.name.text.startswith("On")), tree.annotations[0])
-    notes = {
-        each.name.text: " ".join(_text(argument.value) for argument in each.arguments)
-        for each in tree.annotations
-        if each.name.text in ("Doc", "Unit")
-    }
-    lines = [notes["Doc"]] if "Doc" in notes else []
-    lines.append(attaching.span.text if len(attaching.span.text) < 200 else f"@{attaching.name.text}(…)")
-    values = provided(tree)
-    if values:
-        unit = f" ({notes['Unit']})" if "Unit" in notes else ""
-        lines.append("provides " + ", ".join(f"event.{name}" for name in values) + unit)
-    return tree.name.text if tree.name is not None else "(without a name)", "\n".join(lines)
-
-
-def _text(value: nodes.Expression) -> str:
-    from btpy.lang.syntax import nodes
-
-    return str(value.value) if isinstance(value, nodes.Literal) else value.span.text
-
-
-def _function(tree: nodes.Function) -> str:
-    formals = ", ".join(formal.span.text for formal in tree.formals)
-    return f"{tree.name.text}({formals})" + (f": {tree.result.span.text}" if tree.result is not None else "")

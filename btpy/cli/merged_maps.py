@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from btpy.api.merged_maps import Shares, with_stacks
-from btpy.events.aggregates import MapContent, can_be_merged, merge
-from btpy.events.stacks import StackTable
+from btpy.api.results import MapContent, StackTable, can_be_merged, merge
 
 if TYPE_CHECKING:
     from btpy.cli.presenter import Presenter

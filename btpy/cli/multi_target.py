@@ -6,15 +6,15 @@ import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from btpy.api import jvms
+from btpy.api.attaching import Connecting, prepare
+from btpy.api.jvms import JvmProcess
+from btpy.api.programs import Program
 from btpy.cli.console import Console
 from btpy.cli.options import Arguments
 from btpy.cli.overrides import bounded, checked
 from btpy.cli.settings import Settings
 from btpy.errors import BtpyError, UsageError
-from btpy.jvm import attach, processes
-from btpy.jvm.connecting import Connecting
-from btpy.jvm.processes import JvmProcess
-from btpy.lang.program import Program
 
 if TYPE_CHECKING:
     from btpy.cli.watching import Watching
@@ -33,7 +33,7 @@ def run(
     """The exit code. Raises BtpyError: nothing could be traced, or all targets are gone."""
     _refuse_what_is_for_one(arguments, settings)
     found, failures = _found(arguments.positionals[0], every=arguments.switch("all"))
-    attach.prepare()
+    prepare()
     program = bounded(checked(compile_, console), settings)
     settings.destination.check(program, console, several=True)
     with contextlib.ExitStack() as stack:
@@ -74,14 +74,14 @@ def _refuse_what_is_for_one(arguments: Arguments, settings: Settings) -> None:
 def _found(text: str, *, every: bool) -> tuple[list[JvmProcess], list[BtpyError]]:
     """The JVMs that are meant, and why others that are cannot be traced. Raises AttachError, UsageError."""
     if every:
-        named = processes.find_all(text)
+        named = jvms.find_all(text)
         failures = [process.obstacle for process in named if process.obstacle is not None]
         return [process for process in named if process.obstacle is None], list(failures)
     found: dict[int, JvmProcess] = {}
     failed: list[BtpyError] = []
     for name in filter(None, text.split(",")):
         try:
-            process = processes.find(name)
+            process = jvms.find(name)
             if process.obstacle is not None:
                 raise process.obstacle
             found[process.pid] = process

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from btpy.errors import UsageError
 
 if TYPE_CHECKING:
+    from btpy.api.programs import Program
     from btpy.cli.console import Console
     from btpy.cli.settings import Settings
-    from btpy.lang.program import Program
     from btpy.model.attachments import MethodAttachment
     from btpy.model.sampling import Sampling
 
@@ -30,11 +30,11 @@ def bounded(program: Program, settings: Settings) -> Program:
     """With what --max-methods, --max-classes and --sample say of every method probe. Raises UsageError for what they or
     --until cannot say."""
     if settings.until is not None:
-        from btpy.cli.stop_condition import StopCondition
+        from btpy.api.stop_condition import StopCondition
 
         StopCondition(settings.until, program)
     if settings.sample is not None:
-        from btpy.lang.check.estimates import resampled
+        from btpy.api.programs import resampled
 
         program = resampled(program, _sampling(settings.sample))
     from dataclasses import replace

@@ -62,7 +62,7 @@ def permissions(arguments: Arguments) -> Permissions:
         )
     import os
 
-    from btpy.lang.check.frameworks import split
+    from btpy.api.programs import split
     from btpy.model.secrets import NO_SECRETS, Secrets
     from btpy.model.secrets_file import configured
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from btpy.api.programs import Program
     from btpy.api.session import Matching
-    from btpy.lang.program import Program
 
 
 def print_plan(program: Program, matching: Matching) -> None:
@@ -21,9 +21,9 @@ def print_plan(program: Program, matching: Matching) -> None:
 def plan_lines(program: Program, matching: Matching) -> list[str]:
     """By probe and in all: classes, methods, places, what a firing costs; what is refused and why; the limits."""
     from btpy.api.preview import preview
+    from btpy.api.reference import MAX_STATEMENTS
     from btpy.api.session import Limits
     from btpy.cli.destination import DISPLAYED
-    from btpy.lang.builtins import MAX_STATEMENTS
     from btpy.model.attachments import MethodAttachment
     from btpy.output.quantities import counted
 

@@ -8,14 +8,29 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from btpy.api.results import (
+    UNKNOWN_PROBE,
+    Counters,
+    ErrorKind,
+    Errors,
+    Exiting,
+    Item,
+    Late,
+    LateOutcome,
+    MapContent,
+    PrintedMaps,
+    ProbeAccount,
+    ProbeFailure,
+    ProbeState,
+    Record,
+    Records,
+    Restrained,
+    Speculations,
+    can_be_merged,
+)
 from btpy.cli.report import USED_UP, Left, disabled, restraint_words, sampling_words
 from btpy.cli.throttle import Throttle
 from btpy.errors import ProtocolError
-from btpy.events.accounts import ProbeAccount
-from btpy.events.aggregates import MapContent, can_be_merged
-from btpy.events.items import Item, PrintedMaps, Records
-from btpy.events.records import Record
-from btpy.events.speculation import Speculations
 from btpy.model.outline import Moment
 from btpy.model.sites import Site
 from btpy.model.source import Span
@@ -27,18 +42,6 @@ from btpy.output.templates import warnings
 from btpy.output.text import TextWriter
 from btpy.output.writer import Context, End, Loss, ProbeError, ProbeReport, Restraint, Writer
 from btpy.remedies import Permission
-from btpy.wire.messages import (
-    UNKNOWN_PROBE,
-    Counters,
-    ErrorKind,
-    Errors,
-    Exiting,
-    Late,
-    LateOutcome,
-    ProbeFailure,
-    ProbeState,
-    Restrained,
-)
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
@@ -398,7 +401,7 @@ class Presenter:
         elif late.outcome is LateOutcome.CHANGED:
             self._changed(name, late.reason)
         else:
-            from btpy.plan.plan import ALLOWED_BY, failure_reason
+            from btpy.api.listings import ALLOWED_BY, failure_reason
 
             reason = failure_reason(late.reason)
             code = reason.value

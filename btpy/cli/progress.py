@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from btpy.api import jvms
+from btpy.api.results import Progress, Step, Work
 from btpy.cli.screen import Screen
-from btpy.events.progress import Progress, Step, Work
-from btpy.jvm import processes
 from btpy.output.columns import clipped
 from btpy.output.quantities import counted, duration, grouped
 
 if TYPE_CHECKING:
+    from btpy.api.jvms import JvmProcess
     from btpy.cli.console import Console
-    from btpy.jvm.processes import JvmProcess
 
 _SOON = 1.0  # seconds in which nobody wonders
 _REDRAW = 0.1  # seconds between two looks
@@ -69,7 +69,7 @@ def _tell(progress: Progress, console: Console, process: JvmProcess, over: threa
         if step is None:
             continue
         text = words(step, now - began)
-        if processes.is_stopped(process):
+        if jvms.is_stopped(process):
             text = f"the JVM is stopped (kill -CONT {process.pid}) · {text}"
         if not console.unicode:
             text = text.replace("·", "|")

@@ -22,10 +22,10 @@ _INSTEAD = {"verbose": "btpy doctor PID tells every step of an attach"}
 
 def run(arguments: Arguments, console: Console) -> int:
     """The exit code. Raises AttachError, UsageError."""
+    from btpy.api import jvms
+    from btpy.api.attaching import Connecting, prepare
     from btpy.cli.console import wants_color
     from btpy.cli.script import libraries
-    from btpy.jvm import attach, processes
-    from btpy.jvm.connecting import Connecting
 
     _refuse(arguments)
     choose_time_zone(arguments)
@@ -36,10 +36,10 @@ def run(arguments: Arguments, console: Console) -> int:
     allowed, search = permissions(arguments), libraries(arguments)
     quiet = arguments.switch("quiet")
     unicode = console.unicode and not arguments.switch("no_unicode")
-    process = processes.find(name)
+    process = jvms.find(name)
     if process.obstacle is not None:
         raise process.obstacle
-    attach.prepare()
+    prepare()
     with Connecting(process, allow=allowed.allow) as connecting:
         from btpy.output.style import Style  # while the agent starts
         from btpy.repl import start

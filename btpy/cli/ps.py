@@ -9,8 +9,8 @@ from btpy.cli.options import Arguments, Command, Option
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from btpy.api.jvms import JvmProcess
     from btpy.cli.console import Console
-    from btpy.jvm.processes import JvmProcess
 
 COMMAND = Command(
     name="ps",
@@ -35,7 +35,7 @@ _LEAST_MAIN = 24  # columns of the last one, however narrow the terminal is
 
 
 def run(arguments: Arguments, console: Console) -> int:
-    from btpy.jvm.processes import list_jvms
+    from btpy.api.jvms import list_jvms
     from btpy.output.stream import Stream
 
     everything = arguments.switch("all")

@@ -16,13 +16,11 @@ from btpy.cli.options import Arguments, Command, Option, number, seconds
 from btpy.output import formats
 
 if TYPE_CHECKING:
+    from btpy.api.recordings import Recorded, Recording
+    from btpy.api.results import MapContent, Records, StackTable
     from btpy.cli.console import Console
-    from btpy.events.aggregates import MapContent
-    from btpy.events.items import Records
-    from btpy.events.stacks import StackTable
     from btpy.output.stream import Stream
     from btpy.output.writer import Clock, Writer
-    from btpy.recording.player import Recorded, Recording
 
 COMMAND = Command(
     name="replay",
@@ -56,10 +54,10 @@ COMMAND = Command(
 
 
 def run(arguments: Arguments, console: Console) -> int:
+    from btpy.api.recordings import Recording
     from btpy.cli.console import wants_color
     from btpy.errors import BtpyError, ProtocolError
     from btpy.output.writer import Clock
-    from btpy.recording.player import Recording
 
     where = destination(arguments, records=False)
     console.verbosity = -1 if arguments.switch("quiet") else arguments.count("verbose")
@@ -93,11 +91,11 @@ def run(arguments: Arguments, console: Console) -> int:
 
 def _replay_lines(path: Path, arguments: Arguments, where: Destination, console: Console) -> int:
     """Of a file of ndjson. Raises UsageError."""
+    from btpy.api.recordings import Lines, nanos
+    from btpy.api.results import MapContent
     from btpy.errors import UsageError
-    from btpy.events.aggregates import MapContent
     from btpy.output.ndjson import NdjsonWriter
     from btpy.output.writer import Clock, Context
-    from btpy.recording.lines import Lines, nanos
 
     for name in ("hits", "rate"):
         if arguments.text(name) is not None:
@@ -172,11 +170,10 @@ class _Part:
 
     def show(self, wall_nanos: int, item: Recorded) -> None:
         """Of one that is not alone, maps that can be merged are kept."""
+        from btpy.api.recordings import Ending, ProbesAttached, ShownMaps, Totals
+        from btpy.api.results import PrintedMaps, Records
         from btpy.cli.report import Left, unaccounted
-        from btpy.events.items import PrintedMaps, Records
         from btpy.output.writer import Attached
-        from btpy.recording.entries import ProbesAttached
-        from btpy.recording.player import Ending, ShownMaps, Totals
 
         span, showing, clock = self._span, self.showing, self.context.clock
         if isinstance(item, Records):
@@ -219,7 +216,7 @@ class _Part:
         self._writer.close()
 
     def _own(self, contents: Iterable[MapContent]) -> list[MapContent]:
-        from btpy.events.aggregates import can_be_merged
+        from btpy.api.results import can_be_merged
 
         return [content for content in contents if self._alone or not can_be_merged(content.map)]
 

@@ -7,14 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from btpy.events.accounts import Cause, Cost, ProbeAccount
+from btpy.api.results import Cause, Cost, ProbeAccount, ProbeState
 from btpy.frozen import dataclass
 from btpy.output.quantities import counted, duration, grouped
-from btpy.wire.messages import ProbeState
 
 if TYPE_CHECKING:
+    from btpy.api.programs import CheckedProbe, Program
     from btpy.api.session import Deployment, Receipt, Target
-    from btpy.lang.program import Probe, Program
     from btpy.model.attachments import Attachment
     from btpy.model.outline import ProbeOutline
     from btpy.model.sampling import Sampling
@@ -54,7 +53,7 @@ class Summary:
     ``stays``: what becomes of a session that goes on.
 
     ``age``: seconds that the session had been going on before this client joined it; costs are those of all of it.
-    ``fillers``: of a program that has nothing to print, :func:`fillers`.
+    ``fillers``: of a program that has nothing to print: the maps that each probe fills.
 
     ``recorded``: and not shown. ``drawn``: what was made of the events, where that is what was shown. ``maps_full``:
     samples dropped by map, ``maps_evicted``: keys that made room for others.
@@ -186,31 +185,6 @@ def _firings(summary: Summary) -> list[str]:
         if maps is not None:
             into[maps] = into.get(maps, 0) + report.account.fired
     return [f"{counted(fired, 'firing')} into {maps}" for maps, fired in into.items()]
-
-
-def fillers(program: Program) -> dict[str, str]:
-    """Of a program that prints no events: the maps that each probe fills, as ``@a and @b``; of others, nothing."""
-    from btpy.lang.syntax import nodes
-    from btpy.model.maps import map_title
-    from btpy.model.templates import TemplateKind
-
-    if any(each.kind in (TemplateKind.PRINT, TemplateKind.EMIT, TemplateKind.WARN) for each in program.templates):
-        return {}
-    known = {each.name for each in program.maps}
-    filled = {}
-    for probe in program.active:
-        titles: dict[str, None] = {}
-        for tree in (probe.tree.body, *(function.body for function in probe.calls)):
-            for node in nodes.walk(tree):
-                if isinstance(node, nodes.Assign | nodes.Step) and isinstance(node.target, nodes.MapReference):
-                    named = node.target.library
-                    library = probe.name.rpartition(".")[0] if named is None else named.text
-                    own = f"{library}.{node.target.name}"
-                    titles[map_title(own if own in known else node.target.name)] = None
-        if titles:
-            *most, last = titles
-            filled[probe.name] = f"{', '.join(most)} and {last}" if most else last
-    return filled
 
 
 def status(
@@ -357,9 +331,9 @@ def script_reasons(program: Program, level: int) -> dict[str, str]:
 def refusal_reasons(deployment: Deployment, refused: Mapping[str, str]) -> dict[str, str]:
     """Why probes are nowhere although what they match is loaded: by name. ``refused``: the codes, or "", of classes by
     their names."""
+    from btpy.api.listings import RefusalReason
     from btpy.model.attachments import MethodAttachment
     from btpy.model.patterns import class_patterns
-    from btpy.plan.plan import RefusalReason
 
     found = {}
     for probe in deployment.program.probes if refused else ():
@@ -377,7 +351,7 @@ def refusal_reasons(deployment: Deployment, refused: Mapping[str, str]) -> dict[
     return found
 
 
-def _why_disabled(probe: Probe, level: int) -> str:
+def _why_disabled(probe: CheckedProbe, level: int) -> str:
     if probe.level is None:
         return "it is disabled (@Disabled)"
     return f"it is disabled: --level {probe.level} enables it (@Level)" if probe.level > level else ""

@@ -10,8 +10,8 @@ from btpy.cli.overrides import bounded, checked
 from btpy.cli.settings import present, settings_of
 
 if TYPE_CHECKING:
+    from btpy.api.attaching import Launching
     from btpy.cli.console import Console
-    from btpy.jvm.launching import Launching
 
 _SOON = 1.0  # seconds that a JVM may take to end after its shutdown hooks
 
@@ -54,7 +54,7 @@ def run(arguments: Arguments, console: Console) -> int:
     watching = run_script.watching_of(source, arguments, settings, console)
     program = bounded(checked(lambda: compile_source(source, arguments), console), settings)
     settings.destination.check(program, console)
-    from btpy.jvm.launching import Launching
+    from btpy.api.attaching import Launching
 
     left_behind = 0
     with Launching(arguments.command) as launching:

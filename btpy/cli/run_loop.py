@@ -11,29 +11,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Union
 
 from btpy import interpreter
+from btpy.api import jvms
+from btpy.api.attaching import died_of
+from btpy.api.programs import Program
+from btpy.api.results import StackTable
 from btpy.api.session import Limits, PulledSession, attach_pulled
+from btpy.api.stop_condition import StopCondition
 from btpy.cli.debugging import Debugging
 from btpy.cli.live import USUAL_INTERVAL, Live, Terms, prints_by_itself
 from btpy.cli.merged_maps import MergedMaps
 from btpy.cli.screen import Screen
 from btpy.cli.signals import Signals
-from btpy.cli.stop_condition import StopCondition
 from btpy.cli.target_run import Companion, TargetRun
 from btpy.errors import BtpyError, LeftBehind, OutputError, TargetGone
-from btpy.events.stacks import StackTable
-from btpy.jvm import endings, processes
-from btpy.lang.program import Program
 from btpy.output.quantities import counted
 from btpy.output.stream import ReaderGone, Stream
 
 if TYPE_CHECKING:
+    from btpy.api.attaching import Connecting, Launching
+    from btpy.api.recordings import ChunkWriter
     from btpy.cli.console import Console
     from btpy.cli.settings import Settings
     from btpy.cli.watching import Watching
-    from btpy.jvm.connecting import Connecting
-    from btpy.jvm.launching import Launching
     from btpy.output.writer import Writer
-    from btpy.recording.file import ChunkWriter
 
 SWITCH_SECONDS = 0.0002
 """How long the thread that prints may keep the interpreter from the one that weaves, for which threads of the target
@@ -123,7 +123,7 @@ class RunLoop:
     def _recording_of(self, pid: int) -> contextlib.AbstractContextManager[ChunkWriter | None]:
         if self._destination.record is None:
             return contextlib.nullcontext()
-        from btpy.recording.file import ChunkWriter
+        from btpy.api.recordings import ChunkWriter
 
         path = self._destination.record if self._alone else recording_of(self._destination.record, pid)
         return ChunkWriter.create(path, compress=self._destination.compress)
@@ -283,7 +283,7 @@ class RunLoop:
                 self._gone += 1
                 if self._alone:
                     raise TargetGone(f"the JVM {pid} has ended; everything its probes had recorded is shown")
-            elif died := endings.died_of(one.session.target.process):
+            elif died := died_of(one.session.target.process):
                 self._gone += 1
                 self._fail(pid, LostInTheEnd(pid, died))
                 return
@@ -323,7 +323,7 @@ class RunLoop:
         """``absent``: seconds that btpy itself was stopped for."""
         self._gone += 1
         lease = self._limits.lease_ms / 1000
-        alive = processes.is_alive(one.session.target.process)
+        alive = jvms.is_alive(one.session.target.process)
         if absent > lease / 2 and alive and not one.showing.exiting:
             gone = TargetGone(
                 f"btpy was stopped for {absent:.0f} s, and the lease of {lease:.0f} s ran out:"

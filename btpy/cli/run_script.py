@@ -14,11 +14,11 @@ from btpy.cli.unattended import KEEP, NAME, TTL, UNATTENDED
 from btpy.errors import UsageError
 
 if TYPE_CHECKING:
+    from btpy.api.jvms import JvmProcess
+    from btpy.api.programs import Program
     from btpy.cli.console import Console
     from btpy.cli.target_run import Companion
     from btpy.cli.watching import Watching
-    from btpy.jvm.processes import JvmProcess
-    from btpy.lang.program import Program
     from btpy.model.source import Source
 
 WATCH = Option(("--watch",), "replace the probes when FILE changes; while it has errors, the old probes keep running")
@@ -98,8 +98,8 @@ COMMAND = Command(
 
 
 def run(arguments: Arguments, console: Console) -> int:
+    from btpy.api import jvms
     from btpy.cli.script import compile_source, read_script
-    from btpy.jvm import processes
 
     several_meant = _several_meant(arguments)
     if len(arguments.positionals) == 1 and not arguments.texts("e") and not several_meant:
@@ -115,7 +115,7 @@ def run(arguments: Arguments, console: Console) -> int:
         console.say(faultless(source, checked(lambda: compile_source(source, arguments), console)))
         return 0
     if arguments.switch("list") and not several_meant:
-        return _list(source, processes.find(arguments.positionals[0]), arguments, settings, console)
+        return _list(source, jvms.find(arguments.positionals[0]), arguments, settings, console)
     watching = watching_of(source, arguments, settings, console)
     return start(lambda: compile_source(source, arguments), arguments, settings, console, watching=watching)
 
@@ -144,7 +144,7 @@ def start(
     watching: Watching | None = None,
 ) -> int:
     """Runs a script on the JVM, or the JVMs, that the arguments name; the exit code. Raises BtpyError."""
-    from btpy.jvm import processes
+    from btpy.api import jvms
 
     if _several_meant(arguments):
         from btpy.cli import multi_target
@@ -155,7 +155,7 @@ def start(
                 help=["run it once for each PID"],
             )
         return multi_target.run(compile_, arguments, settings, console, watching)
-    process = processes.find(arguments.positionals[0])
+    process = jvms.find(arguments.positionals[0])
     if arguments.switch("plan"):
         return _plan(compile_, process, settings, console)
     return trace(compile_, process, settings, console, companion, watching)
@@ -176,13 +176,13 @@ def _list(source: Source, process: JvmProcess, arguments: Arguments, settings: S
 
 def _plan(compile_: Callable[[], Program], process: JvmProcess, settings: Settings, console: Console) -> int:
     """What a run would do, up to the moment at which it would touch something. Raises BtpyError."""
+    from btpy.api.attaching import prepare
     from btpy.cli.plan import print_plan
     from btpy.errors import NothingMatched, ScriptError
-    from btpy.jvm import attach
 
     if process.obstacle is not None:
         raise process.obstacle
-    attach.prepare()
+    prepare()
     program = bounded(checked(compile_, console), settings)
     from btpy.api.session import attach_pulled  # while the Java that attaches is starting
 
@@ -206,14 +206,14 @@ def trace(
     watching: Watching | None = None,
 ) -> int:
     """The exit code. ``compile_`` runs while btpy's own JVM is starting. Raises BtpyError."""
-    from btpy.jvm import attach
+    from btpy.api.attaching import prepare
 
     if process.obstacle is not None:
         raise process.obstacle
-    attach.prepare()
+    prepare()
     program = bounded(checked(compile_, console), settings)
     settings.destination.check(program, console)
-    from btpy.jvm.connecting import Connecting
+    from btpy.api.attaching import Connecting
 
     with Connecting(process, allow=program.permissions.allow) as connecting:
         from btpy.cli.run_loop import RunLoop  # while the agent starts

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 from btpy.errors import UsageError
 
 if TYPE_CHECKING:
+    from btpy.api.libraries import Libraries
+    from btpy.api.programs import Classes, Program
     from btpy.cli.options import Arguments
-    from btpy.lang.check.classes import Classes
-    from btpy.lang.link.libraries import Libraries
-    from btpy.lang.program import Program
     from btpy.model.source import Source
 
 COMMAND_LINE = "<command line>"
@@ -74,7 +73,7 @@ def _instead_of_directory(path: str) -> list[str]:
 
 def _text(library: Path, search: Libraries) -> str:
     """Raises UsageError."""
-    from btpy.lang.link.libraries import LibraryError
+    from btpy.api.libraries import LibraryError
 
     try:
         return search.read(library)
@@ -90,7 +89,7 @@ def is_path(text: str) -> bool:
 
 def _library(name: str, search: Libraries) -> Path:
     """The file of the library of that name. Raises UsageError."""
-    from btpy.lang.link.libraries import LibraryError, NoLibrary
+    from btpy.api.libraries import LibraryError, NoLibrary
 
     try:
         return search.named(name)
@@ -119,9 +118,8 @@ def compile_source(
     """
     if not source.text.strip():
         raise UsageError(f"{source.name} is empty", help=[f"an example: {EXAMPLE}"])
+    from btpy.api.programs import NOTHING_KNOWN, check_source
     from btpy.cli.permissions import permissions
-    from btpy.lang.check.checker import check_source
-    from btpy.lang.check.classes import NOTHING_KNOWN
 
     if arguments is None:
         program = check_source(source)
@@ -135,7 +133,7 @@ def compile_source(
 
 def libraries(arguments: Arguments) -> Libraries:
     """The search path of the command. Raises UsageError."""
-    from btpy.lang.link.libraries import Libraries
+    from btpy.api.libraries import Libraries
 
     directories = [Path(text) for text in arguments.texts("I")]
     for directory in directories:
@@ -154,8 +152,7 @@ def parameter_texts(source: Source, arguments: Arguments) -> dict[str, str]:
         given[name] = rest if assigned else None
     if not given:
         return {}
-    from btpy.lang.link.linker import parameters
-    from btpy.lang.link.parameters import described, settled
+    from btpy.api.programs import described, parameters, settled
 
     declared = {parameter.name: parameter for parameter in parameters(source)}
     texts: dict[str, str] = {}

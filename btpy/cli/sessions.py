@@ -30,7 +30,7 @@ COMMAND = Command(
 
 
 def run(arguments: Arguments, console: Console) -> int:
-    from btpy.jvm.processes import find
+    from btpy.api.jvms import find
     from btpy.output.stream import Stream
 
     process = find(arguments.positionals[0])

@@ -9,9 +9,9 @@ from btpy.cli.options import Arguments, Command, Option
 from btpy.cli.settings import CONSOLE_OPTIONS, RATE, present, shown_settings
 
 if TYPE_CHECKING:
+    from btpy.api.jvms import JvmProcess
     from btpy.cli.console import Console
     from btpy.cli.settings import Settings
-    from btpy.jvm.processes import JvmProcess
 
 COMMAND = Command(
     name="stop",
@@ -37,8 +37,8 @@ COMMAND = Command(
 
 
 def run(arguments: Arguments, console: Console) -> int:
+    from btpy.api.jvms import find
     from btpy.errors import LeftBehind, UsageError
-    from btpy.jvm.processes import find
 
     everything = arguments.switch("all")
     if everything == (len(arguments.positionals) == 2):

@@ -9,7 +9,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
+from btpy.api import jvms
+from btpy.api.attaching import agent_build
+from btpy.api.listings import RefusalReason
 from btpy.api.preview import expected_range
+from btpy.api.programs import Program, filled_maps
+from btpy.api.results import (
+    Events,
+    Item,
+    MapContent,
+    Message,
+    PrintedMaps,
+    ProbeAccount,
+    Records,
+    Restrained,
+    can_be_merged,
+    tally,
+)
 from btpy.api.session import Deployment, PulledSession, Receipt
 from btpy.cli.presenter import Presenter
 from btpy.cli.progress import told
@@ -18,7 +34,6 @@ from btpy.cli.report import (
     Summary,
     accounts,
     banner,
-    fillers,
     refusal_reasons,
     script_reasons,
     silent,
@@ -26,30 +41,20 @@ from btpy.cli.report import (
     unaccounted,
 )
 from btpy.errors import OutputError, TargetGone
-from btpy.events.accounts import ProbeAccount
-from btpy.events.aggregates import MapContent, can_be_merged
-from btpy.events.items import Item, PrintedMaps, Records
-from btpy.events.records import tally
-from btpy.jvm import processes
-from btpy.jvm.attach import agent_build
-from btpy.lang.program import Program
 from btpy.model.attachments import EndAttachment, TimerAttachment
 from btpy.model.diagnostics import Diagnostic, Severity
 from btpy.model.outline import Moment
 from btpy.model.templates import TemplateKind
 from btpy.output.quantities import counted, duration, grouped
 from btpy.output.writer import Attached, Context, ProbeReport, Writer
-from btpy.plan.plan import RefusalReason
-from btpy.wire.messages import Events, Message, Restrained
 
 if TYPE_CHECKING:
+    from btpy.api.recordings import ChunkWriter, Recorder
     from btpy.cli.console import Console
     from btpy.cli.settings import Settings
     from btpy.cli.signals import Signals
     from btpy.cli.unattended import Stay
     from btpy.output.stream import Stream
-    from btpy.recording.file import ChunkWriter
-    from btpy.recording.recorder import Recorder
 
 EXIT_BUDGET = 6
 
@@ -157,9 +162,8 @@ class TargetRun:
         return self._settings.destination.writer(self._stream, context, self.console, self._settings.color)
 
     def _record(self, file: ChunkWriter) -> Recorder:
+        from btpy.api.recordings import Recorder, Started
         from btpy.distribution import version
-        from btpy.recording.entries import Started
-        from btpy.recording.recorder import Recorder
 
         target, outline = self.session.target, self.context.outline
         started = Started(
@@ -253,7 +257,7 @@ class TargetRun:
             return False
         template = outline.templates[printed.template]
         if self._emptied is None:
-            from btpy.lang.check.maps import emptied_maps
+            from btpy.api.programs import emptied_maps
 
             self._emptied = emptied_maps(self.program)
         return outline.probes[template.probe].moment is Moment.TIMER and self._emptied.isdisjoint(template.maps)
@@ -483,7 +487,7 @@ class TargetRun:
         for line in accounts(accounted, all_=len(accounted) > 1 or console.verbosity > 0):
             console.say(line)
         exited = left is None and showing.exiting
-        alive = left is None and not exited and processes.is_alive(self.session.target.process)
+        alive = left is None and not exited and jvms.is_alive(self.session.target.process)
         summary = Summary(
             reports,
             left,
@@ -497,7 +501,7 @@ class TargetRun:
             drawn="" if self._companion is None else self._companion.drawn,
             stays=stays,
             age=0.0 if self.session.joined is None else self.session.joined.age,
-            fillers=fillers(program),
+            fillers=filled_maps(program),
         )
         for line in summary_lines(summary):
             console.say(line)

@@ -14,10 +14,10 @@ from btpy.output.quantities import counted
 
 if TYPE_CHECKING:
     from btpy.api.probes import Probe
+    from btpy.api.programs import Program
     from btpy.cli.console import Console
     from btpy.cli.destination import Destination
     from btpy.cli.target_run import TargetRun
-    from btpy.lang.program import Program
 
 FORMATS = ("text", "ndjson", "json")
 """Those that take what a program does not say when it begins."""

@@ -14,10 +14,10 @@ from btpy.cli.options import SCRIPT_OPTIONS, TEXT, Arguments, Command, Option
 from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT, SECRET, permissions
 
 if TYPE_CHECKING:
+    from btpy.api.listings import Refusal
     from btpy.api.offline import Classes, OfflineClass
     from btpy.cli.console import Console
     from btpy.model.diagnostics import Diagnostic
-    from btpy.plan.plan import Refusal
 
 COMMAND = Command(
     name="weave",

@@ -6,17 +6,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from btpy.api.libraries import Libraries
+from btpy.api.programs import Program, check_source, parameters, placeholders
 from btpy.completion.classes import ClassIndex
 from btpy.completion.members import Members
 from btpy.completion.metadata import Word
 from btpy.completion.suggestions import Wanted
 from btpy.errors import NothingMatched, ProtocolError, ScriptError, TargetGone, UsageError
 from btpy.frozen import dataclass
-from btpy.lang.check.checker import check_source
-from btpy.lang.link.libraries import Libraries
-from btpy.lang.link.linker import parameters
-from btpy.lang.link.parameters import placeholders
-from btpy.lang.program import Program
 from btpy.lsp.target import LiveTarget
 from btpy.model.diagnostics import Diagnostic, Label, Severity
 from btpy.model.permissions import Permissions

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from itertools import islice
 
+from btpy.api.reference import entries, examples, location_of_point
 from btpy.completion.candidates import methods_of
 from btpy.completion.metadata import Metadata
 from btpy.completion.reading import Reading, tokens
 from btpy.explanations import explanations
 from btpy.frozen import dataclass
-from btpy.lang.edit.reference import entries, examples
-from btpy.lang.syntax.nodes import location_of_point
 from btpy.model.diagnostics import Diagnostic
 from btpy.output.listing import signature
 

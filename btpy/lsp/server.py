@@ -17,13 +17,13 @@ from lsprotocol import types
 from pygls import uris
 from pygls.lsp.server import LanguageServer
 
+from btpy.api.editing import format_source
+from btpy.api.libraries import Libraries
+from btpy.api.programs import Program
 from btpy.completion.candidates import candidates
 from btpy.completion.suggestions import Wanted, suggest
 from btpy.distribution import version
 from btpy.errors import ScriptError
-from btpy.lang.edit.formatter import format_source
-from btpy.lang.link.libraries import Libraries
-from btpy.lang.program import Program
 from btpy.lsp.documents import Checked, Words, checked
 from btpy.lsp.hover import hover
 from btpy.lsp.positions import Positions

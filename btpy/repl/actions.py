@@ -10,6 +10,8 @@ from datetime import datetime
 from pathlib import Path
 
 from btpy.api.doctor import Outcome, examine
+from btpy.api.java_sources import find_source
+from btpy.api.listings import ListedProbe
 from btpy.api.probes import Probe
 from btpy.completion.classes import expanded
 from btpy.completion.members import Members
@@ -22,14 +24,12 @@ from btpy.output.failures import probe_error
 from btpy.output.listing import Detail, listing_lines, signature
 from btpy.output.quantities import counted, duration, grouped
 from btpy.output.values import visible
-from btpy.plan.listing import ListedProbe
 from btpy.repl import scripts
 from btpy.repl.commands import SETTINGS, Line
 from btpy.repl.feed import columns
 from btpy.repl.help import page
 from btpy.repl.recent import Event
 from btpy.repl.repl import Repl
-from btpy.repl.sources import find_source
 from btpy.repl.tables import split_options
 from btpy.repl.watching import MapView
 
@@ -282,7 +282,7 @@ def _src(repl: Repl, line: Line) -> None:
         raise UsageError(f"{members.name} has no method {method_name}", help=[*near, f":ls {members.name}"])
     lines = [number for each in methods for number in each.lines]
     first, last = (min(lines), max(lines)) if lines else (0, 0)
-    source = find_source(repl.session, members, repl.source_paths)
+    source = find_source(repl.session, members.name, members.source_file, repl.source_paths)
     if source.text:
         text = source.text.split("\n")
         start = first if colons and first else 1

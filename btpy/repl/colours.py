@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from btpy.api.reference import VOCABULARY
 from btpy.completion.reading import Token, tokens
-from btpy.lang.edit.vocabulary import VOCABULARY
 
 STYLE = {
     "keyword": "#c678dd",

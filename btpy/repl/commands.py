@@ -257,6 +257,6 @@ def argument_words(name: str, known: SessionMetadata) -> Sequence[Word] | Wanted
 
 
 def _language_words() -> list[Word]:
-    from btpy.lang.edit.reference import entries
+    from btpy.api.reference import entries
 
     return [Word(entry.name, entry.doc) for rows in entries().values() for entry in rows]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from enum import Enum
 
+from btpy.api.editing import is_complete as brackets_are_closed
+from btpy.api.editing import unclosed
 from btpy.completion.reading import Reading
-from btpy.lang.syntax.parser import is_complete as brackets_are_closed
-from btpy.lang.syntax.parser import unclosed
 from btpy.repl.commands import BARE
 
 

@@ -9,10 +9,21 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from btpy.api.probes import Probe
+from btpy.api.results import (
+    Counters,
+    ErrorKind,
+    Errors,
+    Exiting,
+    Item,
+    Late,
+    LateOutcome,
+    PrintedMaps,
+    ProbeFailure,
+    Record,
+    Unread,
+)
 from btpy.api.session import Session
 from btpy.errors import BtpyError, ProtocolError
-from btpy.events.items import Item, PrintedMaps, Unread
-from btpy.events.records import Record
 from btpy.frozen import dataclass
 from btpy.model.source import Span
 from btpy.model.templates import SiteFact, TemplateKind
@@ -26,7 +37,6 @@ from btpy.output.values import ValueText
 from btpy.output.writer import ProbeError, site_fact
 from btpy.repl.recent import Recent
 from btpy.repl.screen import Screen
-from btpy.wire.messages import Counters, ErrorKind, Errors, Exiting, Late, LateOutcome, ProbeFailure
 
 SHOWN_A_SECOND = 100
 """Events that are shown, unless ``:set rate`` says otherwise; of the others it is said how many they were."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from btpy.lang.edit.reference import entries
-from btpy.lang.edit.reference import page as page_of_word
+from btpy.api.reference import entries
+from btpy.api.reference import page as page_of_word
 from btpy.model.diagnostics import did_you_mean
 from btpy.repl.commands import COMMANDS, Command, find
 

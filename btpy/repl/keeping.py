@@ -11,9 +11,9 @@ import threading
 import time
 from collections.abc import Iterable
 
+from btpy.api.results import MapContent
 from btpy.api.session import Session
 from btpy.errors import BtpyError, TargetGone
-from btpy.events.aggregates import MapContent
 from btpy.frozen import dataclass
 
 _SECONDS = 2.0

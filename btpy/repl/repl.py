@@ -14,7 +14,11 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from btpy.api import map_expressions
+from btpy.api.listings import RefusalReason
 from btpy.api.probes import Probe
+from btpy.api.programs import parameters
+from btpy.api.results import MapContent
 from btpy.api.scripts import source_of
 from btpy.api.session import Session
 from btpy.completion.classes import ClassIndex
@@ -23,16 +27,13 @@ from btpy.completion.members import Members
 from btpy.completion.metadata import Word
 from btpy.completion.suggestions import Wanted
 from btpy.errors import BtpyError, ScriptError, TargetGone, UsageError
-from btpy.events.aggregates import MapContent
 from btpy.frozen import dataclass
-from btpy.lang.link.linker import parameters
 from btpy.model.attachments import EventAttachment
 from btpy.model.diagnostics import Diagnostic, Label, Severity, did_you_mean
 from btpy.model.maps import MapKind, map_title
 from btpy.model.source import Source, Span
 from btpy.output.quantities import counted, grouped, quantity
-from btpy.plan.plan import RefusalReason
-from btpy.repl import expressions, scripts
+from btpy.repl import scripts
 from btpy.repl.commands import Line, SessionMetadata, argument_words, command_words, parse
 from btpy.repl.entry import Kind, as_script, kind_of, pattern_at, word_at
 from btpy.repl.feed import Feed
@@ -179,7 +180,7 @@ class Repl:
                 found = self.session.check(source.text, name=source.name, parameters=given, match=False)
                 return [each for each in found if each.severity is Severity.ERROR]
             if kind is Kind.EXPRESSION:
-                expressions.parse(Source("<repl>", text.rstrip()))
+                map_expressions.parse(Source("<repl>", text.rstrip()))
         except ScriptError as error:
             return list(error.diagnostics)
         except UsageError:
@@ -263,13 +264,13 @@ class Repl:
     # ---------------------------------------------------------------- maps
 
     def evaluate(self, text: str) -> None:
-        name = expressions.bare_map(text)
+        name = map_expressions.bare_map(text)
         if name is not None:
             self.print_map(name, {})
             return
-        expression = expressions.parse(self.source(text))
-        wanted = expressions.maps_in(expression)
-        result = expressions.evaluate(expression, {name: self.content(name) for name in wanted})
+        expression = map_expressions.parse(self.source(text))
+        wanted = map_expressions.maps_in(expression)
+        result = map_expressions.evaluate(expression, {name: self.content(name) for name in wanted})
         kind = result.unit.kind
         rows = sorted(result.values.items(), key=lambda each: -float("inf") if each[1] is None else each[1])
         shown = [

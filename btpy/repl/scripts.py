@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from btpy.api.editing import excerpt, joined, with_arguments
 from btpy.api.probes import Probe
 from btpy.api.session import Session
 from btpy.errors import UsageError
-from btpy.lang.link.excerpt import excerpt, joined, settled
 from btpy.model.attachments import BeginAttachment, MethodAttachment
 from btpy.model.diagnostics import Severity, did_you_mean
 from btpy.model.source import Source
@@ -72,7 +72,7 @@ def saved(session: Session) -> str:
 
 def _saved(session: Session, mates: list[Probe]) -> str:
     script = session.scripts.source(mates[0])
-    script = Source(script.name, settled(script, session.scripts.arguments(mates[0])))
+    script = Source(script.name, with_arguments(script, session.scripts.arguments(mates[0])))
     if session.scripts.is_whole(mates[0]):
         return script.text
     own = dict.fromkeys(each.text for each in mates if session.scripts.is_own(each))

@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
+from btpy.api.attaching import Connecting, agent_build
+from btpy.api.libraries import Libraries
 from btpy.api.session import CPU_BUDGET, Limits, Session, attach
 from btpy.errors import BtpyError, LeftBehind, OutputError, UsageError
 from btpy.files import open_trusted
-from btpy.jvm.attach import agent_build
-from btpy.jvm.connecting import Connecting
-from btpy.lang.link.libraries import Libraries
 from btpy.model.permissions import Permissions
 from btpy.model.source import read_text
 from btpy.output.quantities import grouped

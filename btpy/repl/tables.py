@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from btpy.api.reference import ORDERS, PRINT_MAP_OPTIONS, UNITS
 from btpy.errors import UsageError
-from btpy.lang.builtins import ORDERS, PRINT_MAP_OPTIONS, UNITS
 from btpy.model.diagnostics import did_you_mean
 from btpy.model.maps import Map
 from btpy.output.tables import TableOptions

@@ -10,7 +10,6 @@ from btpy.cli.report import (
     Summary,
     accounts,
     banner,
-    fillers,
     refusal_reasons,
     restraint_words,
     script_reasons,
@@ -21,6 +20,7 @@ from btpy.cli.report import (
 from btpy.events.accounts import NOTHING_DROPPED, Cause, Cost, ProbeAccount
 from btpy.jvm.processes import JvmProcess
 from btpy.lang.check.checker import check_source
+from btpy.lang.check.maps import filled_maps
 from btpy.lang.link.libraries import Libraries
 from btpy.model.diagnostics import Diagnostic, Label, render
 from btpy.model.points import Point
@@ -292,25 +292,25 @@ def test_of_probes_that_only_fill_maps_the_firings_are_told() -> None:
     A::d @entry as four { thread.x = 1; }
     @OnEnd { print(@n); }
     """
-    filled = fillers(check_source(Source("x.bt", source)))
+    filled = filled_maps(check_source(Source("x.bt", source)))
     assert filled == {"one": "@n and @took", "two": "@n and @names", "three": "@n and @took"}
     tallies = tuple(_report(name, 1, fired, 0, 0) for name, fired in (("one", 1_009), ("two", 1), ("three", 303)))
     first = summary_lines(Summary(tallies, LEFT, 1, fillers=filled, errors=2))[0]
     assert first == "1 312 firings into @n and @took · 1 firing into @n and @names · 2 probe errors"
     lost = _report("two", 1, 1, produced=1, delivered=0, dropped_by={Cause.RING: 1})
     assert summary_lines(Summary((lost,), LEFT, 1, fillers=filled))[0].startswith("events 0 shown, 1 lost")
-    assert fillers(check_source(Source("x.bt", source + "A::e @entry { print(1); }"))) == {}
+    assert filled_maps(check_source(Source("x.bt", source + "A::e @entry { print(1); }"))) == {}
 
 
 def test_the_maps_of_a_library() -> None:
     libraries = Libraries.of({}, [])
-    filled = fillers(check_source(Source("x.bt", "use btpy.locks;"), libraries))
+    filled = filled_maps(check_source(Source("x.bt", "use btpy.locks;"), libraries))
     assert filled == {
         "locks.waited": "locks.@wait and locks.@owners",
         "locks.entered": "locks.@wait",
         "locks.blocked": "locks.@blocked, locks.@blocked_for, locks.@longest, locks.@holders and locks.@holding",
     }
-    assert fillers(check_source(Source("x.bt", "use btpy.jdbc;"), libraries)) == {}
+    assert filled_maps(check_source(Source("x.bt", "use btpy.jdbc;"), libraries)) == {}
 
 
 def test_what_a_session_costs_is_of_all_its_time() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from btpy.cli.stop_condition import StopCondition
+from btpy.api.stop_condition import StopCondition
 from btpy.errors import ScriptError, UsageError
 from btpy.events.aggregates import Count, MapContent
 from tests.cli.test_command import btpy

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from btpy.api.map_expressions import Result, bare_map, evaluate, maps_in, parse
 from btpy.errors import ScriptError
 from btpy.events.aggregates import Count, Key, MapContent, Total
 from btpy.model.maps import Map, MapKind
 from btpy.model.source import Source
 from btpy.model.types import ANY, DURATION, LONG, Type
-from btpy.repl.expressions import Result, bare_map, evaluate, maps_in, parse
 
 
 def content(name: str, kind: MapKind, type_: Type, entries: dict[Key, object]) -> MapContent:

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from btpy.api import java_sources
 from btpy.api.offline import OfflineWeaver, class_path
 from btpy.classfile import jimage
 from btpy.classfile.archive import MAX_ENTRY_BYTES, Archive
@@ -31,7 +32,6 @@ from btpy.model.source import Source, read_text
 from btpy.model.types import ANY
 from btpy.recording.lines import Lines
 from btpy.recording.player import Recording
-from btpy.repl import sources
 from btpy.wire import codec
 from btpy.wire.messages import FROM_AGENT, FROM_CLIENT, HANDSHAKE
 from tests.security.frames import Frames
@@ -156,8 +156,8 @@ def test_source_archives(lies: bool, tmp_path: Path) -> None:
     jar = bomb(tmp_path / "x-sources.jar", ("a/B.java",))
     if lies:
         lying(jar, 1000)
-    held(lambda: sources._in_archive(jar, "a/B.java"), jar.stat().st_size)
-    assert sources._in_archive(jar, "a/B.java") is None
+    held(lambda: java_sources._in_archive(jar, "a/B.java"), jar.stat().st_size)
+    assert java_sources._in_archive(jar, "a/B.java") is None
 
 
 def test_a_class_file_of_any_length_in_a_directory(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from btpy.api import java_sources
 from btpy.api.offline import OfflineWeaver, class_path
 from btpy.classfile import jimage
 from btpy.classfile.archive import MAX_ENTRY_BYTES, UNREADABLE, Archive
@@ -29,7 +30,6 @@ from btpy.model.source import Source, read_text
 from btpy.recording.file import MAX_CHUNK
 from btpy.recording.lines import Lines
 from btpy.recording.player import Recording
-from btpy.repl import sources
 from btpy.wire import codec
 from btpy.wire.messages import FROM_AGENT, FROM_CLIENT, Message
 from tests.lsp.editor import editor
@@ -60,7 +60,7 @@ def read_jar(path: Path) -> None:
             list(_in_archive_of(inner, 17, lambda name: True))
     with contextlib.suppress(*UNREADABLE):
         list(_in_archive_of(path.read_bytes(), 17, lambda name: True))
-    sources._in_archive(path, "a/B.class")
+    java_sources._in_archive(path, "a/B.class")
     list(OfflineWeaver(PROGRAM, allow=frozenset()).weave(class_path([path]), lambda woven: woven.name))
 
 

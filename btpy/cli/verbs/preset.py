@@ -11,9 +11,9 @@ from btpy.errors import UsageError
 from btpy.output import formats
 
 if TYPE_CHECKING:
+    from btpy.api.programs import Program
     from btpy.cli.console import Console
     from btpy.cli.target_run import Companion
-    from btpy.lang.program import Program
     from btpy.model.permissions import Permissions
 
 _OWN = {"for": ("-d", "--for"), "hits": ("-n", "--hits"), "debug": ("--debug",)}
@@ -138,7 +138,7 @@ def start(
 
 
 def compiled(name: str, script: str, allowed: Permissions, earlier: Program | None = None) -> Program:
-    from btpy.lang.check.checker import check_source
+    from btpy.api.programs import check_source
     from btpy.model.source import Source
 
     return check_source(Source(f"<{name}>", script), permissions=allowed, earlier=earlier)

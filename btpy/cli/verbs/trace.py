@@ -14,10 +14,10 @@ from btpy.cli.overrides import bounded
 from btpy.cli.verbs import preset
 
 if TYPE_CHECKING:
+    from btpy.api.results import MergedCalls
     from btpy.api.session import PulledSession
     from btpy.cli.console import Console
     from btpy.cli.settings import Settings
-    from btpy.events.calltree import MergedCalls
     from btpy.output.stream import Stream
     from btpy.output.trees import TreeWriter
     from btpy.output.writer import Context, Writer
@@ -154,7 +154,7 @@ class _Growing:
             self._trees.draw()
             self._next = time.monotonic() + _EVERY
         if self._trees.drawn != self._looked_at:
-            from btpy.events.calltree import slowest
+            from btpy.api.results import slowest
             from btpy.output.calltree import named
 
             self._looked_at = self._trees.drawn

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterator
 from dataclasses import replace
 
 from btpy.lang import program, typed_tree
@@ -375,3 +376,38 @@ def emptied_maps(checked: program.Program) -> frozenset[int]:
         if isinstance(argument.value, nodes.MapReference)
     }
     return frozenset(map_.id for map_ in checked.maps if map_.name in names)
+
+
+_EVENTS = {TemplateKind.PRINT, TemplateKind.EMIT, TemplateKind.WARN}
+
+
+def filled_maps(checked: program.Program) -> dict[str, str]:
+    """Of a program that prints no events: the maps that each probe fills, by its name, as ``@a and @b``. Of other
+    programs: nothing."""
+    if any(
+        template.kind in (TemplateKind.PRINT, TemplateKind.EMIT, TemplateKind.WARN) for template in checked.templates
+    ):
+        return {}
+    declared = {map_.name for map_ in checked.maps}
+    filled = {}
+    for probe in checked.active:
+        titles = dict.fromkeys(_title(reference, probe.name, declared) for reference in _written(probe))
+        if titles:
+            *most, last = titles
+            filled[probe.name] = f"{', '.join(most)} and {last}" if most else last
+    return filled
+
+
+def _written(probe: program.Probe) -> Iterator[nodes.MapReference]:
+    """The maps that a probe and the functions that it calls write to."""
+    for tree in (probe.tree.body, *(function.body for function in probe.calls)):
+        for node in nodes.walk(tree):
+            if isinstance(node, nodes.Assign | nodes.Step) and isinstance(node.target, nodes.MapReference):
+                yield node.target
+
+
+def _title(reference: nodes.MapReference, probe: str, declared: Container[str]) -> str:
+    """The title of a map as a probe of this name refers to it."""
+    library = probe.rpartition(".")[0] if reference.library is None else reference.library.text
+    own = f"{library}.{reference.name}"
+    return map_title(own if own in declared else reference.name)

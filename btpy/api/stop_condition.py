@@ -6,13 +6,13 @@ import operator
 import time
 from collections.abc import Callable, Iterable
 
+from btpy.api import map_expressions
 from btpy.errors import UsageError
 from btpy.events.aggregates import MapContent
 from btpy.lang.program import Program
 from btpy.lang.syntax import nodes
 from btpy.lang.syntax.parser import parse_expression
 from btpy.model.source import Source
-from btpy.repl import expressions
 
 _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
@@ -39,10 +39,10 @@ class StopCondition:
         if not (isinstance(tree, nodes.Binary) and tree.operator.text in _COMPARISONS):
             raise UsageError(f"--until {text!r} is not a comparison", help=[f"for example {EXAMPLE}"])
         self._left, self._right = (
-            expressions.parse(Source("<--until>", side.span.text)) for side in (tree.left, tree.right)
+            map_expressions.parse(Source("<--until>", side.span.text)) for side in (tree.left, tree.right)
         )
         self._holds = _COMPARISONS[tree.operator.text]
-        names = {*expressions.maps_in(self._left), *expressions.maps_in(self._right)}
+        names = {*map_expressions.maps_in(self._left), *map_expressions.maps_in(self._right)}
         known = {each.name: each.title for each in program.maps}
         missing = sorted(names - known.keys())
         if missing:
@@ -71,7 +71,7 @@ class StopCondition:
         if by_title.keys() < set(self.titles):
             return False  # nobody is there who could say
         by_name = {name: by_title[title] for name, title in self._titles.items()}
-        left, right = (expressions.evaluate(side, by_name).values for side in (self._left, self._right))
+        left, right = (map_expressions.evaluate(side, by_name).values for side in (self._left, self._right))
         keys = left if len(left) >= len(right) else right
         return any(self._compares(left.get(key, left.get(())), right.get(key, right.get(()))) for key in keys)
 

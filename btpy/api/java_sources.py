@@ -14,7 +14,6 @@ from btpy.api.woven_jar import is_inside
 from btpy.classfile.archive import UNREADABLE, read_entry
 from btpy.classfile.disassembler import disassemble
 from btpy.classfile.reader import ClassFile
-from btpy.completion.members import Members
 from btpy.frozen import dataclass
 from btpy.plan.listing import ListedMethod
 
@@ -39,13 +38,14 @@ class FoundSource:
         return "".join(disassemble(file, each) for each in members)
 
 
-def find_source(session: Session, members: Members, more: Sequence[Path]) -> FoundSource:
-    """``more``: directories and jars that the person has named."""
+def find_source(session: Session, name: str, source_file: str, more: Sequence[Path]) -> FoundSource:
+    """Of the class of this name. ``source_file``: as its class file says; ``more``: directories and jars that the user
+    has named."""
     looked_at: list[str] = []
-    code = next(iter(session.classes.named(members.name)), None)
+    code = next(iter(session.classes.named(name)), None)
     location = code.code_source if code is not None else ""
-    package = members.name.rpartition(".")[0].replace(".", "/")
-    file = f"{package}/{members.source_file}" if package else members.source_file
+    package = name.rpartition(".")[0].replace(".", "/")
+    file = f"{package}/{source_file}" if package else source_file
     for place in (*more, *_places(location, session)) if is_inside(file) else ():
         shown = f"{place}" + ("" if place.suffix in (".jar", ".zip") else f"/{file}")
         if shown in looked_at:
@@ -54,7 +54,7 @@ def find_source(session: Session, members: Members, more: Sequence[Path]) -> Fou
         if text is not None:
             return FoundSource(text, f"{place}: {file}", (), b"")
         looked_at.append(shown)
-    return FoundSource("", "", tuple(looked_at), session.classes.class_file(members.name) or b"")
+    return FoundSource("", "", tuple(looked_at), session.classes.class_file(name) or b"")
 
 
 def _places(location: str, session: Session) -> Iterator[Path]:

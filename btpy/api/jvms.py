@@ -1,0 +1,15 @@
+"""The JVMs of this machine."""
+
+from __future__ import annotations
+
+from btpy.jvm.processes import JvmProcess, describe, find, find_all, is_alive, is_stopped, list_jvms
+
+__all__ = [
+    "JvmProcess",
+    "describe",
+    "find",
+    "find_all",
+    "is_alive",
+    "is_stopped",
+    "list_jvms",
+]

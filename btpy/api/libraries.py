@@ -1,0 +1,15 @@
+"""Where libraries of probes are found."""
+
+from __future__ import annotations
+
+from btpy.lang.link.libraries import PACKAGED, SUFFIX, Libraries, Library, LibraryError, NoLibrary, is_name
+
+__all__ = [
+    "PACKAGED",
+    "SUFFIX",
+    "Libraries",
+    "Library",
+    "LibraryError",
+    "NoLibrary",
+    "is_name",
+]

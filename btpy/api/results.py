@@ -1,0 +1,60 @@
+"""What comes back from a target: messages, items, records, maps, accounts."""
+
+from __future__ import annotations
+
+from btpy.events.accounts import Cause, Cost, ProbeAccount
+from btpy.events.aggregates import MapContent, can_be_merged, merge
+from btpy.events.calltree import MergedCalls, slowest
+from btpy.events.items import Item, PrintedMaps, Records, Unread
+from btpy.events.progress import Progress, Step, Work
+from btpy.events.records import Record, tally
+from btpy.events.speculation import Speculations
+from btpy.events.stacks import StackTable
+from btpy.wire.messages import (
+    UNKNOWN_PROBE,
+    Counters,
+    ErrorKind,
+    Errors,
+    Events,
+    Exiting,
+    Late,
+    LateOutcome,
+    Message,
+    ProbeFailure,
+    ProbeState,
+    Restrained,
+)
+
+__all__ = [
+    "UNKNOWN_PROBE",
+    "Cause",
+    "Cost",
+    "Counters",
+    "ErrorKind",
+    "Errors",
+    "Events",
+    "Exiting",
+    "Item",
+    "Late",
+    "LateOutcome",
+    "MapContent",
+    "MergedCalls",
+    "Message",
+    "PrintedMaps",
+    "ProbeAccount",
+    "ProbeFailure",
+    "ProbeState",
+    "Progress",
+    "Record",
+    "Records",
+    "Restrained",
+    "Speculations",
+    "StackTable",
+    "Step",
+    "Unread",
+    "Work",
+    "can_be_merged",
+    "merge",
+    "slowest",
+    "tally",
+]

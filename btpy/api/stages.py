@@ -1,0 +1,59 @@
+"""The stages of a script as lines of text, for people who debug btpy (``-d parse``, ``-d link``, ``-d check``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+
+from btpy.lang.program import Probe, Program
+from btpy.lang.syntax.nodes import Tree
+from btpy.lang.syntax.parser import parse
+from btpy.model.sampling import NO_LIMIT
+from btpy.model.source import Source
+
+
+def parsed(source: Source) -> Iterator[str]:
+    """The syntax tree. Raises ScriptError."""
+    for item in parse(source).items:
+        yield from _tree_lines(item)
+
+
+def linked(program: Program) -> Iterator[str]:
+    """The probes of the script, each with its functions, in one flat script."""
+    for probe in program.own:
+        yield from _linked_lines(probe)
+
+
+def _linked_lines(probe: Probe) -> Iterator[str]:
+    """A probe and the functions that it calls, with constants where the script has parameters."""
+    yield f"{probe.id} {probe.name}"
+    for tree in (probe.tree, *probe.calls):
+        yield from _tree_lines(tree, indent=1)
+
+
+def checked(program: Program) -> Iterator[str]:
+    """What the probes are attached to, and what the script keeps and prints."""
+    for probe in program.own:
+        fires = [value for value in (probe.sampling, probe.limit) if value not in (None, NO_LIMIT)]
+        yield " ".join([f"probe {probe.id} {probe.name}", *map(repr, (probe.attachment, *fires))])
+    for kept in (*program.maps, *program.thread_variables, *program.templates):
+        yield repr(kept)
+
+
+def _tree_lines(node: Tree, name: str = "", indent: int = 0) -> Iterator[str]:
+    """A node with its place and its own values, and below it what it is made of."""
+    line, column = node.span.source.position(node.span.start)
+    below: list[tuple[str, Tree]] = []
+    words = [f"{name}:"] if name else []
+    words.append(type(node).__name__)
+    for field in fields(node):
+        value = getattr(node, field.name)
+        if isinstance(value, Tree):
+            below.append((field.name, value))
+        elif isinstance(value, tuple) and all(isinstance(each, Tree) for each in value):
+            below += [(f"{field.name}[{at}]", each) for at, each in enumerate(value)]
+        elif field.name != "span" and value is not None:
+            words.append(f"{field.name}={value!r}")
+    yield f"{'  ' * indent}{' '.join(words)}  {line}:{column}"
+    for called, each in below:
+        yield from _tree_lines(each, called, indent + 1)
