@@ -25,7 +25,6 @@ sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is besi
 
 from benchmarks import commandline, results  # noqa: E402
 from btpy.cli.console import Console  # noqa: E402
-from btpy.cli.presenter import Presenter  # noqa: E402
 from btpy.engine.event_queue import EventQueue  # noqa: E402
 from btpy.events.items import ItemDecoder  # noqa: E402
 from btpy.events.records import tally  # noqa: E402
@@ -37,6 +36,7 @@ from btpy.output import formats  # noqa: E402
 from btpy.output.stream import Stream  # noqa: E402
 from btpy.output.style import Style  # noqa: E402
 from btpy.output.writer import Clock, Context  # noqa: E402
+from btpy.present.presenter import Presenter  # noqa: E402
 from btpy.recording.entries import Started  # noqa: E402
 from btpy.recording.file import ChunkReader, ChunkWriter  # noqa: E402
 from btpy.recording.recorder import Recorder  # noqa: E402

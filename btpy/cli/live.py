@@ -13,14 +13,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple
 
 from btpy.cli.keyboard import Keyboard
-from btpy.cli.presenter import in_words
-from btpy.cli.report import status
 from btpy.cli.screen import Screen
 from btpy.model.outline import Moment
 from btpy.model.templates import TemplateKind
 from btpy.output.columns import clipped
 from btpy.output.live import Arrangement, History, LiveText
 from btpy.output.values import ValueText
+from btpy.present.presenter import in_words
+from btpy.present.report import status
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console

@@ -10,9 +10,9 @@ from btpy.api.merged_maps import Shares, with_stacks
 from btpy.api.results import MapContent, StackTable, can_be_merged, merge
 
 if TYPE_CHECKING:
-    from btpy.cli.presenter import Presenter
     from btpy.cli.target_run import TargetRun
     from btpy.output.writer import Context, Writer
+    from btpy.present.presenter import Presenter
 
 
 class One(Protocol):

@@ -139,8 +139,8 @@ class _Part:
         *,
         alone: bool,
     ) -> None:
-        from btpy.cli.presenter import Presenter
         from btpy.output.writer import Clock, Context
+        from btpy.present.presenter import Presenter
 
         started = recording.started
         self.recording = recording
@@ -172,8 +172,8 @@ class _Part:
         """Of one that is not alone, maps that can be merged are kept."""
         from btpy.api.recordings import Ending, ProbesAttached, ShownMaps, Totals
         from btpy.api.results import PrintedMaps, Records
-        from btpy.cli.report import Left, unaccounted
         from btpy.output.writer import Attached
+        from btpy.present.report import Left, unaccounted
 
         span, showing, clock = self._span, self.showing, self.context.clock
         if isinstance(item, Records):
@@ -276,7 +276,7 @@ class _Played:
 
     def end(self) -> None:
         for each in self._parts:
-            each.showing.errors.close()
+            each.showing.show_remaining_errors()
             self._together.left(each, each.last or ())
         self._together.end()
 

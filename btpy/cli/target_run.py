@@ -27,9 +27,16 @@ from btpy.api.results import (
     tally,
 )
 from btpy.api.session import Deployment, PulledSession, Receipt
-from btpy.cli.presenter import Presenter
 from btpy.cli.progress import told
-from btpy.cli.report import (
+from btpy.errors import OutputError, TargetGone
+from btpy.model.attachments import EndAttachment, TimerAttachment
+from btpy.model.diagnostics import Diagnostic, Severity
+from btpy.model.outline import Moment
+from btpy.model.templates import TemplateKind
+from btpy.output.quantities import counted, duration, grouped
+from btpy.output.writer import Attached, Context, ProbeReport, Writer
+from btpy.present.presenter import Presenter
+from btpy.present.report import (
     Left,
     Summary,
     accounts,
@@ -40,13 +47,6 @@ from btpy.cli.report import (
     summary_lines,
     unaccounted,
 )
-from btpy.errors import OutputError, TargetGone
-from btpy.model.attachments import EndAttachment, TimerAttachment
-from btpy.model.diagnostics import Diagnostic, Severity
-from btpy.model.outline import Moment
-from btpy.model.templates import TemplateKind
-from btpy.output.quantities import counted, duration, grouped
-from btpy.output.writer import Attached, Context, ProbeReport, Writer
 
 if TYPE_CHECKING:
     from btpy.api.recordings import ChunkWriter, Recorder
@@ -471,7 +471,7 @@ class TargetRun:
 
     def _summarize(self, left: Left | None, stays: str = "") -> None:
         console, showing, program = self.console, self.showing, self.program
-        showing.errors.close()
+        showing.show_remaining_errors()
         reports = self._reports()
         if left is not None:
             for line in unaccounted(reports):
@@ -494,7 +494,7 @@ class TargetRun:
             time.monotonic() - self._started,
             showing.maps_full,
             showing.maps_evicted,
-            showing.errors.total,
+            showing.errors.count(),
             alive,
             exited,
             recorded=self._settings.destination.silent,
@@ -516,7 +516,7 @@ class TargetRun:
         not_due = self._not_due(reports)
         asked = [report for report in asked if report.probe not in not_due]
         deployment = self.session.deployment
-        classes = dict(self.showing.refused)
+        classes = dict(self.showing.late.refused)
         classes |= {each.class_name: each.reason.value for each in self.session.refusals}
         refused = refusal_reasons(deployment, classes) if deployment is not None else {}
         nowhere = {

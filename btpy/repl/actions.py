@@ -423,7 +423,7 @@ def _send(repl: Repl, line: Line) -> None:
 
 
 def _errors(repl: Repl, line: Line) -> None:
-    errors = sorted(repl.feed.errors.values(), key=lambda each: -each.count)
+    errors = sorted(repl.feed.errors.totals.values(), key=lambda each: -each.count)
     if not errors:
         repl.screen.say("no probe has failed")
     for each in errors:

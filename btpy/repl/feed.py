@@ -6,17 +6,14 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 
 from btpy.api.probes import Probe
 from btpy.api.results import (
     Counters,
-    ErrorKind,
     Errors,
     Exiting,
     Item,
     Late,
-    LateOutcome,
     PrintedMaps,
     ProbeFailure,
     Record,
@@ -35,6 +32,9 @@ from btpy.output.templates import Renderer, warnings
 from btpy.output.text import RecordText
 from btpy.output.values import ValueText
 from btpy.output.writer import ProbeError, site_fact
+from btpy.present.errors import ProbeErrors
+from btpy.present.late import LateClasses, LateNotice, Urgency
+from btpy.present.rate_limit import SharedRateLimit
 from btpy.repl.recent import Recent
 from btpy.repl.screen import Screen
 
@@ -42,11 +42,9 @@ SHOWN_A_SECOND = 100
 """Events that are shown, unless ``:set rate`` says otherwise; of the others it is said how many they were."""
 
 _KEPT_A_SECOND = 1000  # events that are turned into text for :last and :grep
-_OF_EACH = 10  # events a second of a probe that are shown and kept whatever others do
 _POLL_SECONDS = 0.2
 _PAUSE_SECONDS = 0.02  # from one look at what came to the next: fewer switches between the threads
 _RATE_SECONDS = 3.0
-_ERROR_SECONDS = 1.0  # between two errors shown
 _PATIENCE_SECONDS = 10.0  # for the last events
 _CAUSES = {
     "ring": "buffer full",
@@ -78,7 +76,8 @@ class Feed:
     def __init__(self, session: Session, screen: Screen) -> None:
         self.recent = Recent()
         self.showing = True
-        self.errors: dict[tuple[ErrorKind, int, int], ProbeError] = {}
+        self.errors = ProbeErrors()
+        self._late = LateClasses()
         self.gone = ""
         self.gone_at: float | None = None
         self.context = session.context
@@ -93,10 +92,9 @@ class Feed:
         self._reports: deque[_Report] = deque(maxlen=64)
         self._seen: deque[tuple[float, int]] = deque()
         self._second = 0
-        self._kept: Counter[int] = Counter()  # of this second, by probe
-        self._shown: Counter[int] = Counter()
+        self._kept = SharedRateLimit()
+        self._shown = SharedRateLimit()
         self._withheld: Counter[int] = Counter()
-        self._error_shown = float("-inf")
         self._ended = threading.Event()
         self.rate_shown = SHOWN_A_SECOND
 
@@ -219,14 +217,14 @@ class Feed:
             self._reports.append(_Report(time.monotonic(), fired, cpu))
         elif isinstance(item, Exiting):
             self.has_gone(f"the JVM {self._session.target.pid} has ended")
-        elif isinstance(item, Late) and item.outcome is LateOutcome.LOST:
-            self._screen.warning(f"{item.class_name} was without its probes until now: {item.reason}")
-        elif isinstance(item, Late) and item.outcome is LateOutcome.REFUSED:
-            self._screen.warning(f"{item.class_name} was loaded, but cannot be traced: {item.reason}")
-        elif isinstance(item, Late) and item.outcome is LateOutcome.CHANGED and item.reason:
-            self._screen.warning(f"another agent has changed {item.class_name}: {item.reason}")
-        elif isinstance(item, Late) and item.outcome is LateOutcome.CHANGED:
-            self._screen.note(f"another agent has changed {item.class_name}: its probes are in the new code")
+        elif isinstance(item, Late):
+            self._tell(self._late.notice(item))
+
+    def _tell(self, notice: LateNotice) -> None:
+        if notice.urgency is Urgency.WARNING:
+            self._screen.warning(notice.text)
+        elif notice.urgency is Urgency.INFORMATION:
+            self._screen.note(notice.text)
 
     def _records(self, records: list[Record]) -> None:
         if not records:
@@ -234,11 +232,10 @@ class Feed:
         self._came(len(records))
         lines: list[str] = []
         for record in records:
-            if not _has_room(self._kept, record.probe, max(_KEPT_A_SECOND, self.rate_shown)):
+            if not self._kept.passes(record.probe, max(_KEPT_A_SECOND, self.rate_shown)):
                 self.recent.skip(1)
                 self._withheld[record.probe] += 1
                 continue
-            self._kept[record.probe] += 1
             text = self._text(record)
             if text is None:
                 continue
@@ -249,8 +246,7 @@ class Feed:
                 self._where(record),
                 text,
             )
-            if self.showing and _has_room(self._shown, record.probe, self.rate_shown):
-                self._shown[record.probe] += 1
+            if self.showing and self._shown.passes(record.probe, self.rate_shown):
                 lines.append(self._prefixed(record.probe, text))
             else:
                 self._withheld[record.probe] += 1
@@ -303,13 +299,9 @@ class Feed:
     def _failed(self, failure: ProbeFailure) -> None:
         span = Span.unpack(self.outline.sources, failure.position)
         error = ProbeError(self._probe(failure.probe), failure.kind, span, failure.count, failure.message)
-        key = failure.kind, span.source.base + span.start, span.source.base + span.end
-        before = self.errors.get(key)
-        self.errors[key] = error if before is None else replace(error, count=before.count + error.count)
-        now = time.monotonic()
-        if before is None and now - self._error_shown >= _ERROR_SECONDS:
-            self._error_shown = now
-            self._screen.diagnostics([probe_error(error)])
+        first = self.errors.add(error)
+        if first is not None:
+            self._screen.diagnostics([probe_error(first)])
 
     def _sum_up(self, now: float) -> None:
         """Once a second: how many were not shown."""
@@ -329,11 +321,6 @@ class Feed:
     def _named(self, id_: int) -> str:
         number = self._number(id_)
         return self._probe(id_) if number is None else f"#{number} {self._probe(id_)}"
-
-
-def _has_room(taken: Counter[int], probe: int, most: int) -> bool:
-    """Whether another event of a probe is among the ``most`` of a second: the first of each are in any case."""
-    return taken.total() < most or taken[probe] < min(most, _OF_EACH)
 
 
 def columns(rows: Iterable[tuple[str, ...]]) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-import btpy.engine.session
+import btpy.engine.deployer
 from btpy.codegen.handler import HandlerClass
 from btpy.engine.instrumentation import handler_classes
 from btpy.engine.session import Session
@@ -66,7 +66,7 @@ def test_an_application_gains_nothing(jdk: int, monkeypatch: pytest.MonkeyPatch)
         handlers.extend(handler.class_name for handler in compiled)
         return handler_classes(compiled)
 
-    monkeypatch.setattr(btpy.engine.session, "handler_classes", recorded)
+    monkeypatch.setattr(btpy.engine.deployer, "handler_classes", recorded)
     with intruder(jdk) as running:
         with Session.attach(running.pid) as session:
             session.deployer.load(program("Intruder::step { @n = count(); }"))

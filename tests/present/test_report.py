@@ -5,18 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from btpy.api.session import Deployment, Matching, Target
-from btpy.cli.report import (
-    Left,
-    Summary,
-    accounts,
-    banner,
-    refusal_reasons,
-    restraint_words,
-    script_reasons,
-    silent,
-    summary_lines,
-    unaccounted,
-)
 from btpy.events.accounts import NOTHING_DROPPED, Cause, Cost, ProbeAccount
 from btpy.jvm.processes import JvmProcess
 from btpy.lang.check.checker import check_source
@@ -28,6 +16,18 @@ from btpy.model.source import Source, Span
 from btpy.output.failures import probe_error
 from btpy.output.writer import ProbeError, ProbeReport, Restraint
 from btpy.plan.plan import Site
+from btpy.present.report import (
+    Left,
+    Summary,
+    accounts,
+    banner,
+    refusal_reasons,
+    restraint_words,
+    script_reasons,
+    silent,
+    summary_lines,
+    unaccounted,
+)
 from btpy.wire.messages import ErrorKind
 
 _NO_COST = Cost()

@@ -1,4 +1,4 @@
-"""So many events of a probe are displayed each second; of the others it is said how many they were."""
+"""How many events are displayed in a second; of the others it is told how many they were."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+OF_EACH = 10
+"""Events of a probe that pass in a second whatever the others do."""
+
 _SECOND = 1_000_000_000
 
 
 @dataclass(slots=True)
-class Throttle:
-    """``limit``: events of one probe in one second of the target's clock; None: all. ``withheld``: by probe."""
+class ProbeRateLimit:
+    """Bounds each probe by itself. ``limit``: events of one probe in one second of the target's clock; None: all.
+    ``withheld``: how many were not displayed, by probe."""
 
     limit: int | None
     name: Callable[[int], str]
@@ -50,3 +54,21 @@ class Throttle:
         more = self._seen[probe] - (self.limit or 0)
         if self.limit is not None and more > 0:
             self._notes.append(f"+{more:,} more of {self.name(probe)}")
+
+
+@dataclass(slots=True)
+class SharedRateLimit:
+    """Bounds all probes together, but lets the first events of each probe pass. Counts one second after another:
+    :meth:`clear` begins the next."""
+
+    _passed: Counter[int] = field(default_factory=Counter)
+
+    def passes(self, probe: int, limit: int) -> bool:
+        """Whether another event of a probe is among the ``limit`` of this second."""
+        if self._passed.total() >= limit and self._passed[probe] >= min(limit, OF_EACH):
+            return False
+        self._passed[probe] += 1
+        return True
+
+    def clear(self) -> None:
+        self._passed.clear()

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from btpy.api.results import (
     UNKNOWN_PROBE,
     Counters,
-    ErrorKind,
     Errors,
     Exiting,
     Item,
     Late,
-    LateOutcome,
     MapContent,
     PrintedMaps,
     ProbeAccount,
@@ -28,9 +25,8 @@ from btpy.api.results import (
     Speculations,
     can_be_merged,
 )
-from btpy.cli.report import USED_UP, Left, disabled, restraint_words, sampling_words
-from btpy.cli.throttle import Throttle
 from btpy.errors import ProtocolError
+from btpy.model.diagnostics import Diagnostic
 from btpy.model.outline import Moment
 from btpy.model.sites import Site
 from btpy.model.source import Span
@@ -41,15 +37,33 @@ from btpy.output.style import Style
 from btpy.output.templates import warnings
 from btpy.output.text import TextWriter
 from btpy.output.writer import Context, End, Loss, ProbeError, ProbeReport, Restraint, Writer
-from btpy.remedies import Permission
-
-if TYPE_CHECKING:
-    from btpy.cli.console import Console
+from btpy.present.errors import ProbeErrors
+from btpy.present.late import LateClasses, Urgency
+from btpy.present.rate_limit import ProbeRateLimit
+from btpy.present.report import USED_UP, Left, disabled, restraint_words, sampling_words
 
 _AS_USUAL = "as usual"  # how a map is printed without options
-_ERROR_INTERVAL = 1.0  # seconds between two errors shown
-_CHANGES_TOLD = 10  # classes that somebody else has changed, and whose probes are where they were
-_REFUSED_TOLD = 10  # classes that came and cannot be traced; -v tells of all
+
+
+class Console(Protocol):
+    """Where people are told what is not output: standard error. ``verbosity``: negative for ``-q``."""
+
+    verbosity: int
+
+    def diagnostics(self, diagnostics: Sequence[Diagnostic]) -> None: ...
+    def warning(self, text: str, help: Sequence[str] = ()) -> None: ...
+    def script(self, text: str) -> None:
+        """A line that the script writes to standard error."""
+
+    def notice(self, text: str) -> None:
+        """What ``-q`` does not hide."""
+
+    def say(self, text: str) -> None: ...
+    def detail(self, text: str) -> None:
+        """For ``-v``."""
+
+    @property
+    def unicode(self) -> bool: ...
 
 
 class Presenter:
@@ -57,7 +71,7 @@ class Presenter:
 
     ``hits``: prints and events of probes of methods that are shown, None: all. ``displayed``: of those, of one probe in
     one second. ``exit_code``: what ``exit(n)`` said. ``exiting``: the target is. ``events``: shown so far.
-    ``refused``: names of classes that came and cannot be traced, with the code of the reason.
+    ``late``: classes that came after the probes. ``errors``: of probes.
     ``asked_at_end``: of one of several targets, maps that ``@OnEnd`` prints, by template: they are not shown here.
     """
 
@@ -67,11 +81,11 @@ class Presenter:
         self.exit_code: int | None = None
         self.exiting = False
         self.events = 0
-        self.errors = ErrorLog(console)
+        self.errors = ProbeErrors()
+        self.late = LateClasses()
         self.maps_full: dict[str, int] = {}
         self.maps_evicted: dict[str, int] = {}
         self.asked_at_end: dict[int, MapContent] = {}
-        self.refused: dict[str, str] = {}
         self._outline = context.outline
         self._several = context.several
         self._writer = writer
@@ -92,8 +106,7 @@ class Presenter:
         self._restraints: Counter[int] = Counter()
         self._taken_out: set[int] = set()  # by the budget
         self._told: set[tuple[str, str]] = set()  # probes and what the budget did to them
-        self._changes = 0
-        self._throttle = Throttle(displayed, self._probe_name)
+        self._rate_limit = ProbeRateLimit(displayed, self._probe_name)
         self._warnings = warnings(context, Style(unicode=console.unicode))
 
     def item(self, item: Item) -> None:
@@ -108,7 +121,9 @@ class Presenter:
             for failure in item.failures:
                 error = self._probe_error(failure)
                 self._writer.probe_error(error)
-                self.errors.add(error)
+                first = self.errors.add(error)
+                if first is not None:
+                    self._show_error(first)
         elif isinstance(item, Counters):
             self.counted(map(ProbeAccount.of, item.probes))
         elif isinstance(item, Exiting):
@@ -184,7 +199,7 @@ class Presenter:
     def close(self, contents: Sequence[MapContent], accounts: Iterable[ProbeAccount]) -> None:
         """Everything has come: what was held back and is not shown, maps as they were at the end, the last losses."""
         self.give_up()
-        for line in self._throttle.close():
+        for line in self._rate_limit.close():
             self._writer.note(line)
         self.note_full(contents)
         self.maps(self.unprinted(contents))
@@ -243,7 +258,7 @@ class Presenter:
         """What is told of each probe. Raises ProtocolError for a probe that is not there."""
         methods: dict[int, set[tuple[str, str, str]]] = {}
         for site in sites:
-            if site.class_name in self.refused:
+            if site.class_name in self.late.refused:
                 continue
             methods.setdefault(site.probe, set()).add((site.class_name, site.method, site.descriptor))
         return tuple(self._report(account, methods) for account in accounts)
@@ -262,12 +277,12 @@ class Presenter:
             probe=name,
             account=own,
             methods=len(methods.get(probe.host, ())) if probe.moment is Moment.METHOD else -1,
-            errors=self.errors.of(name),
+            errors=self.errors.count(name),
             sampling="" if probe.sampling is None else sampling_words(probe.sampling),
             conditional=probe.conditional,
             discarded=discarded,
             withheld=self._withheld[account.probe],
-            withheld_by_display=self._throttle.withheld[account.probe],
+            withheld_by_display=self._rate_limit.withheld[account.probe],
             restraints=self._restraints[account.probe],
         )
 
@@ -311,7 +326,7 @@ class Presenter:
             self._writer.map(printed.contents[0], template, printed.nano_time)
 
     def _records(self, records: list[Record]) -> None:
-        if self._hits is None and self._throttle.limit is None and not self._paused:
+        if self._hits is None and self._rate_limit.limit is None and not self._paused:
             asked = {record.template for record in records}
             if asked <= self._ordinary or self._learn(asked):  # almost always: nothing to decide for each record
                 self.events += len(records)
@@ -325,14 +340,14 @@ class Presenter:
                 self._exits[template.probe] += 1
             elif self._paused:
                 self._unseen["event"] += 1
-                self._throttle.withheld[template.probe] += 1
+                self._rate_limit.withheld[template.probe] += 1
                 continue
             elif self._outline.probes[template.probe].moment is Moment.METHOD:
                 if self.hits_left == 0:
                     self._withheld[template.probe] += 1
                     continue
-                passed = self._throttle.passes(template.probe, record.nanos)
-                for line in self._throttle.take_notes():
+                passed = self._rate_limit.passes(template.probe, record.nanos)
+                for line in self._rate_limit.take_notes():
                     self._writer.records(shown)
                     shown = []
                     self._writer.note(line)
@@ -391,43 +406,27 @@ class Presenter:
             self._console.detail(words)
 
     def _late(self, late: Late) -> None:
-        name = f"{late.class_name} ({late.loader})"
-        if late.outcome is LateOutcome.WOVEN:
-            self._console.detail(f"{name} was loaded, its probes are in")
-        elif late.outcome is LateOutcome.MISSED_DEADLINE:
-            self._console.detail(f"{name} was loaded; its probes came in a moment later: {late.reason}")
-        elif late.outcome is LateOutcome.LOST:
-            self._console.warning(f"{name} was without its probes until now: {late.reason}")
-        elif late.outcome is LateOutcome.CHANGED:
-            self._changed(name, late.reason)
-        else:
-            from btpy.api.listings import ALLOWED_BY, failure_reason
+        notice = self.late.notice(late)
+        match notice.urgency:
+            case Urgency.DETAIL:
+                self._console.detail(notice.text)
+            case Urgency.INFORMATION:
+                self._console.say(notice.text)
+            case Urgency.WARNING:
+                self._console.warning(notice.text, () if notice.permission is None else (notice.permission,))
 
-            reason = failure_reason(late.reason)
-            code = reason.value
-            self.refused[late.class_name] = code
-            text = f"{name} was loaded, but cannot be traced: {late.reason.removesuffix(f' [{code}]')} [{code}]"
-            if len(self.refused) <= _REFUSED_TOLD:
-                allowed = ALLOWED_BY.get(reason)
-                self._console.warning(
-                    text, () if allowed is None else (Permission(allowed, "to trace it nevertheless"),)
-                )
-            else:
-                self._console.detail(text)
+    def _show_error(self, error: ProbeError) -> None:
+        self._console.diagnostics([probe_error(error)])
 
-    def _changed(self, name: str, lost: str) -> None:
-        """Somebody else has changed a class; ``lost``: which of its probes have no place in the new code."""
-        if lost:
-            self._console.warning(f"another agent has changed {name}: {lost}")
-            return
-        self._changes += 1
-        text = f"another agent has changed {name}: its probes are in the new code"
-        if self._changes < _CHANGES_TOLD:
-            self._console.say(text)
-        elif self._changes == _CHANGES_TOLD:
-            self._console.say(f"{text} (-v tells of further classes)")
-        else:
-            self._console.detail(text)
+    def show_remaining_errors(self) -> None:
+        """At the end: the errors that have not been shown, and how often the others have happened in all."""
+        for error, shown_before in self.errors.remaining():
+            if not shown_before:
+                self._show_error(error)
+                continue
+            line, column = error.span.source.position(error.span.start)
+            where = f"{error.span.source.name}:{line}:{column}"
+            self._console.warning(f"{where}: {error.kind_name}, {grouped(error.count)} times in all")
 
     def _template(self, id_: int) -> Template:
         templates = self._outline.templates
@@ -446,47 +445,6 @@ class Presenter:
     def _probe_error(self, failure: ProbeFailure) -> ProbeError:
         span = Span.unpack(self._outline.sources, failure.position)
         return ProbeError(self._probe_name(failure.probe), failure.kind, span, failure.count, failure.message)
-
-
-class ErrorLog:
-    """Shows the first error of each kind and place, at most one a second; the rest, and the totals, at the end."""
-
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._totals: dict[tuple[ErrorKind, int, int], ProbeError] = {}
-        self._shown: dict[tuple[ErrorKind, int, int], int] = {}
-        self._last = float("-inf")
-
-    @property
-    def total(self) -> int:
-        return sum(error.count for error in self._totals.values())
-
-    def add(self, error: ProbeError) -> None:
-        key = error.kind, error.span.start, error.span.end
-        before = self._totals.get(key)
-        self._totals[key] = error if before is None else replace(error, count=before.count + error.count)
-        now = time.monotonic()
-        if key not in self._shown and now - self._last >= _ERROR_INTERVAL:
-            self._last = now
-            self._show(key)
-
-    def of(self, probe: str) -> int:
-        return sum(error.count for error in self._totals.values() if error.probe == probe)
-
-    def close(self) -> None:
-        for key, error in self._totals.items():
-            if self._shown.get(key) != error.count:
-                self._show(key)
-
-    def _show(self, key: tuple[ErrorKind, int, int]) -> None:
-        error = self._totals[key]
-        if key in self._shown:
-            line, column = error.span.source.position(error.span.start)
-            where = f"{error.span.source.name}:{line}:{column}"
-            self._console.warning(f"{where}: {error.kind_name}, {grouped(error.count)} times in all")
-        else:
-            self._console.diagnostics([probe_error(error)])
-        self._shown[key] = error.count
 
 
 def in_words(things: Mapping[str, int]) -> str:
