@@ -291,7 +291,7 @@ class RunLoop:
         except LostInTheEnd:
             raise
         except TargetGone as gone:
-            if one.showing.exiting:
+            if one.receipt is not None:  # it was left in order before it ended
                 raise
             self._lost(one, gone, 0.0)
         except LeftBehind as error:

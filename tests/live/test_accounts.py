@@ -112,3 +112,19 @@ def test_a_target_that_ends_in_the_middle(tmp_path: Path) -> None:
     end = check(read(output))
     assert end["reason"] == "target-exited"
     assert end["probes"][0]["fired"] == end["probes"][0]["produced"] == 50021
+
+
+def test_a_client_that_is_stopped_while_its_target_ends(tmp_path: Path) -> None:
+    """The target does not wait for it for ever; what the client then finds out, the end of its output says."""
+    output = tmp_path / "events.ndjson"
+    with counted(17) as target:
+        client = started(target, output)
+        waited(lambda: output.exists() and "attached_probes" in output.read_text(), "not attached")
+        client.send_signal(signal.SIGSTOP)
+        target.send("call 1009")
+        target.process.stdin.close()  # type: ignore[union-attr]  # its main method returns after that
+        assert target.wait() == 0
+        client.send_signal(signal.SIGCONT)
+        ended(client, 5)
+    (end,) = [record for record in read(output) if record["type"] == "end"]
+    assert end["reason"] == "target-exited"
