@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 APT := $(if $(filter 0,$(shell id -u)),,sudo )DEBIAN_FRONTEND=noninteractive apt-get
 
-.PHONY: demo test lint proof bench man pictures setup release audit locks jdk maven tmux shells containers clean
+.PHONY: demo test check lint proof bench man pictures setup release audit locks jdk maven tmux shells containers clean
 
 demo: $(VENV)/.installed
 	$(BIN)/btpy demo
@@ -12,11 +12,16 @@ demo: $(VENV)/.installed
 test: $(VENV)/.installed maven tmux shells containers lint
 	$(BIN)/python -m pytest -n 2 --dist loadfile -q
 
+# The fast half of `make test`: lint, and the tests of the rooms that have changed.
+check: $(VENV)/.installed lint
+	$(BIN)/python -m pytest -n 2 --dist loadfile -q $$($(BIN)/python .ci/changed.py)
+
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/vulture
 
 proof: $(VENV)/.installed maven tmux
 	$(BIN)/python -m pytest -q -m proof

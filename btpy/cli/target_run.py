@@ -9,11 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from btpy.api import jvms
 from btpy.api.attaching import agent_build
-from btpy.api.listings import RefusalReason
-from btpy.api.preview import expected_range
-from btpy.api.programs import Program, filled_maps
+from btpy.api.programs import Program
 from btpy.api.results import (
     Events,
     Item,
@@ -28,24 +25,16 @@ from btpy.api.results import (
 )
 from btpy.api.session import Deployment, PulledSession, Receipt
 from btpy.cli.progress import told
-from btpy.errors import OutputError, TargetGone
-from btpy.model.attachments import EndAttachment, TimerAttachment
-from btpy.model.diagnostics import Diagnostic, Severity
+from btpy.cli.run_report import Drawing, RunReport
+from btpy.errors import BudgetExceeded, OutputError, TargetGone
+from btpy.model.attachments import EndAttachment
 from btpy.model.outline import Moment
 from btpy.model.templates import TemplateKind
-from btpy.output.quantities import counted, duration, grouped
-from btpy.output.writer import Attached, Context, ProbeReport, Writer
+from btpy.output.quantities import counted, duration
+from btpy.output.writer import Attached, Context, Writer
 from btpy.present.presenter import Presenter
 from btpy.present.report import (
     Left,
-    Summary,
-    accounts,
-    banner,
-    refusal_reasons,
-    script_reasons,
-    silent,
-    summary_lines,
-    unaccounted,
 )
 
 if TYPE_CHECKING:
@@ -56,32 +45,21 @@ if TYPE_CHECKING:
     from btpy.cli.unattended import Stay
     from btpy.output.stream import Stream
 
-EXIT_BUDGET = 6
-
 _OTHER_AGENT = (
     "the agent of another build of btpy was loaded into this JVM before, and stays until it ends; "
     "if anything looks wrong, use that btpy or restart the JVM"
 )
-_UNIMPORTANT = (RefusalReason.NO_CODE, RefusalReason.UNMODIFIABLE)
 _BACKLOG_SECONDS = 0.5  # after the last old print of a session that was joined, its backlog is over
-_LISTED = 10  # lines of one kind before the rest is summed up
 _ACTED_ON = (TemplateKind.EXIT, TemplateKind.WARN)
 
 
-class Companion(Protocol):
+class Companion(Drawing, Protocol):
     """What a verb has to do while its script runs: write in its own way, change probes, explain."""
 
     def writer(self, stream: Stream, context: Context, console: Console) -> Writer: ...
 
     def turn(self, session: PulledSession, console: Console) -> str:
         """After what came has been shown. Why it is all over; empty: it is not."""
-
-    @property
-    def drawn(self) -> str:
-        """What was made of the events: ``5 trees``."""
-
-    def explain(self) -> str:
-        """Why there was nothing to be shown; empty: there was."""
 
 
 class TargetRun:
@@ -109,7 +87,6 @@ class TargetRun:
         self._started = time.monotonic()
         self._writer: Writer | None = None
         self._recorder: Recorder | None = None
-        self._problems = self._refusals = 0  # shown so far
         self._gone: TargetGone | None = None
         self._backlog: dict[tuple[object, ...], PrintedMaps] = {}  # by what was printed: the latest before the join
         self._backlog_came = 0.0
@@ -135,7 +112,16 @@ class TargetRun:
         displayed = destination.displayed(self._stream, settings.rate)
         self.showing = Presenter(context, writer, console, hits=settings.hits, displayed=displayed)
         signals.ask()  # before the banner says that Ctrl-C ends the run
-        self._announce(deployment)
+        self._report = RunReport(
+            session,
+            self.showing,
+            settings,
+            console,
+            alone=self._alone,
+            drawing=self._companion,
+            started=self._started,
+        )
+        self._report.announce(deployment)
         attached = Attached(len(self.program.probes), deployment.methods, deployment.classes)
         if file is not None:
             self._recorder = self._record(file)
@@ -207,7 +193,7 @@ class TargetRun:
         if self._recorder is not None:
             self._recorder.flush()
         self._stream.flush()  # what is due by the clock
-        self._show_findings()
+        self._report.show_findings()
         return self._why_over()
 
     def _why_over(self) -> str:
@@ -216,7 +202,7 @@ class TargetRun:
             return "target-exited"
         if showing.exit_code is not None:
             return "exit"
-        if showing.all_used_up:
+        if showing.states.all_used_up:
             return "limit"
         if showing.hits_left == 0:
             if self._settings.hits_by_default:
@@ -296,22 +282,6 @@ class TargetRun:
         """What it shows itself."""
         return [content for content in contents if self._alone or not can_be_merged(content.map)]
 
-    def _show_findings(self) -> None:
-        """What was found out about classes that were loaded meanwhile: probes that do not fit, code left alone."""
-        problems, refusals = self.session.problems, self.session.refusals
-        if problems[self._problems :]:
-            self._warn(problems[self._problems :])
-        for refusal in refusals[self._refusals :]:
-            if refusal.reason in _UNIMPORTANT:
-                self.console.detail(str(refusal))
-            else:
-                self.console.warning(str(refusal))
-        self._problems, self._refusals = len(problems), len(refusals)
-
-    def _warn(self, diagnostics: Sequence[Diagnostic]) -> None:
-        if diagnostics and self.console.verbosity >= 0:
-            self.console.diagnostics([replace(each, severity=Severity.WARNING) for each in diagnostics])
-
     # ---- the end
 
     def leave(self, reason: str) -> list[MapContent]:
@@ -331,10 +301,10 @@ class TargetRun:
             self.console.warning(f"{receipt.messages_dropped} reports of the agent were dropped: they came too fast")
         left = Left.of(receipt)
         self._end_recording(reason, receipt.accounts, (left.woven, left.restored, left.unloaded))
-        self.showing.end(reason, self._reports(), left)
+        self.showing.end(reason, self._report.reports, left)
         self._stream.flush()
         self._close_writer()
-        self._summarize(None if self.showing.exiting else left)
+        self._report.summarize(None if self.showing.exiting else left)
         return contents
 
     def stay(self, stay: Stay) -> list[MapContent]:
@@ -347,17 +317,19 @@ class TargetRun:
             self._take(message)
         self._show_backlog()
         contents = [] if stay.at_once else self._final_maps()
-        self.showing.close(self._own(contents), self._accounts)
+        self.showing.close(self._own(contents), self._report.accounts)
         self.showing.note_full(contents)
-        self._end_recording("left", self._accounts, None)
-        self.showing.end("left", self._reports(), None)
+        self._end_recording("left", self._report.accounts, None)
+        self.showing.end("left", self._report.reports, None)
         self._close_writer()
         pid = session.target.pid
         if stay.at_once:
             self._stream.write(f"{id_}\n" if self._alone else f"{pid} {id_}\n")
         self._stream.flush()
         left = duration(round(stay.ttl) * 10**9)
-        self._summarize(None, f"session {id_} goes on for {left}: btpy attach {pid} {id_} · btpy stop {pid} {id_}")
+        self._report.summarize(
+            None, f"session {id_} goes on for {left}: btpy attach {pid} {id_} · btpy stop {pid} {id_}"
+        )
         if any(isinstance(probe.attachment, EndAttachment) for probe in self.program.active):
             self.console.say(
                 f"@OnEnd runs at btpy stop; if the session ends by itself after {left}, what it prints is lost"
@@ -371,10 +343,10 @@ class TargetRun:
         if age is not None and any(content.entries for content in last):
             self.console.say(f"the maps below were last read {age:.1f} s ago")
             self.showing.maps(self._own(last))
-        self.showing.end("target-exited", self._reports(), None)
-        self._end_recording("target-exited", self._accounts, None)
+        self.showing.end("target-exited", self._report.reports, None)
+        self._end_recording("target-exited", self._report.accounts, None)
         self._close_writer()
-        self._summarize(None)
+        self._report.summarize(None)
         self._stream.flush()
 
     def mute(self) -> None:
@@ -403,7 +375,7 @@ class TargetRun:
 
     @property
     def exit_code(self) -> int:
-        return self.showing.exit_code or (EXIT_BUDGET if self.showing.all_over_budget else 0)
+        return self.showing.exit_code or (BudgetExceeded.exit_status if self.showing.states.all_over_budget else 0)
 
     def _end_recording(self, reason: str, accounts: Sequence[ProbeAccount], left: tuple[int, int, int] | None) -> None:
         recorder, self._recorder = self._recorder, None
@@ -415,121 +387,6 @@ class TargetRun:
         if self._recorder is not None:
             self._recorder.maps_at_end(answers)
         return self.session.maps.contents(answers)
-
-    # ---- what the user is told
-
-    def _announce(self, deployment: Deployment) -> None:
-        console, session = self.console, self.session
-        self._warn(deployment.warnings)
-        self._problems, self._refusals = len(session.problems), len(deployment.refusals)
-        refused = [refusal for refusal in deployment.refusals if refusal.reason not in _UNIMPORTANT]
-        for refusal in refused[:_LISTED]:
-            console.warning(str(refusal))
-        if len(refused) > _LISTED:
-            console.warning(f"… and {len(refused) - _LISTED} more that cannot be traced (-v lists them)")
-        fixed = [refusal for refusal in deployment.refusals if refusal.reason is RefusalReason.UNMODIFIABLE]
-        summed_up = set(fixed if len(fixed) > _LISTED else ())
-        for refusal in deployment.refusals:
-            if refusal not in refused[:_LISTED] and refusal not in summed_up:
-                console.detail(str(refusal))
-        if summed_up:
-            console.detail(
-                f"{grouped(len(summed_up))} hidden and lambda classes are not traced: the JVM keeps them as they are"
-            )
-        for each in session.late_bound:
-            console.detail(each)
-        for name in deployment.loaded_meanwhile:
-            console.say(f"{name} was loaded while nobody was connected: its probes come in now")
-        console.say(
-            banner(
-                deployment,
-                session.target,
-                nanos=expected_range(deployment.program),
-                refused=len(refused),
-                end=self._what_ends_it(),
-            )
-        )
-        target = session.target
-        console.detail(
-            f"JDK {target.java_version}, {target.vm_name}, {grouped(target.loaded_classes)} classes loaded;"
-            f" {counted(deployment.batches, 'batch')}, the longest stop {deployment.longest_pause_ns / 1e6:.1f} ms,"
-            f" {deployment.waited_ns / 1e6:.0f} of {deployment.weave_ns / 1e6:.0f} ms waiting for woven classes"
-        )
-
-    def _what_ends_it(self) -> str:
-        stay = self._settings.stay
-        if not self._alone or self._settings.ends or (stay is not None and stay.at_once):
-            return ""
-        return " Ctrl-C to end." if stay is None else " Ctrl-C leaves it running."
-
-    @property
-    def _accounts(self) -> list[ProbeAccount]:
-        return list(self.session.figures.accounts.values())
-
-    def _reports(self) -> tuple[ProbeReport, ...]:
-        return self.showing.reports(self._accounts, list(self.context.sites.values()))
-
-    def _summarize(self, left: Left | None, stays: str = "") -> None:
-        console, showing, program = self.console, self.showing, self.program
-        showing.show_remaining_errors()
-        reports = self._reports()
-        if left is not None:
-            for line in unaccounted(reports):
-                console.warning(line)
-        if console.verbosity < 0:
-            return
-        for line in self._why_silent(() if stays else reports)[:_LISTED]:
-            console.say(line)
-        ends = {probe.name for probe in program.probes if isinstance(probe.attachment, EndAttachment)}
-        ends |= self._not_due(reports)
-        telling = [report for report in reports if report.probe not in ends or report.account.produced or report.errors]
-        accounted = reports if console.verbosity > 0 else telling
-        for line in accounts(accounted, all_=len(accounted) > 1 or console.verbosity > 0):
-            console.say(line)
-        exited = left is None and showing.exiting
-        alive = left is None and not exited and jvms.is_alive(self.session.target.process)
-        summary = Summary(
-            reports,
-            left,
-            time.monotonic() - self._started,
-            showing.maps_full,
-            showing.maps_evicted,
-            showing.errors.count(),
-            alive,
-            exited,
-            recorded=self._settings.destination.silent,
-            drawn="" if self._companion is None else self._companion.drawn,
-            stays=stays,
-            age=0.0 if self.session.joined is None else self.session.joined.age,
-            fillers=filled_maps(program),
-        )
-        for line in summary_lines(summary):
-            console.say(line)
-
-    def _why_silent(self, reports: Sequence[ProbeReport]) -> list[str]:
-        if self._companion is not None:
-            why = self._companion.explain()
-            return [why] if why and reports else []
-        served = self._settings.missing == "all" and any(report.account.fired for report in reports)
-        running = {probe.name for probe in self.program.active}  # others were replaced
-        asked = [] if served else [report for report in reports if report.probe in running]
-        not_due = self._not_due(reports)
-        asked = [report for report in asked if report.probe not in not_due]
-        deployment = self.session.deployment
-        classes = dict(self.showing.late.refused)
-        classes |= {each.class_name: each.reason.value for each in self.session.refusals}
-        refused = refusal_reasons(deployment, classes) if deployment is not None else {}
-        nowhere = {
-            report.probe: refused[report.probe] for report in asked if not report.methods and report.probe in refused
-        }
-        return silent(asked, {**nowhere, **script_reasons(self.program, self._settings.level)})
-
-    def _not_due(self, reports: Sequence[ProbeReport]) -> set[str]:
-        """Timers whose time never came although others fired: the run was shorter, and that is no news."""
-        timers = {probe.name for probe in self.program.probes if isinstance(probe.attachment, TimerAttachment)}
-        if not any(report.account.fired for report in reports if report.probe not in timers):
-            return set()
-        return {report.probe for report in reports if report.probe in timers and not report.account.fired}
 
     def _close_writer(self) -> None:
         writer, self._writer = self._writer, None

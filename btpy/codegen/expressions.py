@@ -147,56 +147,27 @@ _BUILTINS = {
 
 def emit(emitter: Emitter, node: Expr) -> None:
     """Pushes the value of ``node``."""
-    code = emitter.code
     match node:
         case Constant():
             _constant(emitter, node)
         case InputValue():
-            emitter.load_input(node.input)
-            emitter.convert(from_descriptor(node.input.descriptor), node.type)
+            _input_value(emitter, node)
         case SiteValue():
             _site_value(emitter, node)
         case AmbientValue():
             emitter.convert(_ambient(emitter, node), node.type)
         case LocalValue():
-            held = emitter.load_variable(node.index)
-            if held.slot != node.type.slot:
-                emitter.position(node.span)
-                emitter.convert(held, node.type)
+            _local_value(emitter, node)
         case Inlined():
             _inlined(emitter, node)
         case FieldValue():
-            emit_as(emitter, node.target, ANY)
-            code.constant("S", node.name)
-            if node.getters:
-                code.constant("S", node.getters)
-            emitter.position(node.span)
-            emitter.call(api.PROPERTY if node.getters else api.FIELD)
-            emitter.convert(ANY, node.type)
+            _field_value(emitter, node)
         case SafeCall():
-            emit_as(emitter, node.target, ANY)
-            code.constant("S", node.allowed)
-            _array(emitter, node.arguments)
-            emitter.position(node.span)
-            emitter.call(api.CALL)
-            emitter.convert(ANY, node.type)
+            _safe_call(emitter, node)
         case CastValue():
-            emitter.load_session()
-            emit_as(emitter, node.operand, ANY)
-            code.constant("S", node.pattern)
-            code.constant("I", emitter.probe.id)
-            code.constant("I", node.span.packed)
-            emitter.position(node.span)
-            emitter.call(api.CAST)
-            emitter.convert(ANY, node.type)
+            _cast_value(emitter, node)
         case ElementValue():
-            emitter.load_session()
-            emit_as(emitter, node.target, ANY)
-            emit_as(emitter, node.index, LONG)
-            emitter.position(node.span)
-            emitter.load_position()
-            emitter.call(api.ELEMENT)
-            emitter.convert(ANY, node.type)
+            _element_value(emitter, node)
         case Unary():
             _unary(emitter, node)
         case Binary():
@@ -204,67 +175,149 @@ def emit(emitter: Emitter, node: Expr) -> None:
         case Logical():
             _truth_value(emitter, node)
         case Conditional():
-            otherwise, end = Label(), Label()
-            emit_condition(emitter, node.test, otherwise, False)
-            emit_as(emitter, node.then, node.type)
-            code.branch(op.GOTO, end)
-            emitter.place(otherwise)
-            emit_as(emitter, node.otherwise, node.type)
-            emitter.place(end)
+            _conditional(emitter, node)
         case Coalesce():
             _coalesce(emitter, node)
         case ThreadValue():
             _thread_value(emitter, node)
         case Convert():
-            if isinstance(node.operand, ThreadValue) and is_number(node.operand.variable.type):
-                _thread_number(emitter, node.operand)
-                emitter.convert(replace(node.operand.type, nullable=False), node.type)
-            elif node.type.kind is Kind.STRING:
-                emit_string(emitter, node.operand)
-            else:
-                emit_as(emitter, node.operand, node.type)
+            _convert(emitter, node)
         case Text():
             _text(emitter, node)
         case Formatted():
             _formatted(emitter, node)
         case BuiltinCall(name=builtins.ENTRY_OF):
-            emitter.load_session()
-            for argument in node.arguments:
-                emit_as(emitter, argument, ANY)
-            emitter.position(node.span)
-            emitter.load_position()
-            emitter.call(api.ENTRY_OF if isinstance(node.arguments[1], Constant) else api.ENTRY_OF_ANY)
+            _entry_of(emitter, node)
         case BuiltinCall(name=builtins.SELF_TIME):
-            emitter.load_session()
-            code.constant("I", emitter.probe.id)
-            for argument in node.arguments:
-                emit_as(emitter, argument, LONG)
-            emitter.call(api.SELF_TIME_OF)
-            emitter.convert(LONG, node.type)
+            _self_time(emitter, node)
         case BuiltinCall():
             _builtin(emitter, node)
         case ListValue():
             _array(emitter, node.elements)
         case Bound():
-            emit(emitter, node.value)
-            emitter.store_variable(node.index, node.value.type)
-            emit_as(emitter, node.body, node.type)
+            _bound_value(emitter, node)
         case Quantified():
             _quantified(emitter, node)
         case MapValue():
-            emitter.load_session()
-            code.constant("I", node.map)
-            emitter.call(api.MAP)
-            code.op(op.DUP)
-            emit_keys(emitter, node.keys)
-            emitter.position(node.span)
-            emitter.call(api.find_method(len(node.keys)))
-            emitter.call(api.VALUE)
-            emitter.convert(ANY, node.type)
+            _map_value(emitter, node)
         case MapQuery():
             _map_query(emitter, node)
         case _:
             assert_never(node)
+
+
+def _input_value(emitter: Emitter, node: InputValue) -> None:
+    emitter.load_input(node.input)
+    emitter.convert(from_descriptor(node.input.descriptor), node.type)
+
+
+def _local_value(emitter: Emitter, node: LocalValue) -> None:
+    held = emitter.load_variable(node.index)
+    if held.slot != node.type.slot:
+        emitter.position(node.span)
+        emitter.convert(held, node.type)
+
+
+def _field_value(emitter: Emitter, node: FieldValue) -> None:
+    code = emitter.code
+    emit_as(emitter, node.target, ANY)
+    code.constant("S", node.name)
+    if node.getters:
+        code.constant("S", node.getters)
+    emitter.position(node.span)
+    emitter.call(api.PROPERTY if node.getters else api.FIELD)
+    emitter.convert(ANY, node.type)
+
+
+def _safe_call(emitter: Emitter, node: SafeCall) -> None:
+    code = emitter.code
+    emit_as(emitter, node.target, ANY)
+    code.constant("S", node.allowed)
+    _array(emitter, node.arguments)
+    emitter.position(node.span)
+    emitter.call(api.CALL)
+    emitter.convert(ANY, node.type)
+
+
+def _cast_value(emitter: Emitter, node: CastValue) -> None:
+    code = emitter.code
+    emitter.load_session()
+    emit_as(emitter, node.operand, ANY)
+    code.constant("S", node.pattern)
+    code.constant("I", emitter.probe.id)
+    code.constant("I", node.span.packed)
+    emitter.position(node.span)
+    emitter.call(api.CAST)
+    emitter.convert(ANY, node.type)
+
+
+def _element_value(emitter: Emitter, node: ElementValue) -> None:
+    emitter.load_session()
+    emit_as(emitter, node.target, ANY)
+    emit_as(emitter, node.index, LONG)
+    emitter.position(node.span)
+    emitter.load_position()
+    emitter.call(api.ELEMENT)
+    emitter.convert(ANY, node.type)
+
+
+def _conditional(emitter: Emitter, node: Conditional) -> None:
+    code = emitter.code
+    otherwise, end = Label(), Label()
+    emit_condition(emitter, node.test, otherwise, False)
+    emit_as(emitter, node.then, node.type)
+    code.branch(op.GOTO, end)
+    emitter.place(otherwise)
+    emit_as(emitter, node.otherwise, node.type)
+    emitter.place(end)
+
+
+def _convert(emitter: Emitter, node: Convert) -> None:
+    if isinstance(node.operand, ThreadValue) and is_number(node.operand.variable.type):
+        _thread_number(emitter, node.operand)
+        emitter.convert(replace(node.operand.type, nullable=False), node.type)
+    elif node.type.kind is Kind.STRING:
+        emit_string(emitter, node.operand)
+    else:
+        emit_as(emitter, node.operand, node.type)
+
+
+def _entry_of(emitter: Emitter, node: BuiltinCall) -> None:
+    emitter.load_session()
+    for argument in node.arguments:
+        emit_as(emitter, argument, ANY)
+    emitter.position(node.span)
+    emitter.load_position()
+    emitter.call(api.ENTRY_OF if isinstance(node.arguments[1], Constant) else api.ENTRY_OF_ANY)
+
+
+def _self_time(emitter: Emitter, node: BuiltinCall) -> None:
+    code = emitter.code
+    emitter.load_session()
+    code.constant("I", emitter.probe.id)
+    for argument in node.arguments:
+        emit_as(emitter, argument, LONG)
+    emitter.call(api.SELF_TIME_OF)
+    emitter.convert(LONG, node.type)
+
+
+def _bound_value(emitter: Emitter, node: Bound) -> None:
+    emit(emitter, node.value)
+    emitter.store_variable(node.index, node.value.type)
+    emit_as(emitter, node.body, node.type)
+
+
+def _map_value(emitter: Emitter, node: MapValue) -> None:
+    code = emitter.code
+    emitter.load_session()
+    code.constant("I", node.map)
+    emitter.call(api.MAP)
+    code.op(op.DUP)
+    emit_keys(emitter, node.keys)
+    emitter.position(node.span)
+    emitter.call(api.find_method(len(node.keys)))
+    emitter.call(api.VALUE)
+    emitter.convert(ANY, node.type)
 
 
 def _map_query(emitter: Emitter, node: MapQuery) -> None:

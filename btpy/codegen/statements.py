@@ -74,9 +74,7 @@ def _statement(emitter: Emitter, node: Statement) -> None:
     code = emitter.code
     match node:
         case Let():
-            emit(emitter, node.value)
-            emitter.position(node.value.span)
-            emitter.store_variable(node.index, node.value.type)
+            _let(emitter, node)
         case If():
             _if(emitter, node)
         case ForEach():
@@ -84,93 +82,167 @@ def _statement(emitter: Emitter, node: Statement) -> None:
         case ForRange():
             _for_range(emitter, node)
         case Evaluate():
-            emit(emitter, node.value)
-            if node.value.type.kind is not Kind.VOID:
-                code.op(op.POP2 if node.value.type.slot in "JD" else op.POP)
+            _evaluate(emitter, node)
         case Stop():
             code.branch(op.GOTO, emitter.stop)
         case Leave():
-            assert emitter.leave is not None
-            code.branch(op.GOTO, emitter.leave)
+            _leave(emitter, node)
         case Subscriber():
             _subscriber(emitter, node)
         case Emit():
             _emit_record(emitter, node)
         case PrintMaps():
-            emitter.load_session()
-            code.constant("I", node.template)
-            code.constant("S", "".join(chr(view.map | (api.FLUSH if view.flush else 0)) for view in node.views))
-            emitter.call(api.PRINT_MAPS)
+            _print_maps(emitter, node)
         case Disable():
-            emitter.load_session()
-            code.constant("I", emitter.probe.id)
-            emitter.call(api.DISABLE)
+            _disable(emitter, node)
         case ExitSession():
-            emitter.load_session()
-            code.constant("I", node.template)
-            code.constant("I", emitter.probe.id)
-            emitter.load_site()
-            emit_as(emitter, node.code, INT)
-            emitter.call(api.EXIT)
+            _exit_session(emitter, node)
         case PrintFacts():
             _print_facts(emitter, node)
         case HeapDump():
-            code.constant("S", node.file)
-            emit_as(emitter, node.live, BOOLEAN)
-            emitter.call(api.HEAP_DUMP)
+            _heap_dump(emitter, node)
         case Send():
-            emitter.load_session()
-            code.constant("I", emitter.probe.id)
-            emitter.load_site()
-            code.constant("I", event_number(node.event))
-            emitter.call(api.SEND)
+            _send_event(emitter, node)
         case MapStore():
-            value = _evaluated(emitter, node.value)
-            _slot(emitter, node.map, node.keys)
-            code.load("A", value)
-            emitter.call(api.STORE)
+            _map_store(emitter, node)
         case MapAdd():
-            if node.operator not in api.UPDATES:
-                raise CompileError(f"{node.operator} is no operator of a map")
-            value = _evaluated(emitter, node.value)
-            _slot(emitter, node.map, node.keys)
-            code.constant("S", node.operator)
-            code.load("A", value)
-            emitter.call(api.UPDATE)
+            _map_add(emitter, node)
         case Aggregate():
             _aggregate(emitter, node)
         case Collect():
-            value = _evaluated(emitter, node.value)
-            _slot(emitter, node.map, node.keys)
-            code.load("A", value)
-            emitter.load_weight()
-            emitter.position(node.value.span)
-            emitter.load_position()
-            emitter.call(api.COLLECT)
+            _collect(emitter, node)
         case ThreadStore():
             _thread_store(emitter, node)
         case ThreadAdd():
-            real = node.variable.type.kind is Kind.DOUBLE
-            wanted, method = (DOUBLE, api.THREAD_ADD_REAL) if real else (LONG, api.THREAD_ADD_NUMBER)
-            value = _stored_as(emitter, node.value, wanted)
-            _thread_slot(emitter, node)
-            code.load(wanted.slot, value)
-            emitter.call(method)
+            _thread_add(emitter, node)
         case ThreadClear():
-            emitter.load_session()
-            emitter.call(api.THREAD_VALUES_NOW)
-            emitter.call(api.THREAD_CLEAR)
+            _thread_clear(emitter, node)
         case MapDelete():
-            _map(emitter, node.map)
-            code.op(op.DUP)
-            emit_keys(emitter, node.keys)
-            emitter.call(api.find_method(len(node.keys)))
-            emitter.call(api.DELETE)
+            _map_delete(emitter, node)
         case MapClear():
-            _map(emitter, node.map)
-            emitter.call(api.CLEAR)
+            _map_clear(emitter, node)
         case _:
             assert_never(node)
+
+
+def _let(emitter: Emitter, node: Let) -> None:
+    emit(emitter, node.value)
+    emitter.position(node.value.span)
+    emitter.store_variable(node.index, node.value.type)
+
+
+def _evaluate(emitter: Emitter, node: Evaluate) -> None:
+    code = emitter.code
+    emit(emitter, node.value)
+    if node.value.type.kind is not Kind.VOID:
+        code.op(op.POP2 if node.value.type.slot in "JD" else op.POP)
+
+
+def _leave(emitter: Emitter, node: Leave) -> None:
+    code = emitter.code
+    assert emitter.leave is not None
+    code.branch(op.GOTO, emitter.leave)
+
+
+def _print_maps(emitter: Emitter, node: PrintMaps) -> None:
+    code = emitter.code
+    emitter.load_session()
+    code.constant("I", node.template)
+    code.constant("S", "".join(chr(view.map | (api.FLUSH if view.flush else 0)) for view in node.views))
+    emitter.call(api.PRINT_MAPS)
+
+
+def _disable(emitter: Emitter, node: Disable) -> None:
+    code = emitter.code
+    emitter.load_session()
+    code.constant("I", emitter.probe.id)
+    emitter.call(api.DISABLE)
+
+
+def _exit_session(emitter: Emitter, node: ExitSession) -> None:
+    code = emitter.code
+    emitter.load_session()
+    code.constant("I", node.template)
+    code.constant("I", emitter.probe.id)
+    emitter.load_site()
+    emit_as(emitter, node.code, INT)
+    emitter.call(api.EXIT)
+
+
+def _heap_dump(emitter: Emitter, node: HeapDump) -> None:
+    code = emitter.code
+    code.constant("S", node.file)
+    emit_as(emitter, node.live, BOOLEAN)
+    emitter.call(api.HEAP_DUMP)
+
+
+def _send_event(emitter: Emitter, node: Send) -> None:
+    code = emitter.code
+    emitter.load_session()
+    code.constant("I", emitter.probe.id)
+    emitter.load_site()
+    code.constant("I", event_number(node.event))
+    emitter.call(api.SEND)
+
+
+def _map_store(emitter: Emitter, node: MapStore) -> None:
+    code = emitter.code
+    value = _evaluated(emitter, node.value)
+    _slot(emitter, node.map, node.keys)
+    code.load("A", value)
+    emitter.call(api.STORE)
+
+
+def _map_add(emitter: Emitter, node: MapAdd) -> None:
+    code = emitter.code
+    if node.operator not in api.UPDATES:
+        raise CompileError(f"{node.operator} is no operator of a map")
+    value = _evaluated(emitter, node.value)
+    _slot(emitter, node.map, node.keys)
+    code.constant("S", node.operator)
+    code.load("A", value)
+    emitter.call(api.UPDATE)
+
+
+def _collect(emitter: Emitter, node: Collect) -> None:
+    code = emitter.code
+    value = _evaluated(emitter, node.value)
+    _slot(emitter, node.map, node.keys)
+    code.load("A", value)
+    emitter.load_weight()
+    emitter.position(node.value.span)
+    emitter.load_position()
+    emitter.call(api.COLLECT)
+
+
+def _thread_add(emitter: Emitter, node: ThreadAdd) -> None:
+    code = emitter.code
+    real = node.variable.type.kind is Kind.DOUBLE
+    wanted, method = (DOUBLE, api.THREAD_ADD_REAL) if real else (LONG, api.THREAD_ADD_NUMBER)
+    value = _stored_as(emitter, node.value, wanted)
+    _thread_slot(emitter, node)
+    code.load(wanted.slot, value)
+    emitter.call(method)
+
+
+def _thread_clear(emitter: Emitter, node: ThreadClear) -> None:
+    emitter.load_session()
+    emitter.call(api.THREAD_VALUES_NOW)
+    emitter.call(api.THREAD_CLEAR)
+
+
+def _map_delete(emitter: Emitter, node: MapDelete) -> None:
+    code = emitter.code
+    _map(emitter, node.map)
+    code.op(op.DUP)
+    emit_keys(emitter, node.keys)
+    emitter.call(api.find_method(len(node.keys)))
+    emitter.call(api.DELETE)
+
+
+def _map_clear(emitter: Emitter, node: MapClear) -> None:
+    _map(emitter, node.map)
+    emitter.call(api.CLEAR)
 
 
 def _print_facts(emitter: Emitter, node: PrintFacts) -> None:

@@ -79,7 +79,6 @@ class Scene:
     places: frozenset[Place] = ON_TARGET
     formals: tuple[tuple[str, str], ...] = ()
     names: tuple[str, ...] = ()
-    event_of: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +165,6 @@ class Reading:
             return Scene(names=names)
         if attaching.text != "@OnMethod":
             places = frozenset({_ATTACHING[attaching.text]})
-            if attaching.text == "@OnProbe":
-                return Scene(places=places, names=names, event_of=self._event(attaching))
             return Scene(places=places, names=names)
         given = {"class": "", "clazz": "", "method": "*", "location": "ENTRY"}
         for at, token in enumerate(tokens[:-2]):
@@ -176,15 +173,6 @@ class Reading:
         location = next((at for at, token in enumerate(tokens) if token.text == "location"), 0)
         places = _place(given["location"], self._after(location)) or ON_TARGET
         return Scene(given["class"] or given["clazz"], given["method"], places, self._formals(), names)
-
-    def _event(self, attaching: Token) -> str:
-        at = self.tokens.index(attaching)
-        parts = []
-        for token in self.tokens[at + 2 :]:
-            if token.text == ")":
-                break
-            parts.append(token.text)
-        return "".join(parts)
 
     def _formals(self) -> tuple[tuple[str, str], ...]:
         """Of ``probe name(String sku, int qty)``."""

@@ -319,7 +319,6 @@ class Group(Enum):
     STACKS = "stacks"
     TIME = "time"
     IDENTITY = "identity"
-    COLLECTIONS = "collections"
     OUTPUT = "output"
     JVM = "jvm"
     MAPS = "maps"

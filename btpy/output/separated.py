@@ -68,7 +68,6 @@ class SeparatedWriter(SilentWriter):
         self._stream = stream
         self._context = context
         self._dialect = dialect
-        self._only = only
         self._files = files
         self._safe = safe
         self._chosen = chosen(context.outline, only, dialect.value) if files is None else None

@@ -29,7 +29,7 @@ def chart(values: Sequence[Number | None], style: Style, height: int) -> list[st
     levels = [_level(value, base, span, steps) for value in values]
     lines = []
     for row in reversed(range(height)):
-        cells = [_cell(level - 8 * row, style, bottom=row == 0) for level in levels]
+        cells = [_cell(level - 8 * row, style) for level in levels]
         lines.append("".join(cells))
     return lines
 
@@ -41,7 +41,7 @@ def _level(value: Number | None, base: Number, span: Number, steps: int) -> int:
     return max(1, round((value - base) / span * steps)) if span > 0 else 1
 
 
-def _cell(eighths: int, style: Style, *, bottom: bool) -> str:
+def _cell(eighths: int, style: Style) -> str:
     if eighths <= 0:
         return " "
     at = min(eighths, 8) - 1

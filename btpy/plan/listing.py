@@ -90,10 +90,6 @@ class ListedProbe:
     unseen: int
 
     @property
-    def matching_classes(self) -> int:
-        return sum(each.matching > 0 for each in self.classes)
-
-    @property
     def matching_methods(self) -> int:
         return sum(each.matching for each in self.classes)
 

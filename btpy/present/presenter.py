@@ -18,7 +18,6 @@ from btpy.api.results import (
     PrintedMaps,
     ProbeAccount,
     ProbeFailure,
-    ProbeState,
     Record,
     Records,
     Restrained,
@@ -36,11 +35,12 @@ from btpy.output.quantities import counted, grouped
 from btpy.output.style import Style
 from btpy.output.templates import warnings
 from btpy.output.text import TextWriter
-from btpy.output.writer import Context, End, Loss, ProbeError, ProbeReport, Restraint, Writer
+from btpy.output.writer import Context, End, Loss, ProbeError, ProbeReport, Writer
 from btpy.present.errors import ProbeErrors
 from btpy.present.late import LateClasses, Urgency
+from btpy.present.probe_states import ProbeStates
 from btpy.present.rate_limit import ProbeRateLimit
-from btpy.present.report import USED_UP, Left, disabled, restraint_words, sampling_words
+from btpy.present.report import Left, restraint_words, sampling_words
 
 _AS_USUAL = "as usual"  # how a map is printed without options
 
@@ -71,7 +71,7 @@ class Presenter:
 
     ``hits``: prints and events of probes of methods that are shown, None: all. ``displayed``: of those, of one probe in
     one second. ``exit_code``: what ``exit(n)`` said. ``exiting``: the target is. ``events``: shown so far.
-    ``late``: classes that came after the probes. ``errors``: of probes.
+    ``late``: classes that came after the probes. ``errors`` and ``states``: of probes.
     ``asked_at_end``: of one of several targets, maps that ``@OnEnd`` prints, by template: they are not shown here.
     """
 
@@ -83,6 +83,7 @@ class Presenter:
         self.events = 0
         self.errors = ProbeErrors()
         self.late = LateClasses()
+        self.states = ProbeStates(context.outline)
         self.maps_full: dict[str, int] = {}
         self.maps_evicted: dict[str, int] = {}
         self.asked_at_end: dict[int, MapContent] = {}
@@ -101,11 +102,7 @@ class Presenter:
         self._speculations = Speculations(self._outline.templates)
         self._printed_at_end: set[int] = set()
         self._latest: dict[tuple[object, ...], tuple[MapContent, ...]] = {}  # as they were printed last
-        self._states: dict[int, ProbeState] = {}
         self._ordinary: set[int] = set()  # templates
-        self._restraints: Counter[int] = Counter()
-        self._taken_out: set[int] = set()  # by the budget
-        self._told: set[tuple[str, str]] = set()  # probes and what the budget did to them
         self._rate_limit = ProbeRateLimit(displayed, self._probe_name)
         self._warnings = warnings(context, Style(unicode=console.unicode))
 
@@ -137,7 +134,9 @@ class Presenter:
         """Totals so far: what is newly lost, and which probes have been disabled."""
         for account in accounts:
             self.losses(account.probe, causes(account))
-            self._state(account)
+            words = self.states.change(account)
+            if words:
+                self._console.say(words)
 
     def maps(self, contents: Iterable[MapContent]) -> None:
         """A map that holds nothing was never used, or was cleared: there is nothing to print. One that holds nothing
@@ -229,29 +228,6 @@ class Presenter:
     def is_over(self) -> bool:
         return self.exit_code is not None or self.hits_left == 0
 
-    @property
-    def all_used_up(self) -> bool:
-        """Every probe of a method has been disabled by its limits or by itself, and no other can bring anything."""
-        probes = self._outline.probes
-        if any(probe.moment is Moment.TIMER for probe in probes):
-            return False
-        states = self._states_on_methods
-        return bool(states) and all(state in USED_UP for state in states)
-
-    @property
-    def all_over_budget(self) -> bool:
-        """Every probe of a method is disabled because it took too much."""
-        states = self._states_on_methods
-        return bool(states) and all(state is ProbeState.OVER_BUDGET for state in states)
-
-    @property
-    def _states_on_methods(self) -> list[ProbeState | None]:
-        return [
-            self._states.get(id_)
-            for id_, probe in enumerate(self._outline.probes)
-            if probe.moment is Moment.METHOD and probe.host == id_
-        ]
-
     # ---- the end
 
     def reports(self, accounts: Iterable[ProbeAccount], sites: Iterable[Site]) -> tuple[ProbeReport, ...]:
@@ -283,7 +259,7 @@ class Presenter:
             discarded=discarded,
             withheld=self._withheld[account.probe],
             withheld_by_display=self._rate_limit.withheld[account.probe],
-            restraints=self._restraints[account.probe],
+            restraints=self.states.restraints[account.probe],
         )
 
     def end(self, reason: str, reports: tuple[ProbeReport, ...], left: Left | None) -> None:
@@ -366,40 +342,12 @@ class Presenter:
         self._ordinary |= {id_ for id_ in templates if self._template(id_).kind not in acted_on}
         return templates <= self._ordinary
 
-    def _state(self, account: ProbeAccount) -> None:
-        """Says once why a probe has been disabled."""
-        if account.probe in self._taken_out:
-            return
-        if account.state is self._states.get(account.probe) or account.probe >= len(self._outline.probes):
-            return
-        self._states[account.probe] = account.state
-        words = disabled(self._outline.probes[account.probe], account.state)
-        if words and self._console.verbosity >= 0:
-            self._console.say(words)
-
     def _restrained(self, message: Restrained) -> None:
-        restraint = Restraint(
-            probe=self._probe_name(message.probe),
-            step="taken-out" if message.rest_ppm else message.step.name.lower().replace("_", "-"),
-            one_in=message.one_in,
-            taken=message.taken_ppm / 1e6,
-            allowed=message.allowed_ppm / 1e6,
-        )
-        if message.rest_ppm:
-            self._states[message.probe] = ProbeState.OVER_BUDGET
-            self._taken_out.add(message.probe)
-        self._restraints[message.probe] += restraint.taken > restraint.allowed
+        restraint = self.states.restrain(message, self._probe_name(message.probe))
         self._writer.restrained(restraint)
-        self._tell(restraint)
-
-    def _tell(self, restraint: Restraint) -> None:
-        """What is done to a probe for the first time is told whatever the verbosity: its maps are not exact from then
-        on. Further steps of the same kind are many."""
-        held_back = restraint.taken > restraint.allowed
         words = restraint_words(restraint)
-        if held_back and (restraint.probe, restraint.step) not in self._told:
-            self._told.add((restraint.probe, restraint.step))
-            self._console.notice(words)
+        if self.states.is_news(restraint):
+            self._console.notice(words)  # whatever the verbosity
         elif restraint.step == "free":
             self._console.say(words)
         else:

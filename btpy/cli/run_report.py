@@ -1,0 +1,214 @@
+"""What a run tells its user about one target, on standard error: the banner, what is found out later, the summary."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+from btpy.api import jvms
+from btpy.api.listings import RefusalReason
+from btpy.api.preview import expected_range
+from btpy.api.programs import Program, filled_maps
+from btpy.api.results import ProbeAccount
+from btpy.api.session import BaseSession, Deployment
+from btpy.model.attachments import EndAttachment, TimerAttachment
+from btpy.model.diagnostics import Diagnostic, Severity
+from btpy.output.quantities import counted, grouped
+from btpy.output.writer import ProbeReport
+from btpy.present.presenter import Presenter
+from btpy.present.report import (
+    Left,
+    Summary,
+    banner,
+    refusal_reasons,
+    script_reasons,
+    silent,
+    summary_lines,
+    unaccounted,
+)
+from btpy.present.report import accounts as account_lines
+
+if TYPE_CHECKING:
+    from btpy.cli.console import Console
+    from btpy.cli.settings import Settings
+
+_UNIMPORTANT = (RefusalReason.NO_CODE, RefusalReason.UNMODIFIABLE)
+_LISTED = 10  # lines of one kind before the rest is summed up
+
+
+class Drawing(Protocol):
+    """What a verb makes of the events of its script."""
+
+    @property
+    def drawn(self) -> str:
+        """What was made of the events: ``5 trees``."""
+
+    def explain(self) -> str:
+        """Why there was nothing to be shown; empty: there was."""
+
+
+class RunReport:
+    """``alone``: no other target is traced, so that nothing says which one it is. ``drawing``: of a verb, if one
+    runs."""
+
+    def __init__(
+        self,
+        session: BaseSession,
+        presenter: Presenter,
+        settings: Settings,
+        console: Console,
+        *,
+        alone: bool,
+        drawing: Drawing | None,
+        started: float,
+    ) -> None:
+        self._session = session
+        self._presenter = presenter
+        self._settings = settings
+        self._console = console
+        self._alone = alone
+        self._drawing = drawing
+        self._started = started
+        self._problems = self._refusals = 0  # told so far
+
+    def show_findings(self) -> None:
+        """What was found out about classes that were loaded meanwhile: probes that do not fit, code left alone."""
+        problems, refusals = self._session.problems, self._session.refusals
+        if problems[self._problems :]:
+            self._warn(problems[self._problems :])
+        for refusal in refusals[self._refusals :]:
+            if refusal.reason in _UNIMPORTANT:
+                self._console.detail(str(refusal))
+            else:
+                self._console.warning(str(refusal))
+        self._problems, self._refusals = len(problems), len(refusals)
+
+    def _warn(self, diagnostics: Sequence[Diagnostic]) -> None:
+        if diagnostics and self._console.verbosity >= 0:
+            self._console.diagnostics([replace(diagnostic, severity=Severity.WARNING) for diagnostic in diagnostics])
+
+    def announce(self, deployment: Deployment) -> None:
+        """When the probes are in: the banner, and what could not be traced."""
+        console, session = self._console, self._session
+        self._warn(deployment.warnings)
+        self._problems, self._refusals = len(session.problems), len(deployment.refusals)
+        refused = [refusal for refusal in deployment.refusals if refusal.reason not in _UNIMPORTANT]
+        for refusal in refused[:_LISTED]:
+            console.warning(str(refusal))
+        if len(refused) > _LISTED:
+            console.warning(f"… and {len(refused) - _LISTED} more that cannot be traced (-v lists them)")
+        fixed = [refusal for refusal in deployment.refusals if refusal.reason is RefusalReason.UNMODIFIABLE]
+        summed_up = set(fixed if len(fixed) > _LISTED else ())
+        for refusal in deployment.refusals:
+            if refusal not in refused[:_LISTED] and refusal not in summed_up:
+                console.detail(str(refusal))
+        if summed_up:
+            console.detail(
+                f"{grouped(len(summed_up))} hidden and lambda classes are not traced: the JVM keeps them as they are"
+            )
+        for field in session.late_bound:
+            console.detail(field)
+        for name in deployment.loaded_meanwhile:
+            console.say(f"{name} was loaded while nobody was connected: its probes come in now")
+        console.say(
+            banner(
+                deployment,
+                session.target,
+                nanos=expected_range(deployment.program),
+                refused=len(refused),
+                end=self._what_ends_it(),
+            )
+        )
+        target = session.target
+        console.detail(
+            f"JDK {target.java_version}, {target.vm_name}, {grouped(target.loaded_classes)} classes loaded;"
+            f" {counted(deployment.batches, 'batch')}, the longest stop {deployment.longest_pause_ns / 1e6:.1f} ms,"
+            f" {deployment.waited_ns / 1e6:.0f} of {deployment.weave_ns / 1e6:.0f} ms waiting for woven classes"
+        )
+
+    def _what_ends_it(self) -> str:
+        stay = self._settings.stay
+        if not self._alone or self._settings.ends or (stay is not None and stay.at_once):
+            return ""
+        return " Ctrl-C to end." if stay is None else " Ctrl-C leaves it running."
+
+    @property
+    def _program(self) -> Program:
+        """All that is in the target."""
+        assert self._session.deployment is not None
+        return self._session.deployment.program
+
+    @property
+    def accounts(self) -> list[ProbeAccount]:
+        """What became of the hits and records of all probes."""
+        return list(self._session.figures.accounts.values())
+
+    @property
+    def reports(self) -> tuple[ProbeReport, ...]:
+        return self._presenter.reports(self.accounts, list(self._session.context.sites.values()))
+
+    def summarize(self, left: Left | None, stays: str = "") -> None:
+        """At the end. ``left``: what leaving found; None: the target could not say. ``stays``: what becomes of a
+        session that goes on."""
+        console, presenter, program = self._console, self._presenter, self._program
+        presenter.show_remaining_errors()
+        reports = self.reports
+        if left is not None:
+            for line in unaccounted(reports):
+                console.warning(line)
+        if console.verbosity < 0:
+            return
+        for line in self._why_silent(() if stays else reports)[:_LISTED]:
+            console.say(line)
+        ends = {probe.name for probe in program.probes if isinstance(probe.attachment, EndAttachment)}
+        ends |= self._not_due(reports)
+        telling = [report for report in reports if report.probe not in ends or report.account.produced or report.errors]
+        accounted = reports if console.verbosity > 0 else telling
+        for line in account_lines(accounted, all_=len(accounted) > 1 or console.verbosity > 0):
+            console.say(line)
+        exited = left is None and presenter.exiting
+        alive = left is None and not exited and jvms.is_alive(self._session.target.process)
+        summary = Summary(
+            reports,
+            left,
+            time.monotonic() - self._started,
+            presenter.maps_full,
+            presenter.maps_evicted,
+            presenter.errors.count(),
+            alive,
+            exited,
+            recorded=self._settings.destination.silent,
+            drawn="" if self._drawing is None else self._drawing.drawn,
+            stays=stays,
+            age=0.0 if self._session.joined is None else self._session.joined.age,
+            fillers=filled_maps(program),
+        )
+        for line in summary_lines(summary):
+            console.say(line)
+
+    def _why_silent(self, reports: Sequence[ProbeReport]) -> list[str]:
+        if self._drawing is not None:
+            why = self._drawing.explain()
+            return [why] if why and reports else []
+        served = self._settings.missing == "all" and any(report.account.fired for report in reports)
+        running = {probe.name for probe in self._program.active}  # others were replaced
+        asked = [] if served else [report for report in reports if report.probe in running]
+        not_due = self._not_due(reports)
+        asked = [report for report in asked if report.probe not in not_due]
+        deployment = self._session.deployment
+        classes = dict(self._presenter.late.refused)
+        classes |= {refusal.class_name: refusal.reason.value for refusal in self._session.refusals}
+        refused = refusal_reasons(deployment, classes) if deployment is not None else {}
+        nowhere = {
+            report.probe: refused[report.probe] for report in asked if not report.methods and report.probe in refused
+        }
+        return silent(asked, {**nowhere, **script_reasons(self._program, self._settings.level)})
+
+    def _not_due(self, reports: Sequence[ProbeReport]) -> set[str]:
+        """Timers whose time never came although others fired: the run was shorter, and that is no news."""
+        timers = {probe.name for probe in self._program.probes if isinstance(probe.attachment, TimerAttachment)}
+        if not any(report.account.fired for report in reports if report.probe not in timers):
+            return set()
+        return {report.probe for report in reports if report.probe in timers and not report.account.fired}

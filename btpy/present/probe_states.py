@@ -1,0 +1,76 @@
+"""Which probes are disabled, and what the budget does to them."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from btpy.api.results import ProbeAccount, ProbeState, Restrained
+from btpy.model.outline import Moment, Outline
+from btpy.output.writer import Restraint
+from btpy.present.report import USED_UP, disabled
+
+
+class ProbeStates:
+    """Of one session. ``restraints``: how often the budget has held each probe back further."""
+
+    def __init__(self, outline: Outline) -> None:
+        self.restraints: Counter[int] = Counter()
+        self._outline = outline
+        self._states: dict[int, ProbeState] = {}
+        self._taken_out: set[int] = set()  # by the budget
+        self._told: set[tuple[str, str]] = set()  # probes and what the budget did to them
+
+    def change(self, account: ProbeAccount) -> str:
+        """Why a probe is disabled now; empty where that is no news."""
+        if account.probe in self._taken_out or account.probe >= len(self._outline.probes):
+            return ""
+        if account.state is self._states.get(account.probe):
+            return ""
+        self._states[account.probe] = account.state
+        return disabled(self._outline.probes[account.probe], account.state)
+
+    def restrain(self, message: Restrained, name: str) -> Restraint:
+        """``name``: of the probe."""
+        restraint = Restraint(
+            probe=name,
+            step="taken-out" if message.rest_ppm else message.step.name.lower().replace("_", "-"),
+            one_in=message.one_in,
+            taken=message.taken_ppm / 1e6,
+            allowed=message.allowed_ppm / 1e6,
+        )
+        if message.rest_ppm:
+            self._states[message.probe] = ProbeState.OVER_BUDGET
+            self._taken_out.add(message.probe)
+        self.restraints[message.probe] += restraint.taken > restraint.allowed
+        return restraint
+
+    def is_news(self, restraint: Restraint) -> bool:
+        """Whether this is done to the probe for the first time: its maps are not exact from then on. Further steps of
+        the same kind are many."""
+        step = restraint.probe, restraint.step
+        if restraint.taken <= restraint.allowed or step in self._told:
+            return False
+        self._told.add(step)
+        return True
+
+    @property
+    def all_used_up(self) -> bool:
+        """Every probe of a method has been disabled by its limits or by itself, and no other can bring anything."""
+        if any(probe.moment is Moment.TIMER for probe in self._outline.probes):
+            return False
+        states = self._on_methods
+        return bool(states) and all(state in USED_UP for state in states)
+
+    @property
+    def all_over_budget(self) -> bool:
+        """Every probe of a method is disabled because it took too much."""
+        states = self._on_methods
+        return bool(states) and all(state is ProbeState.OVER_BUDGET for state in states)
+
+    @property
+    def _on_methods(self) -> list[ProbeState | None]:
+        return [
+            self._states.get(id_)
+            for id_, probe in enumerate(self._outline.probes)
+            if probe.moment is Moment.METHOD and probe.host == id_
+        ]

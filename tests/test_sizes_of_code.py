@@ -1,0 +1,69 @@
+"""No class grows beyond 30 methods or 400 lines, and no function beyond 60 lines or four levels, without a reason.
+
+The reasons stand in `pyproject.toml` (`[tool.btpy.sizes]`), by the qualified name.
+"""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+METHODS, CLASS_LINES, FUNCTION_LINES, LEVELS = 30, 400, 60, 4
+REASONS: dict[str, str] = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["btpy"]["sizes"]
+MODULES = sorted((ROOT / "btpy").rglob("*.py"))
+
+_BLOCKS = (ast.If, ast.For, ast.While, ast.With, ast.Try, ast.Match)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def depth(node: ast.AST) -> int:
+    """How many blocks stand in one another; ``elif`` is not in its ``if``."""
+    deepest = 0
+    for child in ast.iter_child_nodes(node):
+        is_elif = isinstance(node, ast.If) and isinstance(child, ast.If) and node.orelse == [child]
+        if not isinstance(child, (*_FUNCTIONS, ast.ClassDef)):
+            deepest = max(deepest, depth(child) + (isinstance(child, _BLOCKS) and not is_elif))
+    return deepest
+
+
+def too_large(path: Path) -> Iterator[tuple[str, str]]:
+    """Names of what is too large in a module, and how large."""
+    module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ClassDef):
+            methods = sum(isinstance(child, _FUNCTIONS) for child in node.body)
+            lines = (node.end_lineno or 0) - node.lineno + 1
+            if methods > METHODS or lines > CLASS_LINES:
+                yield f"{module}.{node.name}", f"{methods} methods, {lines} lines"
+        elif isinstance(node, _FUNCTIONS):
+            lines = (node.end_lineno or 0) - node.lineno + 1
+            if lines > FUNCTION_LINES or depth(node) > LEVELS:
+                yield f"{module}.{node.name}", f"{lines} lines, {depth(node)} levels"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_what_is_large_has_a_reason(path: Path) -> None:
+    assert {name: size for name, size in too_large(path) if name not in REASONS} == {}
+
+
+def test_reasons_are_of_what_is_large() -> None:
+    large = {name for path in MODULES for name, _ in too_large(path)}
+    assert sorted(REASONS.keys() - large) == []
+    assert all(len(reason) > 20 for reason in REASONS.values())
+
+
+def test_a_large_function_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"{__name__}.ROOT", tmp_path)
+    module = tmp_path / "module.py"
+    module.write_text(
+        "def f():\n" + "    x = 1\n" * 60 + "def g(a):\n    if a:\n        pass\n    elif a:\n        pass\n"
+    )
+    assert dict(too_large(module)) == {"module.f": "61 lines, 0 levels"}
+    nested = "def h(a):\n" + "".join(f"{'    ' * level}if a:\n" for level in range(1, 6)) + "    " * 6 + "pass\n"
+    module.write_text(nested)
+    assert dict(too_large(module)) == {"module.h": "7 lines, 5 levels"}
