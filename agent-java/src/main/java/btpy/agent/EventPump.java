@@ -275,7 +275,7 @@ final class EventPump implements Runnable {
         }
     }
 
-    /** The last that this client gets: totals. What it has asked for and not got is not for the next one. */
+    /** Sends the totals, which are the last message to this client, and drops its unanswered requests: the next client must not get these. */
     private void handOver() {
         drain();
         session.forgetShipped(); // what is kept has to name its threads again
@@ -283,9 +283,9 @@ final class EventPump implements Runnable {
         long[] here = new long[Session.MAX_PROBES];
         backlog.countInto(here);
         session.handOver(here);
-        timers.removeSingle();
-        hooks.dropRequests();
         synchronized (this) {
+            timers.removeSingle();
+            hooks.dropRequests();
             snapshots.clear();
             parted = true;
             notifyAll();
