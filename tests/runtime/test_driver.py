@@ -10,13 +10,13 @@ from tests.runtime.harness import driven
 
 
 def test_scenarios_run_by_name(classes: Path) -> None:
-    with driven(classes, 17, "slots", "found-ways") as outcome:
-        assert {scenario for scenario, _ in outcome.facts} == {"slots", "found-ways", "done"}
+    with driven(classes, 17, "slots", "fast-paths") as outcome:
+        assert {scenario for scenario, _ in outcome.facts} == {"slots", "fast-paths", "done"}
         assert {path.name for path in outcome.directory.iterdir()} == {
-            "found-ways.counters",
-            "found-ways.events",
-            "found-ways.map0",
-            "found-ways.map1",
+            "fast-paths.counters",
+            "fast-paths.events",
+            "fast-paths.map0",
+            "fast-paths.map1",
         }
 
 

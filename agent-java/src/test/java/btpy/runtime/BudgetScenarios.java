@@ -12,7 +12,7 @@ final class BudgetScenarios extends Scenarios {
         add("prints-at-once", this::printsAtOnce);
         add("cheap", this::cheap);
         add("learnt", this::learnt);
-        add("short-ways", this::shortWays);
+        add("fast-paths-restrained", this::fastPathsRestrained);
     }
 
     /** The first probe takes a whole core by the scenario's clock, then nothing. The second makes records. The third is hit too often. */
@@ -220,7 +220,7 @@ final class BudgetScenarios extends Scenarios {
     }
 
     /** A timed firing shows between two ticks that firings on a fast path cost too much. */
-    private void shortWays() throws Exception {
+    private void fastPathsRestrained() throws Exception {
         open(defaults());
         session.addMap(0, MapShape.COUNT, 0, 2, 1, new long[0]);
         session.addMap(1, MapShape.COUNT, 1, 2, 64, new long[0]);

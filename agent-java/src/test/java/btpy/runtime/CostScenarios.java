@@ -6,25 +6,25 @@ import java.io.File;
 final class CostScenarios extends Scenarios {
     CostScenarios(File directory) {
         super(directory);
-        add("rehearsal", this::rehearsing);
-        add("found-ways", this::foundWays);
+        add("jit-warmup", this::jitWarmup);
+        add("fast-paths", this::fastPaths);
         add("costs", this::costs);
         add("runs", this::runs);
     }
 
     /** Each session has an event thread, so several threads run the JIT warm-up at a time. None of them may fail. */
-    private void rehearsing() throws Exception {
+    private void jitWarmup() throws Exception {
         inParallel(new Work() {
             @Override
             public void run(int writer) {
                 for (int i = 0; i < 100; i++) {
-                    Rehearsal.goOn();
+                    JitWarmup.advance();
                 }
             }
         });
     }
 
-    private void foundWays() throws Exception {
+    private void fastPaths() throws Exception {
         open(defaults());
         session.addMap(0, MapShape.COUNT, 0, 2, 1, new long[0]);
         session.addMap(1, MapShape.COUNT, 1, 2, 16, new long[0]);
@@ -32,9 +32,9 @@ final class CostScenarios extends Scenarios {
         session.tick(now);
         Session.tally(site(1), 1, 0);
         Session.add(site(1), 2, 1, "k", 1, 0);
-        fact("fired", session.probe(1).hasNewWay() + " " + session.probe(2).hasNewWay());
+        fact("fired", session.probe(1).hasNewFastPath() + " " + session.probe(2).hasNewFastPath());
         session.tick(now + 1);
-        fact("ticked", session.probe(1).hasNewWay() + " " + session.probe(2).hasNewWay());
+        fact("ticked", session.probe(1).hasNewFastPath() + " " + session.probe(2).hasNewFastPath());
         for (int i = 0; i < 13; i++) {
             Session.tally(site(1), 1, 0);
             Session.add(site(1), 2, 1, "k", 1, 0);

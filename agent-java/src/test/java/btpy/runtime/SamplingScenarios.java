@@ -67,7 +67,7 @@ final class SamplingScenarios extends Scenarios {
     /** One in two hits fires. Many threads share the counters of one stripe, so a block ends while another thread opens the next. */
     private void crowded() throws Exception {
         open(defaults());
-        final Thinner thinner = new Thinner(2, false);
+        final AdaptiveSampler adaptive = new AdaptiveSampler(2, false);
         final Sampler sampler = new Sampler(Sampler.EVERY, 2, false);
         final long[] weights = new long[WRITERS];
         final long[] sampled = new long[WRITERS];
@@ -75,7 +75,7 @@ final class SamplingScenarios extends Scenarios {
             @Override
             public void run(int writer) {
                 for (int i = 0; i < 200_003; i++) {
-                    weights[writer] += thinner.choose(-1);
+                    weights[writer] += adaptive.choose(-1);
                     sampled[writer] += sampler.choose();
                 }
             }
