@@ -56,7 +56,7 @@ RECORD = """
 PRINT_STACKS = f"""
     Session s = Session.enterAgent(site, 3);
     Aggregation map = s.map(0);
-    map.count(map.slot(Stack.here(s, 5), 3));
+    map.count(map.slot(Stack.here(s, 5), 3), 1);
     {record(1)}
     Request.printMaps(s, 8, "\\0");
     {record(2)}

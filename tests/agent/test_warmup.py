@@ -15,7 +15,7 @@ LATER = {
     "Limits",
     "LockWaits",  # as Jvm
     "MapContent",  # the agent's own threads
-    "Rehearsal",  # the event thread's own
+    "JitWarmup",  # the event thread's own
     "ThreadSnapshots",  # as Jvm
     "WalkedFrames",  # Frames chooses
 }

@@ -19,11 +19,12 @@ from btpy.wire import codec, messages
 from tests.jdks import java, javac
 
 ROOT = Path(__file__).parent.parent.parent / "agent-java" / "src"
+RUNTIME_SOURCES = tuple(sorted(ROOT.glob("main/java/btpy/runtime/*.java")))
 EXPORT = ("--add-exports", "java.base/jdk.internal.misc=ALL-UNNAMED")
 
 
 def compile_runtime(target: Path) -> None:
-    sources = [*ROOT.glob("main/java/btpy/runtime/*.java"), *ROOT.glob("test/java/**/*.java")]
+    sources = [*RUNTIME_SOURCES, *ROOT.glob("test/java/**/*.java")]
     options = ["-J-Xmx256m", "-source", "8", "-target", "8", "-Xlint:-options", "-XDignore.symbol.file", "-nowarn"]
     subprocess.run([str(javac()), *options, "-d", str(target), *map(str, sources)], check=True, capture_output=True)
 
@@ -99,7 +100,8 @@ def _string(data: bytes, at: int) -> tuple[str, int]:
 
 
 @contextmanager
-def driven(classes: Path, major: int) -> Iterator[Outcome]:
+def driven(classes: Path, major: int, *scenarios: str) -> Iterator[Outcome]:
+    """Run the scenarios of these names; without names, run all of them."""
     with tempfile.TemporaryDirectory() as directory:
         command = [
             str(java(major)),
@@ -110,7 +112,10 @@ def driven(classes: Path, major: int) -> Iterator[Outcome]:
             "-XX:-UsePerfData",
         ]
         done = subprocess.run(
-            [*command, "btpy.runtime.RuntimeDriver", directory], capture_output=True, text=True, timeout=120
+            [*command, "btpy.runtime.RuntimeDriver", directory, *scenarios],
+            capture_output=True,
+            text=True,
+            timeout=120,
         )
         assert done.returncode == 0, done.stderr
         lines = (line.split(" ", 2) for line in done.stdout.splitlines())

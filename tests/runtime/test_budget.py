@@ -122,12 +122,12 @@ def test_of_many_firings_fewer_are_timed_before_anybody_looks(outcome: Outcome) 
 
 
 def test_firings_on_short_ways_are_restrained_at_once_too(outcome: Outcome) -> None:
-    assert outcome.fact("short-ways", "before") == ""
+    assert outcome.fact("fast-paths-restrained", "before") == ""
     for probe, map_, keys in ((1, 0, 0), (2, 1, 1)):
-        row = outcome.counters("short-ways")[probe]
+        row = outcome.counters("fast-paths-restrained")[probe]
         assert row.fired + row.skipped == 64 + SHORT
         assert row.fired < 64 + 2 * SHORT / 64
-        content = outcome.map("short-ways", map_, MapKind.COUNT, keys)
+        content = outcome.map("fast-paths-restrained", map_, MapKind.COUNT, keys)
         ((_, count),) = content.entries
         assert isinstance(count, Count)
         if keys:

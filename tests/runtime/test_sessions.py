@@ -59,7 +59,7 @@ def test_errors(outcome: Outcome) -> None:
     found = {key: (row.count, row.message) for key, row in outcome.errors("errors").items()}
     count, message = found.pop((2, 300, 0))
     assert count == 1
-    assert message.startswith("btpy.runtime.RuntimeDriver$")  # an anonymous class
+    assert message.startswith("btpy.runtime.SessionScenarios$")  # an anonymous class
     assert message.endswith(": odd")
     assert found == {
         (1, 100, 1): (2, "null operand"),
@@ -90,9 +90,9 @@ def test_stacks(outcome: Outcome) -> None:
     assert isinstance(shallow, StackRef)
     assert isinstance(deep, StackRef)
     frames = [(frame.class_name, frame.method) for frame in defined[shallow.id]]
-    # The driver is in btpy.runtime too, but below: only frames at the top are cut.
-    driver = "btpy.runtime.RuntimeDriver"
-    assert frames == [("app.StackProbe", "capture")] * 4 + [(driver, "stacks"), (driver, "main")]
+    # The runtime cuts its own frames at the top only. The driver and its scenarios are in btpy.runtime too, but below.
+    driver = [("btpy.runtime.ObjectScenarios", "stacks"), ("btpy.runtime.RuntimeDriver", "main")]
+    assert frames == [("app.StackProbe", "capture")] * 4 + driver
     assert len({frame.line for frame in defined[shallow.id][1:4]}) == 1
     assert len(defined[deep.id]) == 8
     thrown, none = of_throwable.values
@@ -126,7 +126,7 @@ def test_stack_table_is_bounded(outcome: Outcome) -> None:
         ("null", "null"),
         ("composed", "base"),
         ("length", "3"),
-        ("absent", "btpy.runtime.RuntimeDriver$Money has no field nosuch"),
+        ("absent", "btpy.runtime.ApplicationObjects$Money has no field nosuch"),
         ("element", "5"),
         ("list", "b"),
         ("linked", "b"),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from btpy.codegen import runtime_api as api
 from tests.jdks import javac
+from tests.runtime.harness import RUNTIME_SOURCES
 
 NATIVE = {
     "java/lang/Thread.currentThread:()Ljava/lang/Thread;",
@@ -22,7 +23,8 @@ NEVER_WOVEN = ("jdk/internal/misc/Unsafe.", "sun/misc/Unsafe.", "java/lang/Objec
 
 def calls(classes: Path) -> dict[str, set[str]]:
     """Every method of the run-time, as ``class.name:descriptor``, and what it calls."""
-    files = sorted(str(path) for path in classes.glob("btpy/runtime/*.class") if "RuntimeDriver" not in path.name)
+    names = {source.stem for source in RUNTIME_SOURCES}
+    files = sorted(str(path) for path in classes.glob("btpy/runtime/*.class") if path.stem.split("$")[0] in names)
     javap = javac().parent / "javap"
     text = subprocess.run(
         [str(javap), "-J-Xmx256m", "-p", "-s", "-c", *files],

@@ -17,8 +17,8 @@ from btpy.events.records import (
 )
 from tests.runtime.harness import Outcome
 
-DRIVER = "btpy.runtime.RuntimeDriver"
-MONEY = f"{DRIVER}$Money"
+OBJECTS = "btpy.runtime.ApplicationObjects"
+MONEY = f"{OBJECTS}$Money"
 
 
 def values(outcome: Outcome, scenario: str, template: int) -> tuple[Value, ...]:
@@ -44,7 +44,7 @@ def test_strings_and_boxes(outcome: Outcome) -> None:
 
 
 def test_enums_and_classes(outcome: Outcome) -> None:
-    color = f"{DRIVER}$Color"
+    color = f"{OBJECTS}$Color"
     assert values(outcome, "values", 2) == (EnumValue(color, "RED"), EnumValue(color, "GREEN"), "java.lang.String")
 
 

@@ -117,7 +117,7 @@ public class FireHandlers {
     }
 
     static void open() {
-        session = Session.open(new Limits(1 << 20, 200, 2, 20, 20, 32), 4711);
+        session = Session.open(new Limits(1 << 20, 200, 2, 20, 20, 32, true, 0, 0, new String[0]), 4711);
         session.addSite(site(), "com.acme.Shop", "sell", "(I)V", 42, "com.acme.Order", "ship", "app");
         for (int probe : PROBES) {
             session.addProbe(probe);

@@ -22,6 +22,15 @@ final class ClassPattern {
     private final String text;
     private final Pattern regex;
 
+    /** Reads a {@code list<ClassPattern>}. */
+    static ClassPattern[] list(Payload request) throws ProtocolException {
+        ClassPattern[] patterns = new ClassPattern[request.count(9)];
+        for (int i = 0; i < patterns.length; i++) {
+            patterns[i] = new ClassPattern(request.u1(), request.string(), request.byteArrays());
+        }
+        return patterns;
+    }
+
     /** Throws ProtocolException for an unknown kind or a regular expression that does not compile. */
     ClassPattern(int kind, String text, byte[]... constants) throws ProtocolException {
         this.kind = kind;

@@ -8,7 +8,6 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -25,9 +24,6 @@ final class EventPump implements Runnable {
     private static final long WORKING_NANOS = 4_000_000L;
     private static final long RESTING_NANOS = 10_000_000L;
 
-    /** Of timers. */
-    private static final long SHORTEST_PERIOD_NANOS = 1_000_000L;
-
     private static final long REPORT_NANOS = 1_000_000_000L;
 
     /** Bytes of one EVENTS message, and when one was not enough: what it costs both sides is mostly for each message. */
@@ -39,28 +35,8 @@ final class EventPump implements Runnable {
     private static final int END = 0xFF;
     private static final int EXIT_BYTES = 40;
 
-    /** Calls of hooks that may wait; more are counted as errors of their probes. */
-    private static final int MAX_CALLS = 4096;
-
     /** The credit that the protocol gives at the start. */
     private static final int FIRST_CREDIT = 1 << 20;
-
-    private static final class Timer {
-        final int request;
-        final int site;
-        final Method fire;
-        final long period;
-        long due;
-
-        /** {@code period} 0: once, and {@code request} is answered. */
-        Timer(int request, int site, Method fire, long period, long due) {
-            this.request = request;
-            this.site = site;
-            this.fire = fire;
-            this.period = period;
-            this.due = due;
-        }
-    }
 
     private final Tracer tracer;
     private final Outbox outbox;
@@ -72,10 +48,8 @@ final class EventPump implements Runnable {
     /** Made when there is the first record; not larger than the credit at the start. */
     private byte[] chunk = {};
     private byte[] countersSent = {};
-    private final List<Timer> timers = new ArrayList<Timer>();
-    private final List<Hook> hooks = new ArrayList<Hook>();
-    /** Calls of hooks that wait for the event thread. */
-    private final ArrayDeque<Hook.Call> calls = new ArrayDeque<Hook.Call>();
+    private final Timers timers = new Timers();
+    private final Hooks hooks = new Hooks();
     private final List<int[][]> snapshots = new ArrayList<int[][]>();
     private int credit = FIRST_CREDIT;
 
@@ -105,6 +79,7 @@ final class EventPump implements Runnable {
     synchronized void begin(Session session, Commands commands, int mostKept) {
         this.session = session;
         this.commands = commands;
+        hooks.begin(session);
         backlog = new Backlog(session, mostKept);
         notifyAll();
     }
@@ -154,14 +129,14 @@ final class EventPump implements Runnable {
     }
 
     /** Runs the handler once, now; the request is answered when what it printed was handed on. */
-    synchronized void runOnce(int request, int site, Method fire) {
-        timers.add(new Timer(request, site, fire, 0, System.nanoTime()));
-        notifyAll();
+    void runOnce(int request, int site, Method fire) {
+        timers.addSingle(request, site, fire);
+        wake();
     }
 
-    synchronized void runEvery(long period, int site, Method fire) {
-        timers.add(new Timer(0, site, fire, Math.max(SHORTEST_PERIOD_NANOS, period), System.nanoTime() + period));
-        notifyAll();
+    void runEvery(long period, int site, Method fire) {
+        timers.addPeriodic(period, site, fire);
+        wake();
     }
 
     /** Answers with MAPS from here, because stacks among the keys are defined by the event thread; ERRORS and COUNTERS come first. */
@@ -170,63 +145,39 @@ final class EventPump implements Runnable {
         notifyAll();
     }
 
-    synchronized void hook(Hook hook) {
+    void hook(Hook hook) {
         hooks.add(hook);
-        notifyAll();
+        wake();
     }
 
-    /** Runs the hooks of an event; the request, unless it is 0, is answered when what they printed was handed on. */
-    synchronized void send(int request, int event) {
-        for (Hook each : hooks) {
-            if (each.kind == Hook.EVENT && each.event == event) {
-                enqueue(each, each.call());
-            }
-        }
+    /** Runs the hooks of an event. The request, unless it is 0, is answered after the records of these hooks were handed on. */
+    void send(int request, int event) {
+        hooks.send(event);
         if (request != 0) {
-            calls.add(new Hook.Call(null, request));
+            hooks.answerBehind(request);
         }
+        wake();
+    }
+
+    /** A class that a hook is about is being loaded. Any thread calls this. */
+    void loading(Hook hook, String name, String loader, int bytes) {
+        hooks.call(hook, name, loader, (long) bytes);
+    }
+
+    private synchronized void wake() {
         notifyAll();
-    }
-
-    /** A class that a hook is about is being loaded. Any thread. */
-    synchronized void loading(Hook hook, String name, String loader, int bytes) {
-        enqueue(hook, hook.call(name, loader, (long) bytes));
-    }
-
-    private void enqueue(Hook hook, Hook.Call call) {
-        if (calls.size() < MAX_CALLS) {
-            calls.add(call);
-        } else {
-            session.missed(hook.probe);
-        }
     }
 
     /** Ends the periodic timer or the hook of a site. */
-    synchronized void remove(int site) {
-        for (int i = timers.size() - 1; i >= 0; i--) {
-            if (timers.get(i).site == site && timers.get(i).period != 0) {
-                timers.remove(i);
-            }
-        }
-        for (int i = hooks.size() - 1; i >= 0; i--) {
-            if (hooks.get(i).site == site) {
-                hooks.remove(i);
-            }
-        }
+    void remove(int site) {
+        timers.remove(site);
+        hooks.remove(site);
     }
 
-    /** Ends the timers and the hooks that watch the target; what is asked for once still runs. */
-    synchronized void stopTimers() {
-        for (int i = hooks.size() - 1; i >= 0; i--) {
-            if (hooks.get(i).kind != Hook.EVENT && hooks.get(i).kind != Hook.PROBE_FAILED) {
-                hooks.remove(i);
-            }
-        }
-        for (int i = timers.size() - 1; i >= 0; i--) {
-            if (timers.get(i).period != 0) {
-                timers.remove(i);
-            }
-        }
+    /** Ends the periodic timers and the hooks that watch the target. A handler that was asked for once still runs. */
+    void stopTimers() {
+        hooks.stopWatching();
+        timers.removePeriodic();
     }
 
     /**
@@ -290,8 +241,7 @@ final class EventPump implements Runnable {
                     int bytes = drain();
                     outbox.nudge();
                     runTimers();
-                    lookAtMemory();
-                    sampleThreads();
+                    hooks.look();
                     runCalls();
                     takeSnapshots();
                     if (forgets) {
@@ -325,7 +275,7 @@ final class EventPump implements Runnable {
         }
     }
 
-    /** The last that this client gets: totals. What it has asked for and not got is not for the next one. */
+    /** Sends the totals, which are the last message to this client, and drops its unanswered requests: the next client must not get these. */
     private void handOver() {
         drain();
         session.forgetShipped(); // what is kept has to name its threads again
@@ -334,17 +284,8 @@ final class EventPump implements Runnable {
         backlog.countInto(here);
         session.handOver(here);
         synchronized (this) {
-            for (int i = timers.size() - 1; i >= 0; i--) {
-                if (timers.get(i).period == 0) {
-                    timers.remove(i);
-                }
-            }
-            for (int waiting = calls.size(); waiting > 0; waiting--) {
-                Hook.Call call = calls.remove();
-                if (call.fire != null) {
-                    calls.add(call);
-                }
-            }
+            timers.removeSingle();
+            hooks.dropRequests();
             snapshots.clear();
             parted = true;
             notifyAll();
@@ -461,11 +402,7 @@ final class EventPump implements Runnable {
             return;
         }
         if (request.kind == Request.SEND) {
-            for (Hook each : hooks(Hook.EVENT)) {
-                if (each.event == request.argument) {
-                    call(each, each.call());
-                }
-            }
+            hooks.send(request.argument);
             return;
         }
         Frame frame = new Frame(Frame.MAP, 1 << 12).u4(request.template).u8(request.nanos);
@@ -525,68 +462,10 @@ final class EventPump implements Runnable {
         }
     }
 
-    private synchronized void call(Hook hook, Hook.Call call) {
-        enqueue(hook, call);
-    }
-
-    private synchronized List<Hook> hooks(int kind) {
-        List<Hook> found = new ArrayList<Hook>();
-        for (Hook each : hooks) {
-            if (each.kind == kind) {
-                found.add(each);
-            }
-        }
-        return found;
-    }
-
-    private void lookAtMemory() {
-        List<Hook.Call> due = new ArrayList<Hook.Call>(0);
-        for (Hook each : hooks(Hook.MEMORY_LOW)) {
-            each.pools.look(each, System.nanoTime(), due);
-        }
-        synchronized (this) {
-            for (Hook.Call each : due) {
-                calls.add(each);
-            }
-        }
-    }
-
-    private void sampleThreads() {
-        for (Hook each : samplers()) {
-            List<Hook.Call> due = new ArrayList<Hook.Call>(0);
-            String change = each.sampler.look(each, System.nanoTime(), due);
-            if (change != null) {
-                session.sampledAtAnotherRate(each.probe, each.position(), change);
-            }
-            synchronized (this) {
-                for (Hook.Call call : due) {
-                    enqueue(each, call);
-                }
-            }
-        }
-    }
-
-    private synchronized List<Hook> samplers() {
-        List<Hook> found = new ArrayList<Hook>(0);
-        for (Hook each : hooks) {
-            if (each.sampler != null) {
-                found.add(each);
-            }
-        }
-        return found;
-    }
-
     /** Runs the hooks that are due now, not those that they cause. */
     private void runCalls() throws IllegalAccessException {
-        int waiting;
-        synchronized (this) {
-            waiting = calls.size();
-        }
-        for (; waiting > 0; waiting--) {
-            Hook.Call call;
-            synchronized (this) {
-                call = calls.remove();
-            }
+        for (int waiting = hooks.waiting(); waiting > 0; waiting--) {
+            Hook.Call call = hooks.take();
             if (call.fire == null) {
                 answer(new Frame(Frame.DONE).u4((Integer) call.arguments[0]).string(""));
             } else {
@@ -623,8 +502,7 @@ final class EventPump implements Runnable {
             return;
         }
         post(new Frame(Frame.ERRORS, errors.length).raw(errors));
-        List<Hook> interested = hooks(Hook.PROBE_FAILED);
-        if (interested.isEmpty()) {
+        if (!hooks.has(Hook.PROBE_FAILED)) {
             return;
         }
         byte[] frame = new byte[errors.length + 1];
@@ -636,16 +514,7 @@ final class EventPump implements Runnable {
                 int position = rows.u4();
                 String kind = ProbeError.name(rows.u1());
                 long count = rows.u8();
-                String message = rows.string();
-                boolean own = false;
-                for (Hook each : interested) {
-                    own |= each.probe == probe;
-                }
-                for (Hook each : interested) {
-                    if (!own) {
-                        call(each, each.call(kind, (long) each.line(position), count, message));
-                    }
-                }
+                hooks.failed(probe, position, kind, count, rows.string());
             }
         } catch (ProtocolException impossible) {
             throw new AssertionError(impossible);
@@ -654,7 +523,7 @@ final class EventPump implements Runnable {
 
     /** ERRORS if there are new ones, COUNTERS if they changed or this is the last report. */
     private void report(boolean last) {
-        if (parted && hooks(Hook.PROBE_FAILED).isEmpty()) {
+        if (parted && !hooks.has(Hook.PROBE_FAILED)) {
             return; // they add up
         }
         reportErrors();
@@ -670,49 +539,23 @@ final class EventPump implements Runnable {
         notifyAll();
     }
 
-    /** Runs what is due. What it prints follows at once: its records are drained before the next timer runs. */
+    /** Runs the timers that are due. The records of one are drained before the next timer runs. */
     private void runTimers() throws IllegalAccessException {
-        while (true) {
-            Timer timer = null;
-            synchronized (this) {
-                long now = System.nanoTime();
-                for (int i = 0; timer == null && i < timers.size(); i++) {
-                    Timer each = timers.get(i);
-                    if (now - each.due >= 0) {
-                        timer = each;
-                    }
-                }
-                if (timer == null) {
-                    return;
-                }
-                if (timer.period == 0) {
-                    timers.remove(timer);
-                } else {
-                    timer.due += timer.period * (1 + (now - timer.due) / timer.period);
-                }
-            }
+        for (Timers.Timer timer = timers.takeDue(System.nanoTime()); timer != null; timer = timers.takeDue(System.nanoTime())) {
             String error = run(timer.fire, timer.site);
-            if (timer.period == 0) {
+            if (timer.isSingle()) {
                 answer(new Frame(Frame.DONE).u4(timer.request).string(error));
             }
         }
     }
 
-    /** Waits for news, a timer or the end of the interval, whichever is first. */
+    /** Waits until another thread wakes the event thread, a timer or a hook is due, or the interval ends. */
     private synchronized void rest(long interval) {
         if (closed) {
             return;
         }
         long now = System.nanoTime();
-        long nanos = calls.isEmpty() ? interval : 0;
-        for (int i = 0; i < timers.size(); i++) {
-            nanos = Math.min(nanos, timers.get(i).due - now);
-        }
-        for (int i = 0; i < hooks.size(); i++) {
-            if (hooks.get(i).sampler != null) {
-                nanos = Math.min(nanos, hooks.get(i).sampler.nanosUntilDue(now));
-            }
-        }
+        long nanos = timers.nanosUntilDue(now, hooks.nanosUntilDue(now, interval));
         if (nanos > 0) {
             pause(Math.max(1, nanos / 1_000_000L));
         }

@@ -14,6 +14,18 @@ final class HandlerClasses {
     private HandlerClasses() {
     }
 
+    /** Reads a {@code list<HandlerClass>} and defines them all; returns the first error, or null. */
+    static String define(Payload message) throws ProtocolException {
+        String error = null;
+        for (int remaining = message.count(8); remaining > 0; remaining--) {
+            String name = message.string();
+            byte[] classFile = message.bytes();
+            String refused = error == null ? define(name, classFile) : null;
+            error = error == null ? refused : error;
+        }
+        return error;
+    }
+
     /** Null when the class is there afterwards, else why not. */
     static String define(String name, byte[] classFile) {
         if (!isHandler(name) || !name.endsWith(Digest.hex(Digest.sha1(withoutHash(classFile, name.substring(PREFIX.length())))))) {

@@ -95,6 +95,15 @@ final class Inventory {
         return id < 1 || id > byId.size() ? null : byId.get(id - 1);
     }
 
+    /** The record of an id that the client names. */
+    ClassRecord require(int id) throws ProtocolException {
+        ClassRecord record = get(id);
+        if (record == null) {
+            throw new ProtocolException("no class has the id " + id);
+        }
+        return record;
+    }
+
     /** A class that is being loaded and that the client was asked about. */
     synchronized void arrive(ClassRecord record) {
         record.next = arriving.get(record.name);

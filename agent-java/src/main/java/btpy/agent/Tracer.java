@@ -6,8 +6,6 @@ import btpy.runtime.Limits;
 import btpy.runtime.Session;
 import java.io.IOException;
 import java.lang.instrument.Instrumentation;
-import java.util.Arrays;
-import java.util.List;
 
 /**
  * One client, from its handshake until nothing is left of it: owner of the connection, the threads and what they share.
@@ -41,10 +39,10 @@ final class Tracer implements Runnable {
     /** Null until CONFIGURE. */
     private Session session;
     private Sites sites;
-    private Transformer transformer;
+    private Weaving weaving;
+    private Answers answers;
     private Commands commands;
     private int slot;
-    private BatchSize batchSize;
     private int leaseMillis;
 
     /** How clients that look for this session know it; 0 until CONFIGURE. */
@@ -56,13 +54,9 @@ final class Tracer implements Runnable {
     private volatile byte[] description;
     private volatile long endNanos;
 
-    /** Held while classes are retransformed, so that putting back comes after it. */
-    private final Object retransforming = new Object();
     private final Object leaving = new Object();
     /** Never opened: waiting for it takes no memory, which sleeping may. */
     private final Gate pausing = new Gate();
-    private boolean listening;
-    private Restoration restoration;
     private boolean ended;
     private boolean left;
     private ShutdownHook hook;
@@ -216,7 +210,7 @@ final class Tracer implements Runnable {
             return "the JVM is exiting";
         }
         synchronized (leaving) {
-            if (left || restoration != null) {
+            if (left || weaving.isRestored()) {
                 return "the session has put its classes back";
             }
             this.name = name;
@@ -257,7 +251,7 @@ final class Tracer implements Runnable {
     /** The connection is over. A session that may outlive its client does; others put everything back. */
     void hangUp(String trouble) {
         synchronized (leaving) {
-            if (!left && description != null && restoration == null && !exiting) {
+            if (!left && description != null && !weaving.isRestored() && !exiting) {
                 if (link.isOpen()) {
                     say(trouble);
                 }
@@ -317,7 +311,7 @@ final class Tracer implements Runnable {
         int elements = message.size();
         int fields = message.size();
         int frames = message.size();
-        batchSize = new BatchSize(message.size());
+        BatchSize batchSize = new BatchSize(message.size());
         boolean redact = message.bool();
         boolean keeps = message.bool();
         int budget = message.size();
@@ -336,10 +330,11 @@ final class Tracer implements Runnable {
         session.budget(budget);
         slot = session.slot();
         sites = new Sites(session);
-        transformer = Platform.transformer(inventory, questions, foreseen, sites, outbox, link, sweeper,
+        Transformer transformer = Platform.transformer(inventory, questions, foreseen, sites, outbox, link, sweeper,
             Math.max(1, deadlineMillis), keeps);
-        commands = new Commands(this, instrumentation, link, inventory, transformer, outbox, events, session, slot,
-            batchSize);
+        weaving = new Weaving(instrumentation, transformer, inventory, questions, foreseen, batchSize);
+        answers = new Answers(questions, sites, outbox, sweeper);
+        commands = commands(transformer);
         lease.set(leaseMillis);
         lease.heard();
         events.begin(session, commands, bufferBytes / 2);
@@ -351,10 +346,21 @@ final class Tracer implements Runnable {
         link.send(new Frame(Frame.CONFIGURED).u1(slot));
     }
 
+    private Commands commands(Transformer transformer) {
+        return new Commands(
+            this,
+            new WeaveRequests(link, weaving, instrumentation, inventory, transformer, foreseen, sites, outbox),
+            new ClassRequests(link, instrumentation, inventory),
+            new ProbeRequests(link, session, events, transformer),
+            new EventRequests(link, weaving, instrumentation, transformer, events, session),
+            new SessionRequests(link, this, instrumentation, events, outbox)
+        );
+    }
+
     private void take(Payload message) throws IOException {
         switch (message.type) {
             case Payload.WOVEN:
-                woven(message);
+                answers.take(message);
                 break;
             case Payload.RELEASE:
                 int bytes = message.size();
@@ -376,133 +382,15 @@ final class Tracer implements Runnable {
         }
     }
 
-    private void woven(Payload message) throws IOException {
-        Question question = questions.take(message.u4());
-        if (question == null) {
-            if (questions.isClosed()) {
-                return;
-            }
-            throw new ProtocolException("WOVEN answers nothing that was asked");
-        }
-        try {
-            weave(question, message);
-        } finally {
-            question.answer(null); // does nothing to one that is answered; a broken message must not leave anyone waiting
-        }
-    }
-
-    private void weave(Question question, Payload message) throws IOException {
-        byte[] input = message.raw(Fingerprint.LENGTH);
-        int verdict = message.u1();
-        if (verdict > 1) {
-            throw new ProtocolException("a verdict of " + verdict);
-        }
-        if (!Arrays.equals(input, question.hash)) {
-            throw new ProtocolException("WOVEN was made of other bytes than those of " + question.record.name);
-        }
-        String error = defineHandlers(message);
-        sites.add(question.record, message);
-        byte[] classFile = message.bytes();
-        message.end();
-        if (verdict == 1 && classFile.length == 0) {
-            throw new ProtocolException("a woven class without a class file");
-        }
-        question.record.failure = error;
-        boolean changes = verdict == 1 && error == null;
-        if (!question.answer(changes ? classFile : null) && changes) {
-            question.record.overdue = true;
-            sweeper.request();
-        }
-        if (error != null && question.isLoading()) {
-            outbox.post(Transformer.late(question.record.name, question.record.loaderName, 2, error));
-        }
-    }
-
-    /** {@code WovenAhead} after its class: for the retransformation that is to come. */
-    void wovenAhead(ClassRecord record, Payload message) throws ProtocolException {
-        sites.add(record, message);
-        record.ahead = new WovenAhead(message);
-    }
-
-    /** Reads a {@code list<HandlerClass>} and defines them all; the first error, or null. */
-    static String defineHandlers(Payload message) throws ProtocolException {
-        String error = null;
-        for (int left = message.count(8); left > 0; left--) {
-            String name = message.string();
-            byte[] classFile = message.bytes();
-            String refused = error == null ? HandlerClasses.define(name, classFile) : null;
-            error = error == null ? refused : error;
-        }
-        return error;
-    }
-
-    /** What the client says of classes before they are loaded; null, or why no more can be kept. */
-    String foresee(boolean anew, Payload message) throws ProtocolException {
-        try {
-            if (anew) {
-                foreseen.forget();
-            }
-            foreseen.add(message);
-            return null;
-        } catch (ProtocolException broken) {
-            throw broken;
-        } catch (IOException full) {
-            return full.getMessage();
-        }
-    }
-
-    /** The client can answer for classes. */
-    void ask() {
-        synchronized (retransforming) {
-            if (restoration == null) {
-                questions.open();
-            }
-        }
-    }
-
-    /** Registers the transformer, the first time that something is to be woven. */
-    void listen() throws Exception {
-        synchronized (retransforming) {
-            if (!listening && restoration == null) {
-                listening = true;
-                Warmup.run(instrumentation);
-                instrumentation.addTransformer(transformer, true);
-            }
-        }
-    }
-
-    /** Weaves loaded classes; {@link ClassRecord#failure} says how each fared. */
-    void retransform(Retransformer retransformer, List<ClassRecord> records) {
-        synchronized (retransforming) {
-            if (restoration == null) {
-                retransformer.run(records);
-                return;
-            }
-        }
-        for (ClassRecord each : records) {
-            each.failure = "the session has put its classes back";
-        }
+    /** Stops what is woven and puts every class back the first time; returns the outcome every time. */
+    Restoration restore() {
+        stopProbes();
+        return weaving.restore(exiting);
     }
 
     private void stopProbes() {
         sites.disableProbes();
         events.stopTimers();
-    }
-
-    /** Stops what is woven and puts every class back, the first time; says how that went, every time. */
-    Restoration restore() {
-        stopProbes();
-        transformer.restore();
-        questions.close();
-        foreseen.close();
-        synchronized (retransforming) {
-            if (restoration == null) {
-                restoration = exiting
-                    ? Restoration.unneeded()
-                    : Restoration.run(instrumentation, transformer, inventory, batchSize);
-            }
-            return restoration;
-        }
     }
 
     /** Gives the slot back; nothing fires or is recorded any more. */

@@ -56,7 +56,7 @@ public final class Aggregation {
     private final int indexBits;
     /** The one in use, then those that were flushed, youngest first. */
     private volatile KeyTable[] tables;
-    private volatile Tally[] tallies = new Tally[0];
+    private volatile ProbeCounter[] tallies = new ProbeCounter[0];
     private volatile Skips[] skips = {};
     private long rotatedNanos;
     /** Samples that flushes have taken away; agent threads only. */
@@ -90,27 +90,27 @@ public final class Aggregation {
      *
      * @return false when this is no count without keys
      */
-    synchronized boolean countTallies(long[] counts, Probe probe) {
+    synchronized boolean countFrom(long[] counts, Probe probe) {
         if (shape.kind != MapShape.COUNT || shape.keys != 0) {
             return false;
         }
-        Tally[] grown = new Tally[tallies.length + 1];
+        ProbeCounter[] grown = new ProbeCounter[tallies.length + 1];
         System.arraycopy(tallies, 0, grown, 0, tallies.length);
-        grown[tallies.length] = new Tally(counts, probe);
+        grown[tallies.length] = new ProbeCounter(counts, probe);
         tallies = grown;
         only();
         return true;
     }
 
     /**
-     * Agent threads only. The short way into this map for firings that are counted there.
+     * Agent threads only. The fast path into this map for firings that are counted there.
      *
      * @return null when there is none
      */
-    synchronized Addition addition(long[] counts) {
+    synchronized SumFastPath sumFastPath(long[] counts) {
         return shape.keys > 1 || !shape.hasOwners()
                 ? null
-                : new Addition(id, this, shape.keys == 0 ? only() : null, shape.kind == MapShape.COUNT, counts);
+                : new SumFastPath(id, this, shape.keys == 0 ? only() : null, shape.kind == MapShape.COUNT, counts);
     }
 
     /** Of a map without keys: its entry, which stays from now on. */
@@ -136,7 +136,7 @@ public final class Aggregation {
 
     private long tallied(boolean take) {
         long sum = 0;
-        for (Tally tally : tallies) {
+        for (ProbeCounter tally : tallies) {
             sum += tally.sum(take);
         }
         return sum;
@@ -435,7 +435,7 @@ public final class Aggregation {
 
     // ------------------------------------------------------------------------------------------------ updates
 
-    public void count(int slot) {
+    void count(int slot) {
         count(slot, 1);
     }
 
@@ -455,7 +455,7 @@ public final class Aggregation {
         }
     }
 
-    /** The long way of an {@link Addition}. */
+    /** The slow path beside {@link SumFastPath}. */
     void add(Object key, int probe, long sample, long weight) {
         int slot = shape.keys == 0 ? slot() : slot(key, probe);
         if (shape.kind == MapShape.COUNT) {
@@ -465,7 +465,7 @@ public final class Aggregation {
         }
     }
 
-    public void add(int slot, long sample) {
+    void add(int slot, long sample) {
         add(slot, sample, 1);
     }
 
@@ -539,7 +539,7 @@ public final class Aggregation {
         }
     }
 
-    public void add(int slot, double sample) {
+    void add(int slot, double sample) {
         add(slot, sample, 1);
     }
 
@@ -602,7 +602,7 @@ public final class Aggregation {
         }
     }
 
-    public void add(int slot, Object sample) {
+    void add(int slot, Object sample) {
         add(slot, sample, 1, 0);
     }
 

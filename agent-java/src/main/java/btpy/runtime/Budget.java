@@ -3,20 +3,21 @@ package btpy.runtime;
 import java.util.ArrayDeque;
 
 /**
- * Keeps what the probes of a session take of the processor within a share of one core.
+ * Keeps the processor time that the probes of a session take within a share of one core. docs/budget.md explains the whole.
  *
- * <p>Each interval the share is put into an allowance, which holds half a second's worth, and what firings took ({@link Costs}) is
- * taken out. A session begins with ten seconds' worth, because the first firings are interpreted and load classes; what is left of that
- * after two seconds is gone, so that a probe that becomes hot later does not live on it. Firings pay out of the allowance between two
- * looks at them as well ({@link #pays}): those that find nothing left restrain their probe there and then, by steps. What else is
- * to be is decided here: a probe that makes records makes few, else half as many hits fire as before, until the rest fits; where even
- * the hits that do not fire take too much, or firing takes no more than they do, it is disabled. Where hits of the disabled probe would
- * take too much still (they ask whether it is; woven code may have to read the clock before), the client is told to take the probe out.
+ * <p>At each look the event thread puts the share into an allowance, which holds half a second's worth, and takes the cost of the firings
+ * ({@link Costs}) out of it. A session begins with ten seconds' worth, because the first firings are interpreted and load classes. The
+ * rest of that is dropped after two seconds, so that a probe that becomes hot later cannot live on it. Between two looks firings
+ * themselves pay out of the allowance ({@link #pays}); a firing that finds it empty restrains its probe at once. The event thread decides
+ * the rest: a probe that makes records makes few; another probe fires for half as many hits as before, again and again. The budget
+ * disables a probe whose skipped hits alone cost too much, or whose firings cost no more than skipped hits. If even the hits of the
+ * disabled probe would cost too much (its handler asks whether the probe is enabled, and woven code may read the clock before), the
+ * budget tells the client to take the probe out.
  *
- * <p>When the probes take less than half of their share for a while, and would not take more than it, the restraint that was put on last
- * is loosened by a step: a disabled probe comes back with few hits that fire, then with more, then with all, then with all records. If
- * the load is still there it is disabled again, and the next attempt waits twice as long. Event thread only, but for {@link #holdsBack}
- * and {@link #pays}.
+ * <p>When the probes take less than half of their share for a while, and would not take more than it, the budget undoes the last
+ * restraint by one step: a disabled probe comes back with few hits that fire, then with more, then with all, then with all records. If
+ * the load is still there the budget disables the probe again, and waits twice as long before the next attempt. Only the event thread
+ * calls this class, except {@link #holdsBack} and {@link #pays}.
  */
 final class Budget {
     /** Of a restraint, as RESTRAINED says. */

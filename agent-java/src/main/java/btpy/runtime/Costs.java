@@ -1,18 +1,18 @@
 package btpy.runtime;
 
 /**
- * What firings of one probe cost: a few of them are timed on the threads that they run on, with two readings of the clock.
+ * The measured cost of the firings of one probe. A few firings are timed on the threads that they run on, with two readings of the clock.
  *
- * <p>Durations go into buckets (an eighth wide), less what the clock takes itself, more what the way into the handler takes, which
- * cannot be timed from inside. Of firings that take less than the clock tells apart a run is timed, which counts as one duration of
- * each of them. A duration weighs as much as the firings of which it was the one that was timed: when a probe becomes hot, few of the
- * many that are fast then are timed, beside many of the few before that were slow. A duration in which the thread lost the processor, or the JVM stopped, says nothing of the probe: what is more than
- * four times the 99th percentile counts as that.
+ * <p>Durations go into buckets (an eighth wide). The time of a reading of the clock is subtracted, and the time of entering the handler is
+ * added, which cannot be timed from inside. A firing that takes less than the resolution of the clock is timed in a run of repetitions,
+ * which counts as one duration of each. A duration has the weight of all firings since the last timed one: a hot probe has few timed
+ * firings among many fast ones, beside many timed firings among the few slow ones before. A duration during which the scheduler stopped
+ * the thread, or the JVM stopped, says nothing of the probe: durations above four times the 99th percentile count as that value.
  */
 final class Costs {
-    /** Of the call of the handler and its entering, which come before the first reading of the clock. */
+    /** The time of calling and entering the handler, which come before the first reading of the clock. */
     static final int WAY_IN_NANOS = 4;
-    /** What is kept has so many binary places below the ns. */
+    /** Costs have this many binary places below the ns. */
     static final int FRACTION = 4;
 
     private static final Memory MEMORY = Memory.instance();
@@ -23,22 +23,22 @@ final class Costs {
     /** ns between two readings of the clock in a row; 0: not known yet. */
     private static long clock;
 
-    /** What is timed is below 2^40 ns, and little is added to it. */
+    /** A duration is below 2^40 ns, and little is added to it. */
     private static final int BUCKETS = 42 + FRACTION - PRECISION << PRECISION;
 
-    /** After the buckets, which have the weights of their durations: how many durations there are, and the sum of the squared weights. */
+    /** Behind the buckets, which hold the weights of their durations: the number of durations, and the sum of the squared weights. */
     private static final int DURATIONS = BUCKETS;
     private static final int SQUARES = BUCKETS + 1;
 
     private final long[] buckets = new long[BUCKETS + 2];
     private final long[] seen = new long[BUCKETS + 2];
 
-    /** Figures of some of the durations. */
+    /** Figures of a set of durations. */
     static final class Figures {
         final long count;
         final double mean;
         final long p99;
-        /** Of the mean, one standard deviation. */
+        /** One standard deviation of the mean. */
         final double error;
 
         private Figures(long count, double mean, long p99, double error) {
@@ -49,14 +49,14 @@ final class Costs {
         }
     }
 
-    /** ns that a reading of the clock takes. */
+    /** The time of one reading of the clock in ns. */
     static long clock() {
         return clock;
     }
 
     static final Figures NONE = new Figures(0, 0, 0, 0);
 
-    /** Event thread, before anything is timed: how long the clock takes when it is compiled. */
+    /** The event thread calls this before any firing is timed. It measures the clock when the clock's code is compiled. */
     static void calibrate() {
         if (clock == 0) {
             long least = Long.MAX_VALUE;
@@ -71,14 +71,14 @@ final class Costs {
     /**
      * A duration by the clock, in ns, and how often the clock was read before it began.
      *
-     * @param weight of how many firings it was the one that was timed
-     * @return what the firing took, with {@link #FRACTION}
+     * @param weight the number of firings of which one was timed
+     * @return the cost of the firing, with {@link #FRACTION}
      */
     long add(long took, int readings, long weight) {
         return put((took > clock ? took - clock << FRACTION : 0) + (WAY_IN_NANOS + readings * clock << FRACTION), weight);
     }
 
-    /** The duration of a run of firings, each of which also took the way in, in ns. @return what one took */
+    /** The duration of a run of firings; entering takes each of them {@code wayIn} ns more. @return the cost of one firing */
     long addRun(long took, int firings, int wayIn, int readings, long weight) {
         return put((took > clock ? took - clock << FRACTION : 0) / firings + (wayIn + readings * clock << FRACTION), weight);
     }
@@ -90,17 +90,17 @@ final class Costs {
         return cost;
     }
 
-    /** Event thread. Of all durations. */
+    /** Event thread: figures of all durations. */
     Figures all() {
         return figures(buckets);
     }
 
-    /** What {@link #recent} needs while it counts: one for all probes of a session. */
+    /** An array that {@link #recent} counts in; all probes of a session share one. */
     static long[] scratch() {
         return new long[BUCKETS + 2];
     }
 
-    /** Event thread. Of the durations since the last call. */
+    /** Event thread: figures of the durations since the last call. */
     Figures recent(long[] recent) {
         for (int i = 0; i < buckets.length; i++) {
             long now = MEMORY.getLongVolatile(buckets, Memory.LONG_BASE + 8L * i);
@@ -116,10 +116,10 @@ final class Costs {
         for (int i = 0; i < BUCKETS; i++) {
             weights += counts[i];
         }
-        if (count <= 0 || weights == 0) { // or one that is being added
+        if (count <= 0 || weights == 0) { // or a duration that is being added
             return NONE;
         }
-        double alike = (double) weights * weights / Math.max(1, counts[SQUARES]); // so many that weigh alike would say as much
+        double alike = (double) weights * weights / Math.max(1, counts[SQUARES]); // the number of equal weights with the same information
         long p99 = quantile(counts, weights - weights / 100);
         long most = alike < FEW ? 16 * Math.max(1, quantile(counts, (weights + 1) / 2)) : 4 * p99;
         double sum = 0;
@@ -135,7 +135,7 @@ final class Costs {
         return new Figures(count, mean / unit, Math.round(Math.min(p99, most) / unit), Math.sqrt(variance / alike) / unit);
     }
 
-    /** The value of which {@code rank} are not above. */
+    /** The largest value whose rank is at most {@code rank}. */
     private static long quantile(long[] counts, long rank) {
         long seen = 0;
         for (int i = 0; i < BUCKETS; i++) {

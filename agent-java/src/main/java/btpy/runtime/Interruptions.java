@@ -13,6 +13,8 @@ public final class Interruptions {
 
     private long told;
 
+    Interruptions() {}
+
     /** Event thread. @return the errors since the last call */
     synchronized long takeErrors() {
         long since = errors - told;

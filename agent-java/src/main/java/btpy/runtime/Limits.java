@@ -3,20 +3,20 @@ package btpy.runtime;
 /** Bounds on what one session captures; each is forced into the range that the record format can hold. */
 public final class Limits {
     /** Bytes of all event buffers together. */
-    public final int bufferBytes;
+    final int bufferBytes;
     /** Characters of a string before it is cut. */
-    public final int chars;
+    final int chars;
     /** How many objects deep fields are shown; 0 shows only the class. */
-    public final int depth;
+    final int depth;
     /** Elements of an array or collection. */
-    public final int elements;
+    final int elements;
     /** Fields of an object. */
-    public final int fields;
+    final int fields;
     /** Frames of a stack, whatever the script asks for. */
-    public final int frames;
+    final int frames;
 
     /** Whether values under the names of secrets are hidden. */
-    public final boolean redact;
+    final boolean redact;
 
     /** Which names those are. */
     final SecretNames names;
@@ -28,7 +28,7 @@ public final class Limits {
     private static final String[] NO_NAMES = {};
 
     /** With redaction, and with a key that everybody knows. */
-    public Limits(int bufferBytes, int chars, int depth, int elements, int fields, int frames) {
+    Limits(int bufferBytes, int chars, int depth, int elements, int fields, int frames) {
         this(bufferBytes, chars, depth, elements, fields, frames, true, 0, 0, NO_NAMES);
     }
 

@@ -25,6 +25,8 @@ public abstract class Memory {
     static final int REFERENCE_SCALE = INSTANCE.arrayScale(Object[].class);
     static final boolean BIG_ENDIAN = bigEndian();
 
+    Memory() {}
+
     /** @throws LinkageError on JDK 12 and later when {@code jdk.internal.misc} is not exported to this class */
     public static Memory instance() {
         return INSTANCE;

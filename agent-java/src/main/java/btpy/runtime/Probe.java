@@ -43,8 +43,8 @@ final class Probe {
     private static final int FEW_RECORDS = 200;
 
     private static final Memory MEMORY = Memory.instance();
-    private static final long THINNER = MEMORY.fieldOffset(Probe.class, "thinner");
-    private static final long STOPGAP_READY = MEMORY.fieldOffset(Probe.class, "stopgap");
+    private static final long ADAPTIVE_SAMPLER = MEMORY.fieldOffset(Probe.class, "adaptive");
+    private static final long PROVISIONAL_SAMPLER = MEMORY.fieldOffset(Probe.class, "provisional");
     /** Numbers of one stripe, with what keeps its neighbour's cache lines apart; as many stand before the first stripe. */
     static final int STRIDE = 24;
     private static final int MAP = 0;
@@ -66,7 +66,7 @@ final class Probe {
     private static final int MOST_UNTRUE = 1000;
     /** A mean of fewer durations than these is not taken for what firings cost now. */
     private static final int ENOUGH = 8;
-    /** What it takes to find that a hit is not to fire, in ns: by a {@link Sampler}, and by a {@link Thinner} as the owner of a stripe. */
+    /** What it takes to find that a hit is not to fire, in ns: by a {@link Sampler}, and by an {@link AdaptiveSampler} as the owner of a stripe. */
     private static final int SAMPLED_OUT_NANOS = 6;
     private static final int THINNED_OUT_NANOS = 8;
     /** Where hits are left out before anything else is asked. */
@@ -124,15 +124,15 @@ final class Probe {
     private double runNanos;
     private int readings;
     private int wayIn;
-    /** Which hits fire while the budget lets only some; null: all. Only of a probe without a sampler. */
-    private volatile Thinner thinner;
-    /** What {@link #pay} makes the thinner; null: nothing is prepared. */
-    private volatile Thinner stopgap;
+    /** Chooses the hits that fire while the budget lets only some fire; null: all fire. A probe with a sampler of the user has none. */
+    private volatile AdaptiveSampler adaptive;
+    /** The sampler that a firing thread may put in ({@link #pay}) before the event thread decides; null: none is prepared. */
+    private volatile AdaptiveSampler provisional;
     /** The two before it, the younger first: threads may still be about to count hits there. */
-    private volatile Thinner[] retired = {};
-    /** The largest factor of a thinner so far. */
+    private volatile AdaptiveSampler[] retired = {};
+    /** The largest factor of an adaptive sampler so far. */
     private int mostThinning = 1;
-    /** Timed firings that found nothing left since the thinner was raised; about, as threads that meet lose some. */
+    /** Timed firings that found the allowance empty since the factor was raised. Not exact: concurrent increments may be lost. */
     private int unpaid;
     /** How long the budget had the probe disabled, in ns, and since when it has it now; 0: it has not. */
     private long restedNanos;
@@ -156,7 +156,7 @@ final class Probe {
     /** Into which map firings that do nothing else add, or only count without a key; −1: none that is known. */
     private volatile int adding = -1;
     private volatile int tallying = -1;
-    private Addition addition;
+    private SumFastPath sumFastPath;
     private boolean linked;
     /** Until then weights stood for these. */
     private long skippedWhenLinked;
@@ -196,7 +196,7 @@ final class Probe {
     /**
      * Does so often what {@link #tallyOwn} does.
      *
-     * @param stripe of this thread, which owns it, or is one that rehearses
+     * @param stripe a stripe that this thread owns, or that of the JIT warm-up
      * @param one 0: nothing is counted; not a constant, or the JVM would see that there is nothing to be stored
      * @return of use to nobody; so that nothing can be left out
      */
@@ -204,14 +204,14 @@ final class Probe {
     private static int tallyOften(long[] counts, int map, int stripe, int times, int one) {
         int done = 0;
         for (int i = 0; i < times; i++) {
-            done += Stripes.owned(); // no branch here that threads which rehearse never take
+            done += Stripes.owned(); // no branch here that threads of the JIT warm-up never take
             done += tallies(counts, map) && addUntimed(counts, TALLIED, stripe, one) ? 1 : 0;
         }
         return done;
     }
 
     /**
-     * A firing and its count in a map, as one addition: the map takes what is in {@link #tallied}.
+     * Counts a firing and its count in a map by one addition: the map reads {@link #tallied}.
      *
      * @return whether it is to be timed
      */
@@ -259,17 +259,17 @@ final class Probe {
     }
 
     /**
-     * Tallies four firings as if this thread owned a stripe, one of which is to be timed, and times runs: so that what is measured of the
-     * first ones is what compiled code takes.
+     * Tallies four firings as if this thread owned a stripe, of which one is timed, and times runs. So the first timed firings of the
+     * application measure compiled code.
      */
-    void rehearseTallies() {
-        Session.rehearse(counts);
-        for (int i = 0; i < MOST_TIMED; i++) { // short runs: the JVM compiles what is called often before what goes round often
+    void warmUpTallies() {
+        Session.warmUp(counts);
+        for (int i = 0; i < MOST_TIMED; i++) { // short runs: HotSpot compiles methods that are called often before loops that run long
             counts[STRIDE + TALLIED + OWN] = i;
             Session.tally(0, 0, -1, 0);
             tallyOften(counts, -1, 0, LONGEST_RUN / MOST_TIMED, 0);
         }
-        Session.rehearse(null);
+        Session.warmUp(null);
         timeTally(-1, 0);
     }
 
@@ -311,23 +311,23 @@ final class Probe {
         adding = map;
     }
 
-    /** Agent threads only. Whether firings have found a short way since it was last asked which one they go. */
-    boolean hasNewWay() {
-        return tallying >= 0 && !linked || adding >= 0 && addition == null;
+    /** Agent threads only. Whether firings have shown that they can take a fast path, and none is set up yet. */
+    boolean hasNewFastPath() {
+        return tallying >= 0 && !linked || adding >= 0 && sumFastPath == null;
     }
 
-    /** Agent threads only. @return the short way of firings now; null: there is none, or each must be looked at */
-    Addition addition(Session session) {
-        if (addition == null && adding >= 0) {
-            addition = session.map(adding).addition(counts);
+    /** Agent threads only. @return the fast path of firings now; null: there is none, or each firing must be checked */
+    SumFastPath sumFastPath(Session session) {
+        if (sumFastPath == null && adding >= 0) {
+            sumFastPath = session.map(adding).sumFastPath(counts);
             adding = -1;
         }
-        return isFree() ? addition : null;
+        return isFree() ? sumFastPath : null;
     }
 
     /** Whether nothing decides which hits fire. */
     private boolean isFree() {
-        return enabled && thinner == null && mostFirings == 0 && mostPerSecond == 0;
+        return enabled && adaptive == null && mostFirings == 0 && mostPerSecond == 0;
     }
 
     /**
@@ -339,7 +339,7 @@ final class Probe {
         if (!linked && tallying >= 0) {
             counts[MAP] = tallying;
             skippedWhenLinked = sampledOut();
-            linked = session.map(tallying).countTallies(counts, this);
+            linked = session.map(tallying).countFrom(counts, this);
             tallying = linked ? tallying : -1;
         }
         return linked && isFree() ? counts : null;
@@ -447,15 +447,15 @@ final class Probe {
 
     @ForceInline
     private int weight() {
-        Thinner thinner = this.thinner;
-        return thinner == null ? 1 : thinner.choose();
+        AdaptiveSampler adaptive = this.adaptive;
+        return adaptive == null ? 1 : adaptive.choose();
     }
 
     /** Of an enabled probe. Counts a hit of the thread that owns the stripe if it is not to fire; else nothing is done. */
     @ForceInline
     boolean leavesOut(int stripe) {
-        Thinner thinner = this.thinner;
-        return thinner != null && thinner.leavesOut(stripe);
+        AdaptiveSampler adaptive = this.adaptive;
+        return adaptive != null && adaptive.leavesOut(stripe);
     }
 
     private long run(long number, int weight) {
@@ -491,7 +491,7 @@ final class Probe {
     @DontInline
     private void stop() {
         double nanos = price / (double) (1 << Costs.FRACTION);
-        Thinner now = thinner;
+        AdaptiveSampler now = adaptive;
         if (now != null) {
             if (++unpaid >= UNPAID) {
                 unpaid = 0;
@@ -502,15 +502,15 @@ final class Probe {
             }
             return;
         }
-        Thinner prepared = stopgap;
+        AdaptiveSampler prepared = provisional;
         if (!isWorthThinning(nanos)) {
             budget.hurry();
         } else if (prepared != null
-                && MEMORY.compareAndSetReference(this, STOPGAP_READY, prepared, null) // so that no other thread puts it in, however late
-                && MEMORY.compareAndSetReference(this, THINNER, null, prepared)) {
+                && MEMORY.compareAndSetReference(this, PROVISIONAL_SAMPLER, prepared, null) // so that no other thread can put it in later
+                && MEMORY.compareAndSetReference(this, ADAPTIVE_SAMPLER, null, prepared)) {
             unpaid = 0;
             budget.hurry();
-            counts[TIMED] = 0; // the short ways leave to the long one what is to be timed
+            counts[TIMED] = 0; // fast paths leave timed firings to the slow path
         }
     }
 
@@ -537,7 +537,7 @@ final class Probe {
         return every < LONGEST_RUN ? (int) every : LONGEST_RUN;
     }
 
-    /** A run of so many firings on the short way took so many ns, and each of them the way in. */
+    /** Learns the cost of a run of firings on the fast path; entering takes each of them {@code wayIn} ns more. */
     void tookRun(long nanos, int firings, int wayIn, int readings) {
         Costs costs = this.costs;
         if (costs != null) {
@@ -635,8 +635,8 @@ final class Probe {
         if (costs != null && load.passes + load.out > 0) {
             int every = (int) Math.min(LEAST_TIMED, Math.max(MOST_TIMED, load.passes / seconds / TIMED_A_SECOND));
             counts[TIMED] = Integer.highestOneBit(every) - 1;
-            if (sampler == null && thinner == null && stopgap == null && (tallying < 0 || linked)) {
-                stopgap = new Thinner(2, true);
+            if (sampler == null && adaptive == null && provisional == null && (tallying < 0 || linked)) {
+                provisional = new AdaptiveSampler(2, true);
             }
             mostThinning = Math.max(mostThinning, thinning());
             Costs.Figures recent = costs.recent(scratch);
@@ -663,7 +663,7 @@ final class Probe {
 
     /** ns of a hit that is not of the sample. */
     double outNanos() {
-        boolean onlyAdds = addition != null || linked;
+        boolean onlyAdds = sumFastPath != null || linked;
         int each = sampler != null ? SAMPLED_OUT_NANOS : onlyAdds ? ADDING_THINNED_OUT_NANOS + wayIn : THINNED_OUT_NANOS;
         return each + readings * Costs.clock();
     }
@@ -676,12 +676,12 @@ final class Probe {
 
     /** How many hits one that fires stands for, because of the budget. */
     int thinning() {
-        Thinner thinner = this.thinner;
-        return sampler != null ? sampler.restraint() : thinner == null ? 1 : thinner.factor;
+        AdaptiveSampler adaptive = this.adaptive;
+        return sampler != null ? sampler.restraint() : adaptive == null ? 1 : adaptive.factor;
     }
 
     boolean isUnthinned() {
-        return thinner == null;
+        return adaptive == null;
     }
 
     /** Whether it takes clearly less when fewer hits fire than do now. */
@@ -697,7 +697,7 @@ final class Probe {
     private int mostUseful(double nanos) {
         double most = SMALL_PART * nanos / outNanos();
         int factor = 2;
-        while (2 * factor <= most && factor < Thinner.MOST) { // Math is Java code that may be traced
+        while (2 * factor <= most && factor < AdaptiveSampler.MOST) { // Math is Java code that may be traced
             factor *= 2;
         }
         return factor;
@@ -709,8 +709,8 @@ final class Probe {
 
     /** Whether a thread that fired has restrained it, and the event thread has not decided yet what is to be. */
     boolean isStopped() {
-        Thinner thinner = this.thinner;
-        return thinner != null && thinner.isRaised;
+        AdaptiveSampler adaptive = this.adaptive;
+        return adaptive != null && adaptive.isRaised;
     }
 
     void printLess(boolean less) {
@@ -725,27 +725,27 @@ final class Probe {
             sampler.restrain(factor);
             return;
         }
-        Thinner now = thinner;
+        AdaptiveSampler now = adaptive;
         if (now != null && factor >= now.factor) {
             now.isRaised = false;
             now.factor = factor;
         } else if (now != null || factor > 1) {
-            Thinner next = factor == 1 ? null : new Thinner(factor, false);
-            while (!MEMORY.compareAndSetReference(this, THINNER, now, next)) {
-                now = thinner;
+            AdaptiveSampler next = factor == 1 ? null : new AdaptiveSampler(factor, false);
+            while (!MEMORY.compareAndSetReference(this, ADAPTIVE_SAMPLER, now, next)) {
+                now = adaptive;
             }
             retire(now);
         }
         counts[TIMED] = MOST_TIMED - 1; // what such a firing takes is to be known soon
     }
 
-    private void retire(Thinner thinner) {
-        Thinner[] retired = this.retired;
-        if (thinner != null) {
+    private void retire(AdaptiveSampler adaptive) {
+        AdaptiveSampler[] retired = this.retired;
+        if (adaptive != null) {
             if (retired.length > 1) {
                 sampledOutBefore += retired[1].leftOut();
             }
-            this.retired = retired.length == 0 ? new Thinner[] {thinner} : new Thinner[] {thinner, retired[0]};
+            this.retired = retired.length == 0 ? new AdaptiveSampler[] {adaptive} : new AdaptiveSampler[] {adaptive, retired[0]};
         }
     }
 
@@ -771,7 +771,7 @@ final class Probe {
         return sampledOut();
     }
 
-    /** Those of them that are not counted as they are ({@link Tally}). */
+    /** Those of them that are not counted as they are ({@link ProbeCounter}). */
     long uncounted() {
         return countsSkipped() ? skippedWhenLinked : sampledOut();
     }
@@ -813,10 +813,10 @@ final class Probe {
         if (sampler != null) {
             return sampledOutBefore + sampler.hits() - sampler.chosen();
         }
-        Thinner thinner = this.thinner;
-        long leftOut = sampledOutBefore + (thinner == null ? 0 : thinner.leftOut());
-        for (Thinner before : retired) {
-            leftOut += before == thinner ? 0 : before.leftOut();
+        AdaptiveSampler adaptive = this.adaptive;
+        long leftOut = sampledOutBefore + (adaptive == null ? 0 : adaptive.leftOut());
+        for (AdaptiveSampler before : retired) {
+            leftOut += before == adaptive ? 0 : before.leftOut();
         }
         return leftOut;
     }

@@ -4,34 +4,34 @@ package btpy.runtime;
 public final class ProbeError extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
-    public static final int INTERNAL = 0;
-    public static final int KIND_NULL_OPERAND = 1;
-    public static final int KIND_BAD_CAST = 2;
-    public static final int KIND_INDEX = 3;
-    public static final int KIND_DIV_ZERO = 4;
-    public static final int KIND_BUDGET = 5;
-    public static final int KIND_MAP_FULL = 6;
-    public static final int KIND_RING_FULL = 7;
-    public static final int KIND_DEPTH = 8;
-    public static final int KIND_NOT_ALLOWED = 9;
-    public static final int KIND_NULL_SAMPLE = 10;
-    public static final int KIND_NO_FIELD = 11;
-    public static final int KIND_CUT = 12;
-    public static final int KIND_FEWER_SAMPLES = 13;
+    static final int INTERNAL = 0;
+    static final int KIND_NULL_OPERAND = 1;
+    static final int KIND_BAD_CAST = 2;
+    static final int KIND_INDEX = 3;
+    static final int KIND_DIV_ZERO = 4;
+    static final int KIND_BUDGET = 5;
+    static final int KIND_MAP_FULL = 6;
+    static final int KIND_RING_FULL = 7;
+    static final int KIND_DEPTH = 8;
+    static final int KIND_NOT_ALLOWED = 9;
+    static final int KIND_NULL_SAMPLE = 10;
+    static final int KIND_NO_FIELD = 11;
+    static final int KIND_CUT = 12;
+    static final int KIND_FEWER_SAMPLES = 13;
 
     private static final String[] NAMES = {
         "internal", "null-operand", "bad-cast", "index", "div-zero", "budget", "map-full", "ring-full", "depth", "not-allowed",
         "null-sample", "no-field", "cut", "fewer-samples",
     };
 
-    public static final ProbeError NULL_OPERAND = new ProbeError(KIND_NULL_OPERAND, "null operand");
-    public static final ProbeError BAD_CAST = new ProbeError(KIND_BAD_CAST, "bad cast");
-    public static final ProbeError DIV_ZERO = new ProbeError(KIND_DIV_ZERO, "division by zero");
+    static final ProbeError NULL_OPERAND = new ProbeError(KIND_NULL_OPERAND, "null operand");
+    static final ProbeError BAD_CAST = new ProbeError(KIND_BAD_CAST, "bad cast");
+    static final ProbeError DIV_ZERO = new ProbeError(KIND_DIV_ZERO, "division by zero");
     static final ProbeError INDEX = new ProbeError(KIND_INDEX, "index out of range");
-    public static final ProbeError BUDGET = new ProbeError(KIND_BUDGET, "budget");
+    static final ProbeError BUDGET = new ProbeError(KIND_BUDGET, "budget");
 
     /** As in ERRORS of the wire protocol. */
-    public final int kind;
+    final int kind;
 
     private ProbeError(int kind, String message) {
         super(message, null, false, false);

@@ -2,7 +2,7 @@ package btpy.runtime;
 
 /** What a handler asked of the event thread, in its place among the records. */
 public final class Request {
-    public static final int PRINT_MAP = 0;
+    static final int PRINT_MAP = 0;
     public static final int EXIT = 1;
     public static final int SEND = 2;
     public static final int FLUSH = 1 << 14;

@@ -10,7 +10,7 @@ package btpy.runtime;
  */
 public final class Sampler {
     /** Bit of {@link #enter}: the decision is that of a method below. */
-    public static final int INHERITED = 1 << 30;
+    static final int INHERITED = 1 << 30;
 
     static final int EVERY = 1;
     static final int RATE = 2;

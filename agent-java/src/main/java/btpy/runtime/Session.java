@@ -29,13 +29,13 @@ public final class Session {
 
     /** By slot, {@link #tallies} and {@link #additions} of its session: at every firing they are found in few steps. */
     private static final long[][][] TALLIES = new long[SESSIONS.length][][];
-    private static final Addition[][] ADDITIONS = new Addition[SESSIONS.length][];
+    private static final SumFastPath[][] SUM_FAST_PATHS = new SumFastPath[SESSIONS.length][];
     private static final long[][] NO_TALLIES = {};
-    private static final Addition[] NO_ADDITIONS = {};
+    private static final SumFastPath[] NO_SUM_FAST_PATHS = {};
 
     static {
         java.util.Arrays.fill(TALLIES, NO_TALLIES);
-        java.util.Arrays.fill(ADDITIONS, NO_ADDITIONS);
+        java.util.Arrays.fill(SUM_FAST_PATHS, NO_SUM_FAST_PATHS);
     }
 
     final Limits limits;
@@ -63,8 +63,8 @@ public final class Session {
     public volatile Interruptions[] interruptions = new Interruptions[0];
     /** By probe: where its firings are tallied; null where each is counted on its own. */
     private volatile long[][] tallies = new long[0][];
-    /** By probe: the short way of firings that only add to a map. */
-    private volatile Addition[] additions = new Addition[0];
+    /** By probe: the fast path of firings that only add to a map. */
+    private volatile SumFastPath[] sumFastPaths = new SumFastPath[0];
     private volatile Site[] sites = new Site[0];
     private volatile Aggregation[] maps = new Aggregation[0];
     final ThreadNames names = new ThreadNames();
@@ -173,7 +173,7 @@ public final class Session {
         tally(site, probe, map, Stripes.owned());
     }
 
-    /** {@code stripe}: that the thread owns, or rehearses with; below 0: none. */
+    /** {@code stripe}: a stripe that the thread owns, or that of the JIT warm-up; below 0: none. */
     @ForceInline
     static void tally(int site, int probe, int map, int stripe) {
         long[][] tallies = TALLIES[site >>> 24];
@@ -183,8 +183,8 @@ public final class Session {
         }
     }
 
-    /** Slot 0 is no session's: of its probe 0 a thread may rehearse the short ways, if there are any. */
-    static void rehearse(long[] counts) {
+    /** No session has slot 0. The JIT warm-up runs the fast paths with probe 0 of that slot; null ends it. */
+    static void warmUp(long[] counts) {
         TALLIES[0] = counts == null ? NO_TALLIES : new long[][] {counts};
     }
 
@@ -265,8 +265,8 @@ public final class Session {
         Throwable failure = null;
         int uncounted = 1;
         try {
-            Addition addition = addition(site, probe);
-            if (addition == null || !addition.add(map, sample)) {
+            SumFastPath sumFastPath = sumFastPath(site, probe);
+            if (sumFastPath == null || !sumFastPath.add(map, sample)) {
                 failure = addOtherwise(site, probe, map, null, sample, readings);
                 uncounted = 0;
             }
@@ -296,8 +296,8 @@ public final class Session {
         Throwable failure = null;
         int uncounted = 1;
         try {
-            Addition addition = addition(site, probe);
-            if (addition == null || !addition.add(map, key, sample)) {
+            SumFastPath sumFastPath = sumFastPath(site, probe);
+            if (sumFastPath == null || !sumFastPath.add(map, key, sample)) {
                 failure = addOtherwise(site, probe, map, key, sample, readings);
                 uncounted = 0;
             }
@@ -334,9 +334,9 @@ public final class Session {
         return probe == null || !probe.enabled || stripe >= 0 && probe.leavesOut(stripe);
     }
 
-    private static Addition addition(int site, int probe) {
-        Addition[] additions = ADDITIONS[site >>> 24];
-        return probe >= 0 && probe < additions.length ? additions[probe] : null;
+    private static SumFastPath sumFastPath(int site, int probe) {
+        SumFastPath[] sumFastPaths = SUM_FAST_PATHS[site >>> 24];
+        return probe >= 0 && probe < sumFastPaths.length ? sumFastPaths[probe] : null;
     }
 
     /** @return what failed after the firing was counted; null: nothing did */
@@ -361,8 +361,8 @@ public final class Session {
         try {
             probe.onlyAdds(map);
             if (Probe.isTimed(run)) {
-                Addition shortWay = additions[probe.id];
-                if (shortWay == null || !shortWay.time(probe, key, sample, readings)) {
+                SumFastPath fastPath = sumFastPaths[probe.id];
+                if (fastPath == null || !fastPath.time(probe, key, sample, readings)) {
                     probe.took(run, readings);
                 }
             }
@@ -383,7 +383,7 @@ public final class Session {
     /** Agent threads only: which way firings go follows from whether the probe is enabled and has limits. */
     private synchronized void settle(Probe probe) {
         tallies[probe.id] = probe.tallies(this);
-        additions[probe.id] = probe.addition(this);
+        sumFastPaths[probe.id] = probe.sumFastPath(this);
     }
 
     /** Disables the probe until the client enables it. */
@@ -392,7 +392,7 @@ public final class Session {
         if (found != null) {
             found.disable(Probe.DISABLED_ITSELF);
             tallies[probe] = null;
-            additions[probe] = null;
+            sumFastPaths[probe] = null;
         }
     }
 
@@ -540,7 +540,7 @@ public final class Session {
             if (SESSIONS[slot] == this) {
                 SESSIONS[slot] = null;
                 TALLIES[slot] = NO_TALLIES;
-                ADDITIONS[slot] = NO_ADDITIONS;
+                SUM_FAST_PATHS[slot] = NO_SUM_FAST_PATHS;
             }
             boolean any = false;
             for (Session session : SESSIONS) {
@@ -587,11 +587,11 @@ public final class Session {
             grown[id] = new Probe(id, budget);
         }
         long[][] tallied = new long[grown.length][];
-        Addition[] added = new Addition[grown.length];
+        SumFastPath[] added = new SumFastPath[grown.length];
         System.arraycopy(tallies, 0, tallied, 0, tallies.length);
-        System.arraycopy(additions, 0, added, 0, additions.length);
+        System.arraycopy(sumFastPaths, 0, added, 0, sumFastPaths.length);
         tallies = tallied;
-        additions = added;
+        sumFastPaths = added;
         Interruptions[] interrupted = new Interruptions[grown.length];
         for (Probe probe : grown) {
             if (probe != null) {
@@ -609,7 +609,7 @@ public final class Session {
         synchronized (Session.class) {
             if (SESSIONS[slot] == this) {
                 TALLIES[slot] = tallied;
-                ADDITIONS[slot] = added;
+                SUM_FAST_PATHS[slot] = added;
             }
         }
     }
@@ -777,7 +777,7 @@ public final class Session {
 
     /** Event thread only, at least every 100 ms: limits by time, and what is counted by the second. */
     public void tick(long now) {
-        Rehearsal.goOn();
+        JitWarmup.advance();
         long second = (now - startedNanos) / 1_000_000_000L;
         boolean newSecond = second != this.second;
         this.second = second;
@@ -791,7 +791,7 @@ public final class Session {
         for (Probe probe : probes) {
             if (probe != null) {
                 probe.tick(now, newSecond);
-                if (probe.hasNewWay()) { // the long one takes ten times as long
+                if (probe.hasNewFastPath()) { // the slow path takes ten times as long
                     settle(probe);
                 }
                 if (accounts) {

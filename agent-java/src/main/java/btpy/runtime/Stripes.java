@@ -5,23 +5,23 @@ import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ForceInline;
 
 /**
- * Counters that threads add to are spread over stripes, some for each processor, so that threads that run at once rarely meet. A stripe may
- * have an owner: one thread that keeps numbers of its own there, which nobody else changes, and so adds to them without an atomic
- * addition. The others of the stripe share numbers beside those.
+ * Counters are spread over stripes, some for each processor, so that threads that run at the same time rarely write to the same one. A
+ * stripe may have an owner: one thread that has numbers of its own there. No other thread changes them, so the owner adds to them without
+ * an atomic addition. The other threads of the stripe share numbers beside those.
  *
- * <p>No owner is a thread of the agent, a virtual thread (of which there may be many for a short time), or a thread that is inside a call
- * made by a probe: who owns its stripe needs no further look at what thread it is.
+ * <p>Threads of the agent, virtual threads (of which there may be many for a short time), and threads inside a call that a probe makes own
+ * no stripe. So an owner needs no further check of what thread it is.
  */
 final class Stripes {
     private static final Memory MEMORY = Memory.instance();
     private static final int MOST_BITS = 6;
-    /** Eight times as many stripes as processors, if that is not too many: only one of the threads of a stripe has the short way. */
+    /** Eight stripes for each processor, within a bound: only the owner of a stripe has the fast path. */
     private static final int BITS = Math.min(MOST_BITS, 3 + bits(Runtime.getRuntime().availableProcessors()));
     static final int COUNT = 1 << BITS;
-    /** Is no thread's: an agent's thread owns it while it rehearses what owners do. */
-    private static final int OF_REHEARSAL = COUNT;
+    /** A stripe that only {@link JitWarmup} uses, to run the code of owners on an agent thread. */
+    private static final int OF_WARMUP = COUNT;
     private static final Object[] OWNERS = new Object[COUNT + 1];
-    /** In place of an owner that is inside a call. */
+    /** Stands for an owner that is inside a call. */
     private static final Object LENT = new Object();
 
     private Stripes() {}
@@ -51,12 +51,12 @@ final class Stripes {
         return owns(stripe) ? stripe : -1;
     }
 
-    /** Once as the owner of a stripe and once as another thread. */
-    static void rehearse() {
-        OWNERS[OF_REHEARSAL] = Thread.currentThread();
-        owned(OF_REHEARSAL);
-        OWNERS[OF_REHEARSAL] = null;
-        owned(OF_REHEARSAL);
+    /** Runs {@link #owned} once as the owner of a stripe and once as another thread. */
+    static void warmUp() {
+        OWNERS[OF_WARMUP] = Thread.currentThread();
+        owned(OF_WARMUP);
+        OWNERS[OF_WARMUP] = null;
+        owned(OF_WARMUP);
     }
 
     /** This thread becomes the owner of its stripe, if that has none. @return the stripe; −1: this thread does not own it */
@@ -69,7 +69,7 @@ final class Stripes {
         return owns(stripe) ? stripe : -1;
     }
 
-    /** Before a call during which this thread is to own nothing. @return what {@link #takeBack} is to be told */
+    /** Called before a call during which this thread must own no stripe. @return the argument for {@link #takeBack} */
     static int lend() {
         int stripe = owned();
         if (stripe >= 0) {
@@ -80,11 +80,11 @@ final class Stripes {
 
     static void takeBack(int stripe) {
         if (stripe >= 0) {
-            replace(stripe, LENT, Thread.currentThread()); // not when the last session ended meanwhile
+            replace(stripe, LENT, Thread.currentThread()); // has no effect if the last session has ended meanwhile
         }
     }
 
-    /** Agent threads, now and then: stripes of threads that have ended find another owner. */
+    /** Agent threads call this now and then. It frees the stripes of threads that have ended. */
     static void disown() {
         for (int stripe = 0; stripe < COUNT; stripe++) {
             Object owner = OWNERS[stripe];
@@ -94,7 +94,7 @@ final class Stripes {
         }
     }
 
-    /** With the last session. */
+    /** Called when the last session ends. */
     static void disownAll() {
         Arrays.fill(OWNERS, null);
     }

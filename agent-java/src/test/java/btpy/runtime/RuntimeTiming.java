@@ -258,7 +258,7 @@ public final class RuntimeTiming {
         double best = Double.MAX_VALUE;
         for (int round = 0; round < 5; round++) {
             drained = 0;
-            session.tick(System.nanoTime() + round * 1_000_000_000L); // firings that only add are given their short way
+            session.tick(System.nanoTime() + round * 1_000_000_000L); // sets up the fast path of firings that only add
             long start = now();
             work.run(calls);
             double each = (now() - start - drained) / (double) calls;

@@ -1,4 +1,4 @@
-"""What the JVM has compiled before firings went the short way need not be compiled again when they do."""
+"""HotSpot keeps what it has compiled before firings take the fast path."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from tests.jdks import MAJORS, java
 from tests.runtime.harness import EXPORT, Outcome
 
 CALLS = 300_007
-_SHORT_WAYS = re.compile(
+_FAST_PATHS = re.compile(
     r"method='btpy\.runtime\.(Session tally|Probe tallyOwn|Probe addUntimed|Probe tallyOften|Stripes \w+) "
 )
 _TRAP = re.compile(r"<uncommon_trap thread=.*?</uncommon_trap>", re.DOTALL)
-_COMPILED = re.compile(r"<nmethod [^>]*level='4'[^>]*method='btpy\.runtime\.ShortWays (\w+) ")
+_COMPILED = re.compile(r"<nmethod [^>]*level='4'[^>]*method='btpy\.runtime\.FastPaths (\w+) ")
 
 
 @pytest.mark.parametrize("major", MAJORS)
-def test_no_compiled_method_is_thrown_away_when_firings_find_the_short_way(
+def test_no_compiled_method_is_thrown_away_when_firings_find_the_fast_path(
     major: int, classes: Path, tmp_path: Path
 ) -> None:
     """Compilation waits for nothing here (``-Xbatch``), so that each run compiles the same."""
     log = tmp_path / "compilation.xml"
     command = [
         *(str(java(major)), "-Xmx256m", "-XX:+UseSerialGC", f"-Xbootclasspath/a:{classes}", *EXPORT, "-Xbatch"),
-        *("-XX:+UnlockDiagnosticVMOptions", "-XX:+LogCompilation", f"-XX:LogFile={log}", "btpy.runtime.ShortWays"),
+        *("-XX:+UnlockDiagnosticVMOptions", "-XX:+LogCompilation", f"-XX:LogFile={log}", "btpy.runtime.FastPaths"),
     ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["tallied", str(2 * CALLS)]
     text = log.read_text(encoding="utf-8", errors="replace")
     assert set(_COMPILED.findall(text)) == {"tally"}
-    assert [trap for trap in _TRAP.findall(text) if _SHORT_WAYS.search(trap)] == []
+    assert [trap for trap in _TRAP.findall(text) if _FAST_PATHS.search(trap)] == []
 
 
-def test_the_short_way_is_there_before_the_budget_looks_again(outcome: Outcome) -> None:
-    """Which way a probe may go is known from its first firing, and a look at the budget is due every 50 ms."""
-    assert outcome.fact("found-ways", "fired") == "true true"
-    assert outcome.fact("found-ways", "ticked") == "false false"
-    (tallied, added) = (outcome.map("found-ways", map_, MapKind.COUNT, map_).entries for map_ in (0, 1))
+def test_the_fast_path_is_there_before_the_budget_looks_again(outcome: Outcome) -> None:
+    """The first firing shows whether a probe may take a fast path; a look at the budget is due every 50 ms."""
+    assert outcome.fact("fast-paths", "fired") == "true true"
+    assert outcome.fact("fast-paths", "ticked") == "false false"
+    (tallied, added) = (outcome.map("fast-paths", map_, MapKind.COUNT, map_).entries for map_ in (0, 1))
     assert tallied == (((), Count(14)),)
     assert added == ((("k",), Count(14)),)

@@ -4,29 +4,29 @@ import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ForceInline;
 
 /**
- * Lets one hit of a probe in so many fire, at random, because of the budget.
+ * The sampler that the budget puts into a hot probe: it lets one of {@link #factor} hits fire, at random.
  *
- * <p>Hits are counted in blocks of {@link #factor} hits. One hit of each block fires: each hit of the block is the one with the same
- * probability. It carries the length of its block as its weight. So each hit is represented by its weight on average, also a hit of a
+ * <p>It counts hits in blocks of {@link #factor} hits. One hit of each block fires; each hit of the block is the one with the same
+ * probability. The firing has the length of its block as its weight. So on average its weight represents each hit, also the hits of a
  * block that is never finished, and any sum of weights is an unbiased estimate (stratified sampling with one hit a stratum).
  *
- * <p>What a hit takes that does not fire decides how much of the budget is left for those that do: the owner of a stripe ({@link Stripes})
- * counts down a number of its own, which takes no atomic addition.
+ * <p>The less a skipped hit costs, the more of the budget is left for hits that fire. So the owner of a stripe ({@link Stripes}) counts
+ * down a number of its own, without an atomic addition.
  */
-final class Thinner {
+final class AdaptiveSampler {
     static final int MOST = 1 << 14;
 
     private static final Memory MEMORY = Memory.instance();
-    // Numbers of a stripe: those of its owner, then those of the threads that share it.
-    /** Hits until one fires; 0 or less while the thread that fires opens the next block. */
+    // Numbers of a stripe: first those of its owner, then those of the threads that share it.
+    /** Hits until one fires; 0 or less while the firing thread opens the next block. */
     private static final int LEFT = 0;
-    /** How many hits there will have been when LEFT is 0. */
+    /** The number of hits in all when LEFT will be 0. */
     private static final int END = 1;
     /** Hits of the block after the one that fires. */
     private static final int REST = 2;
     private static final int BLOCK = 3;
     private static final int CHOSEN = 4;
-    /** How many hits there had been when the opening of a block began last. */
+    /** The number of hits in all when a thread last began to open a block. */
     private static final int BEGAN = 5;
     private static final int SHARED = 8;
     private static final int STRIDE = 16;
@@ -35,12 +35,12 @@ final class Thinner {
 
     /** The length of the blocks that are opened from now on. */
     volatile int factor;
-    /** A thread that fired raised the factor, and the event thread has not looked since. */
+    /** A firing thread has raised the factor, and the event thread has not looked since. */
     volatile boolean isRaised;
     private final long seed = Keys.mix64(System.nanoTime());
     private final long[] numbers = new long[STRIDE + STRIDE * Stripes.COUNT];
 
-    Thinner(int factor, boolean isRaised) {
+    AdaptiveSampler(int factor, boolean isRaised) {
         this.factor = factor;
         this.isRaised = isRaised;
         for (int at = STRIDE; at < numbers.length; at += SHARED) {
@@ -55,7 +55,7 @@ final class Thinner {
         return Memory.LONG_BASE + 8L * at;
     }
 
-    /** On a thread that fires: the blocks after those that are open are twice as long. */
+    /** Called on a firing thread: doubles the length of the blocks that are opened from now on. */
     void raise() {
         int now = factor;
         if (now < MOST) {
@@ -70,7 +70,7 @@ final class Thinner {
         return choose(Stripes.owned());
     }
 
-    /** The same of a hit of the thread that owns the stripe; below 0: it owns none. */
+    /** The same for a thread that owns the stripe; below 0: it owns none. */
     @ForceInline
     int choose(int stripe) {
         if (stripe < 0) {
@@ -82,7 +82,7 @@ final class Thinner {
         return left == 0 ? chosen(at) : 0;
     }
 
-    /** As {@link #choose(int)} of an owner, but where the hit is to fire nothing is done: it will be chosen. */
+    /** As {@link #choose(int)} for an owner, but a hit that has to fire changes nothing: {@link #choose} will choose it. */
     @ForceInline
     boolean leavesOut(int stripe) {
         long offset = offset(STRIDE + STRIDE * stripe);
@@ -100,8 +100,8 @@ final class Thinner {
     }
 
     /**
-     * One thread at a time for each of the numbers: the next block opens with the addition to LEFT, which comes last. Hits of other threads
-     * may have passed the end of that block by then. No hit of it can fire any more, so this one stands for it as well.
+     * Opens the next block. One thread at a time does so for each stripe, because the addition to LEFT comes last. Hits of other threads
+     * may have passed the end of the new block by then. None of its hits can fire any more, so this firing stands for them, too.
      */
     @DontInline
     private int chosen(int at) {
@@ -128,7 +128,7 @@ final class Thinner {
         return 1 + (long) (bits * 0x1p-53 * block);
     }
 
-    /** Hits so far that did not fire. While threads are in handlers it may miss some of the last ones, and never counts too many. */
+    /** Hits so far that did not fire. While threads are in handlers it may miss some of the last ones; it never counts too many. */
     long leftOut() {
         long leftOut = 0;
         for (int at = STRIDE; at < numbers.length; at += SHARED) {
@@ -146,7 +146,7 @@ final class Thinner {
                 return end - left - chosen;
             }
         }
-        // The thread that opens the block has lost the processor.
+        // The scheduler has stopped the thread that opens the block.
         return MEMORY.getLongVolatile(numbers, offset(at + BEGAN)) - MEMORY.getLongVolatile(numbers, offset(at + CHOSEN));
     }
 }

@@ -1,23 +1,23 @@
 package btpy.runtime;
 
 /**
- * An application whose loop the JVM compiles while firings still go the long way, because the event thread has not looked yet: what it
- * compiles should know the short way already. After the run with no way before, once for each kind of probe.
+ * An application whose loop HotSpot compiles while firings still take the slow path, because the event thread has not looked yet. The
+ * compiled code should know the fast path already. An agent thread runs the JIT warm-up before.
  */
-public final class ShortWays {
+public final class FastPaths {
     private static final int CALLS = 300_007;
 
-    private ShortWays() {}
+    private FastPaths() {}
 
     public static void main(String[] arguments) throws InterruptedException {
         Thread agent = new AgentThread(new Runnable() {
             @Override
             public void run() {
                 for (int i = 0; i < 100; i++) {
-                    Rehearsal.goOn();
+                    JitWarmup.advance();
                 }
             }
-        }, "rehearsal");
+        }, "warm-up");
         agent.start();
         agent.join();
         Session session = Session.open(new Limits(64 << 10, 200, 2, 20, 20, 32), 1);

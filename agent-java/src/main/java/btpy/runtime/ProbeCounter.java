@@ -1,24 +1,25 @@
 package btpy.runtime;
 
 /**
- * What a probe counts for a map without touching it ({@link Probe#tally}), and what of it was taken, by stripe. Hits that the budget left
- * out are counted as they are, too: of a probe that does nothing but count, each of them is one that the map would have counted.
+ * The counter of a probe that a map reads: firings that only count add to the counts of their probe, and do not touch the map
+ * ({@link Probe#tally}). It remembers how much the map has taken. It also counts the hits that the budget skips, one by one, because the
+ * map would have counted each of them: so the map stays exact.
  */
-final class Tally {
+final class ProbeCounter {
     private static final Memory MEMORY = Memory.instance();
 
     private final long[] counts;
     private final Probe probe;
-    /** By stripe, then of the hits that were left out. */
+    /** How much was taken, by stripe; the last element is for skipped hits. */
     private final long[] taken = new long[Stripes.COUNT + 1];
 
-    Tally(long[] counts, Probe probe) {
+    ProbeCounter(long[] counts, Probe probe) {
         this.counts = counts;
         this.probe = probe;
-        taken[Stripes.COUNT] = probe.skipped(); // until now the hits that fired stood for these
+        taken[Stripes.COUNT] = probe.skipped(); // weights of firings stood for these until now
     }
 
-    /** {@code take}: it is in this sum and in none after it. */
+    /** With {@code take} the counts are in this sum and in no later one. */
     long sum(boolean take) {
         long sum = 0;
         for (int stripe = 0; stripe < taken.length; stripe++) {
@@ -26,7 +27,7 @@ final class Tally {
             long before;
             long now;
             do {
-                before = MEMORY.getLongVolatile(taken, offset); // first: what is counted is never less
+                before = MEMORY.getLongVolatile(taken, offset); // read first: the counts never decrease
                 now = stripe < Stripes.COUNT ? Probe.tallied(counts, stripe) : leftOut(before);
             } while (take && !MEMORY.compareAndSetLong(taken, offset, before, now));
             sum += now - before;

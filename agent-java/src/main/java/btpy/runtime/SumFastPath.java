@@ -3,19 +3,19 @@ package btpy.runtime;
 import jdk.internal.vm.annotation.DontInline;
 
 /**
- * The short way of a probe whose firings do nothing but add to one map: few steps from the site to the cells, for threads that own their
- * stripe, keys that are there, and firings that are not timed. What cannot go it goes the long way, which does the same.
+ * The fast path of a probe whose firings only add to one map: a few loads from the site to the cells. It serves threads that own their
+ * stripe, keys that are in the map, and firings that are not timed. Every other firing takes the slow path, which has the same effect.
  */
-final class Addition {
+final class SumFastPath {
     private final int map;
     private final Aggregation target;
-    /** Of a map without keys; null: the map has one key. */
+    /** The entry of a map without keys; null: the map has one key. */
     private final Entry only;
     private final boolean isCount;
-    /** Of the probe. */
+    /** The counts of the probe. */
     private final long[] counts;
 
-    Addition(int map, Aggregation target, Entry only, boolean isCount, long[] counts) {
+    SumFastPath(int map, Aggregation target, Entry only, boolean isCount, long[] counts) {
         this.map = map;
         this.target = target;
         this.only = only;
@@ -37,7 +37,7 @@ final class Addition {
         return entry != null && add(entry, sample, 1);
     }
 
-    /** {@code one}: 0 where nothing is to be counted, nor added to a sum. */
+    /** With {@code one} 0 it takes the same steps, but counts nothing and adds nothing to a sum. */
     private boolean add(Entry entry, long sample, int one) {
         int stripe = Stripes.owned();
         Cells own = stripe < 0 ? null : entry.own[stripe];
@@ -51,7 +51,7 @@ final class Addition {
                 target.add(entry, own, sample, one);
             }
         } catch (Throwable interruption) {
-            // Counted with the error instead. No call: the stack may be at its end.
+            // The error's count has the firing instead. There is no call here, because the stack may be at its end.
             counts[Probe.STRIDE + Probe.STRIDE * stripe + Probe.FIRED + Probe.OWN] -= one;
             throw interruption;
         }
@@ -59,9 +59,9 @@ final class Addition {
     }
 
     /**
-     * A firing was to be timed, and takes less than the clock tells: what this does of it is done again some times, without effect.
+     * Times a firing that takes less than the resolution of the clock: repeats the work of the fast path some times, without effect.
      *
-     * @return false when firings of this thread do not go this way, or would leave something behind (the least and the greatest sample)
+     * @return false if firings of this thread do not take the fast path, or if repeating would change the map (least and greatest sample)
      */
     @DontInline
     boolean time(Probe probe, Object key, long sample, int readings) {

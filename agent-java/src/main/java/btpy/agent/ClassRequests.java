@@ -1,0 +1,206 @@
+package btpy.agent;
+
+import btpy.runtime.ClassNames;
+import btpy.runtime.Headroom;
+import java.io.File;
+import java.io.IOException;
+import java.lang.instrument.Instrumentation;
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.Set;
+
+/** Requests about the classes of the target: SEARCH, READ, LOOK_UP and LOCATE. */
+final class ClassRequests extends RequestHandler {
+    private static final int MAX_MATCHES_BYTES = 12 << 20;
+    private static final int MAX_CLASS_FILES_BYTES = 512 << 10;
+
+    /** How long a search waits for a garbage collection to free memory. */
+    private static final int PATIENCE_MILLIS = 2_000;
+
+    /** Types whose supertypes are looked up for one request. */
+    private static final int MAX_LOOKED_UP = 4096;
+
+    private final Instrumentation instrumentation;
+    private final Inventory inventory;
+
+    /** The last SEARCH, and the classes that were loaded then: identity hash and hash of the name, sorted. It holds no class. */
+    private int lastSearch;
+    private long[] searched = {};
+
+    ClassRequests(Link link, Instrumentation instrumentation, Inventory inventory) {
+        super(link);
+        this.instrumentation = instrumentation;
+        this.inventory = inventory;
+    }
+
+    @Override
+    boolean carryOut(int id, Payload request) throws Exception {
+        switch (request.type) {
+            case Payload.SEARCH:
+                search(id, request);
+                return true;
+            case Payload.READ:
+                read(id, request);
+                return true;
+            case Payload.LOOK_UP:
+                lookUp(id, request);
+                return true;
+            case Payload.LOCATE:
+                locate(id, request);
+                return true;
+            default:
+                return false;
+        }
+    }
+
+    private void search(int id, Payload request) throws IOException {
+        Watch wanted = new Watch(ClassPattern.list(request));
+        int most = request.size();
+        int since = request.u4();
+        request.end();
+        Frame frame = new Frame(Frame.CLASSES, 1 << 16).u4(id);
+        int counts = frame.size();
+        frame.u4(0).u4(0).u4(0);
+        int loaded = 0;
+        int matched = 0;
+        int listed = 0;
+        Class<?>[] types = instrumentation.getAllLoadedClasses();
+        long[] before = since == lastSearch ? searched : new long[0];
+        lastSearch = id;
+        searched = new long[types.length];
+        for (int i = 0; i < types.length; i++) {
+            Class<?> type = types[i];
+            String name = ClassNames.of(type);
+            searched[i] = (long) System.identityHashCode(type) << 32 | name.hashCode() & 0xFFFFFFFFL;
+            if (type.isArray()) {
+                continue;
+            }
+            loaded++;
+            if (Inventory.isOwn(name) || Arrays.binarySearch(before, searched[i]) >= 0 || !wanted.matchesLoaded(type, name, true)) {
+                continue;
+            }
+            matched++;
+            ClassRecord record = inventory.of(type);
+            if (!Headroom.awaits(frame.size() / 8, PATIENCE_MILLIS)) {
+                throw new ProtocolException("the heap of the JVM is nearly full");
+            }
+            if (listed < most && frame.size() < MAX_MATCHES_BYTES) {
+                describe(frame, record, type);
+                listed++;
+            }
+        }
+        sort(searched);
+        wanted.forget();
+        frame.patch(counts, loaded).patch(counts + 4, matched).patch(counts + 8, listed);
+        send(frame);
+    }
+
+    /** Sorts ascending (Shell 1959, gaps of Gonnet and Baeza-Yates). {@code Arrays.sort} would load 30 kB of class files. */
+    private static void sort(long[] numbers) {
+        for (int gap = numbers.length / 2; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11) {
+            for (int i = gap; i < numbers.length; i++) {
+                long moved = numbers[i];
+                int at = i;
+                for (; at >= gap && numbers[at - gap] > moved; at -= gap) {
+                    numbers[at] = numbers[at - gap];
+                }
+                numbers[at] = moved;
+            }
+        }
+    }
+
+    /** Writes a {@code LoadedClass}. */
+    private void describe(Frame frame, ClassRecord record, Class<?> type) {
+        Class<?> superclass = type.getSuperclass();
+        Class<?>[] interfaces = type.getInterfaces();
+        frame.u4(record.id).string(record.name).string(record.loaderName);
+        frame.string(superclass == null ? "" : ClassNames.of(superclass)).u4(interfaces.length);
+        for (Class<?> implemented : interfaces) {
+            frame.string(ClassNames.of(implemented));
+        }
+        boolean modifiable = instrumentation.isModifiableClass(type);
+        frame.u2(type.getModifiers()).bool(modifiable).string(codeSource(type));
+        frame.u1(!modifiable ? 2 : inventory.seesHandlers(type.getClassLoader()) ? 0 : 1);
+    }
+
+    private static String codeSource(Class<?> type) {
+        try {
+            java.security.CodeSource source = type.getProtectionDomain().getCodeSource();
+            return source == null || source.getLocation() == null ? "" : source.getLocation().toString();
+        } catch (RuntimeException hidden) {
+            return "";
+        }
+    }
+
+    private void read(int id, Payload request) throws IOException {
+        int[] ids = request.u4s();
+        request.end();
+        Frame frame = new Frame(Frame.CLASS_FILES, 1 << 16).u4(id);
+        int at = frame.size();
+        frame.u4(0);
+        int read = 0;
+        for (int classId : ids) {
+            Class<?> type = inventory.require(classId).loaded();
+            byte[] classFile = type == null ? null : Resources.classFile(type);
+            if (classFile != null && frame.size() + classFile.length > MAX_CLASS_FILES_BYTES && read > 0) {
+                break;
+            }
+            frame.u4(classId).bytes(classFile == null ? new byte[0] : classFile);
+            read++;
+        }
+        send(frame.patch(at, read));
+    }
+
+    /** Reads the supertypes of types that need not be loaded, and in turn their supertypes, from class files. */
+    private void lookUp(int id, Payload request) throws IOException {
+        ClassLoader loader = inventory.loader(request.string());
+        ArrayDeque<String> names = new ArrayDeque<String>();
+        for (int remaining = request.count(4); remaining > 0; remaining--) {
+            names.add(request.string());
+        }
+        request.end();
+        Set<String> seen = new HashSet<String>(names);
+        Frame frame = new Frame(Frame.SUPERTYPES, 1 << 12).u4(id);
+        int at = frame.size();
+        frame.u4(0);
+        int count = 0;
+        while (!names.isEmpty() && count < MAX_LOOKED_UP) {
+            String name = names.remove();
+            byte[] classFile = Resources.classFile(loader, name);
+            ClassHeader header = classFile == null ? null : ClassHeader.parse(classFile);
+            if (header == null) {
+                continue;
+            }
+            frame.string(name).string(header.superclass).u4(header.interfaces.length);
+            for (String implemented : header.interfaces) {
+                frame.string(implemented);
+                if (seen.add(implemented)) {
+                    names.add(implemented);
+                }
+            }
+            if (!header.superclass.isEmpty() && seen.add(header.superclass)) {
+                names.add(header.superclass);
+            }
+            count++;
+        }
+        send(frame.patch(at, count));
+    }
+
+    /** Tells the client where the loaders of the JVM look for classes of the application. */
+    private void locate(int id, Payload request) throws IOException {
+        request.end();
+        Frame frame = new Frame(Frame.LOCATIONS).u4(id);
+        int at = frame.size();
+        frame.u4(0);
+        int count = 0;
+        for (String property : new String[] {"java.class.path", "jdk.module.path"}) {
+            String path = System.getProperty(property);
+            for (String entry : path == null ? new String[0] : path.split(File.pathSeparator)) {
+                frame.string(new File(entry).getAbsolutePath());
+                count++;
+            }
+        }
+        send(frame.patch(at, count));
+    }
+}

@@ -1,0 +1,131 @@
+package btpy.agent;
+
+import btpy.runtime.Session;
+import java.io.IOException;
+
+/** Requests about probes and maps: INSTALL, ENABLE, SAMPLE, LIMIT, LEVEL and REMOVE. */
+final class ProbeRequests extends RequestHandler {
+    private final Session session;
+    private final EventPump events;
+    private final Transformer transformer;
+
+    ProbeRequests(Link link, Session session, EventPump events, Transformer transformer) {
+        super(link);
+        this.session = session;
+        this.events = events;
+        this.transformer = transformer;
+    }
+
+    @Override
+    boolean carryOut(int id, Payload request) throws Exception {
+        switch (request.type) {
+            case Payload.INSTALL:
+                install(id, request);
+                return true;
+            case Payload.ENABLE:
+                enable(id, request);
+                return true;
+            case Payload.SAMPLE:
+                sample(id, request);
+                return true;
+            case Payload.LIMIT:
+                limit(id, request);
+                return true;
+            case Payload.LEVEL:
+                level(id, request);
+                return true;
+            case Payload.REMOVE:
+                remove(id, request);
+                return true;
+            default:
+                return false;
+        }
+    }
+
+    private void install(int id, Payload request) throws IOException {
+        String error = "";
+        try {
+            for (int remaining = request.count(16); remaining > 0; remaining--) {
+                int map = request.u4();
+                int kind = request.u1();
+                int keys = request.u1();
+                int precision = request.u1();
+                int capacity = request.size();
+                boolean evicts = request.bool();
+                session.addMap(map, kind, keys, precision, capacity, request.u8s());
+                if (evicts) {
+                    session.evict(map);
+                }
+            }
+            for (int remaining = request.count(63); remaining > 0; remaining--) {
+                int probe = request.u4();
+                boolean enabled = request.bool();
+                int mode = request.u1();
+                double parameter = Double.longBitsToDouble(request.u8());
+                boolean adaptive = request.bool();
+                session.addProbe(probe);
+                session.sampling(probe, mode, parameter, adaptive, request.u4());
+                session.limit(probe, request.u8(), request.u8(), request.u8(), request.u8());
+                session.level(probe, request.u4());
+                session.feeds(request.u4(), request.u4s());
+                session.setEnabled(probe, enabled);
+            }
+            String refused = HandlerClasses.define(request);
+            request.end();
+            error = refused == null ? "" : refused;
+        } catch (IllegalArgumentException outOfRange) {
+            error = outOfRange.getMessage();
+        }
+        done(id, error);
+    }
+
+    private void enable(int id, Payload request) throws IOException {
+        int probe = request.u4();
+        boolean on = request.bool();
+        request.end();
+        done(id, session.setEnabled(probe, on) ? "" : "there is no probe " + probe);
+    }
+
+    private void sample(int id, Payload request) throws IOException {
+        int probe = request.u4();
+        int mode = request.u1();
+        double parameter = Double.longBitsToDouble(request.u8());
+        boolean adaptive = request.bool();
+        request.end();
+        String error = "";
+        try {
+            session.resample(probe, mode, parameter, adaptive);
+        } catch (IllegalArgumentException outOfRange) {
+            error = outOfRange.getMessage();
+        }
+        done(id, error);
+    }
+
+    private void limit(int id, Payload request) throws IOException {
+        int probe = request.u4();
+        boolean exists = session.limit(probe, request.u8(), request.u8(), request.u8());
+        request.end();
+        done(id, exists ? "" : "there is no probe " + probe);
+    }
+
+    private void level(int id, Payload request) throws IOException {
+        session.setLevel(request.size());
+        request.end();
+        done(id, "");
+    }
+
+    /** Disables probes, and ends the timers and hooks of their sites. */
+    private void remove(int id, Payload request) throws IOException {
+        int[] probes = request.u4s();
+        int[] sites = request.u4s();
+        request.end();
+        for (int probe : probes) {
+            session.setEnabled(probe, false);
+        }
+        for (int site : sites) {
+            events.remove(site);
+            transformer.unhook(site);
+        }
+        done(id, "");
+    }
+}

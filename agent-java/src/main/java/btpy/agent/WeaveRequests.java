@@ -1,0 +1,219 @@
+package btpy.agent;
+
+import btpy.runtime.ClassNames;
+import java.io.IOException;
+import java.lang.instrument.Instrumentation;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Requests that change classes: WATCH, FORESEE and WEAVE; and the weaving of classes that slipped through. */
+final class WeaveRequests extends RequestHandler {
+    /** After a WEAVE, the time in which a client that searches is expected to have searched. */
+    private static final long SEARCHED_NANOS = 20_000_000_000L;
+
+    private final Weaving weaving;
+    private final Instrumentation instrumentation;
+    private final Inventory inventory;
+    private final Transformer transformer;
+    private final Foreseen foreseen;
+    private final Sites sites;
+    private final Outbox outbox;
+
+    /** Whether the last WEAVE lets classes lose the names of their parameters. */
+    private boolean losesNames;
+
+    /** Until then (System.nanoTime) the client itself looks for classes that slipped through, with what it has woven for them. */
+    private volatile long searchedUntil = System.nanoTime();
+
+    WeaveRequests(Link link, Weaving weaving, Instrumentation instrumentation, Inventory inventory, Transformer transformer,
+        Foreseen foreseen, Sites sites, Outbox outbox) {
+        super(link);
+        this.weaving = weaving;
+        this.instrumentation = instrumentation;
+        this.inventory = inventory;
+        this.transformer = transformer;
+        this.foreseen = foreseen;
+        this.sites = sites;
+        this.outbox = outbox;
+    }
+
+    @Override
+    boolean carryOut(int id, Payload request) throws Exception {
+        switch (request.type) {
+            case Payload.WATCH:
+                watch(id, request);
+                return true;
+            case Payload.FORESEE:
+                foresee(id, request);
+                return true;
+            case Payload.WEAVE:
+                weave(id, request);
+                return true;
+            default:
+                return false;
+        }
+    }
+
+    /** Whether the client itself looks for classes that slipped through. */
+    boolean clientSearches() {
+        return System.nanoTime() - searchedUntil < 0;
+    }
+
+    /**
+     * The client will SEARCH and WEAVE the classes that are loaded and match now. They get their records here, so that only
+     * classes that are loaded later can slip through.
+     */
+    private void watch(int id, Payload request) throws Exception {
+        Watch wanted = new Watch(ClassPattern.list(request));
+        request.end();
+        if (!wanted.isEmpty()) {
+            weaving.listen();
+        }
+        transformer.watch(wanted);
+        weaving.ask();
+        for (Class<?> type : instrumentation.getAllLoadedClasses()) {
+            if (!type.isArray() && wanted.matchesLoaded(type, ClassNames.of(type), false)) {
+                inventory.of(type);
+            }
+        }
+        wanted.forget();
+        done(id, "");
+        if (!inventory.overdue().isEmpty()) {
+            weaveSlipped(); // no client was there to weave them
+        }
+    }
+
+    /** Answers through the outbox, so that the answer comes after the messages about classes that the client now takes back. */
+    private void foresee(int id, Payload request) throws ProtocolException {
+        String error = "";
+        try {
+            if (request.bool()) {
+                foreseen.forget();
+            }
+            foreseen.add(request);
+        } catch (ProtocolException broken) {
+            throw broken;
+        } catch (IOException full) {
+            error = full.getMessage();
+        }
+        outbox.post(new Frame(Frame.DONE).u4(id).string(error));
+    }
+
+    private void weave(int id, Payload request) throws Exception {
+        int[] ids = request.u4s();
+        List<ClassRecord> records = new ArrayList<ClassRecord>();
+        for (int classId : ids) {
+            records.add(inventory.require(classId));
+        }
+        for (int remaining = request.count(32); remaining > 0; remaining--) {
+            ClassRecord record = inventory.require(request.u4());
+            sites.add(record, request);
+            record.ahead = new WovenAhead(request);
+        }
+        boolean searches = request.bool();
+        losesNames = request.bool();
+        request.end();
+        searchedBy(searches);
+        weaving.listen();
+        List<ClassRecord> wovenBefore = new ArrayList<ClassRecord>();
+        for (ClassRecord record : records) {
+            if (record.woven) {
+                record.returned = null;
+                wovenBefore.add(record);
+            }
+        }
+        Retransformer retransformer = weaving.retransform(records, losesNames);
+        for (ClassRecord record : records) {
+            record.ahead = null;
+        }
+        int putBack = 0;
+        for (ClassRecord record : wovenBefore) {
+            if (!record.woven && record.failure == null) {
+                putBack += record.isPutBack() ? 1 : 0;
+                record.failure = record.isPutBack() ? null : ClassRecord.CHANGED;
+            }
+        }
+        searchedBy(searches);
+        if (!searches && transformer.hasPassed()) {
+            weaveSlipped();
+        }
+        Frame frame = new Frame(Frame.WEAVE_RESULT).u4(id);
+        int at = frame.size();
+        frame.u4(0);
+        int failed = 0;
+        for (ClassRecord record : records) {
+            if (record.failure != null) {
+                frame.u4(record.id).string(record.failure);
+                failed++;
+            }
+        }
+        frame.patch(at, failed).u4(putBack).u4(retransformer.batches()).u8(retransformer.longestNanos());
+        send(frame.u8(retransformer.totalNanos()).u8(retransformer.waitedNanos()));
+    }
+
+    private void searchedBy(boolean client) {
+        searchedUntil = System.nanoTime() + (client ? SEARCHED_NANOS : 0);
+    }
+
+    /**
+     * Weaves the classes whose answer missed the deadline, and the classes that were loaded before they were known to match. LATE
+     * reports each of them.
+     */
+    void weaveSlipped() {
+        Watch watch = transformer.watch();
+        Class<?>[] loaded = instrumentation.getAllLoadedClasses();
+        inventory.settle(loaded);
+        List<ClassRecord> slipped = inventory.overdue();
+        for (int i = 0; watch != null && i < loaded.length; i++) {
+            Class<?> type = loaded[i];
+            String name = ClassNames.of(type);
+            if (type.isArray() || Inventory.isOwn(name) || !watch.matchesLoaded(type, name, false) || inventory.find(type) != null) {
+                continue;
+            }
+            ClassRecord record = inventory.of(type);
+            String refusal = refusal(type);
+            if (refusal == null) {
+                slipped.add(record);
+            } else {
+                outbox.post(Transformer.late(name, record.loaderName, 2, refusal));
+            }
+        }
+        if (watch != null) {
+            watch.forget();
+        }
+        if (slipped.isEmpty()) {
+            return;
+        }
+        for (ClassRecord record : slipped) {
+            record.overdue = false;
+        }
+        weaving.retransform(slipped, losesNames);
+        for (ClassRecord record : slipped) {
+            if (record.failure != null) {
+                outbox.post(Transformer.late(record.name, record.loaderName, 2, record.failure));
+            } else if (record.woven && record.lostNanos != 0) {
+                outbox.post(Transformer.late(record.name, record.loaderName, 3, lost(record)));
+            } else if (record.woven) {
+                outbox.post(Transformer.late(record.name, record.loaderName, 1, ""));
+            }
+        }
+    }
+
+    /** Says why a class had no probes for a while, when it has them again. */
+    private static String lost(ClassRecord record) {
+        long seconds = (System.nanoTime() - record.lostNanos) / 1_000_000_000L;
+        record.lostNanos = 0;
+        return "another session or agent changed it " + seconds + " s ago, and nobody was connected";
+    }
+
+    /** Says why a class must not be retransformed that the client was not asked about; null if it may. */
+    private String refusal(Class<?> type) {
+        if (!instrumentation.isModifiableClass(type)) {
+            return "the JVM does not let this class be changed";
+        }
+        if (!inventory.seesHandlers(type.getClassLoader())) {
+            return Inventory.UNSEEN;
+        }
+        return null;
+    }
+}

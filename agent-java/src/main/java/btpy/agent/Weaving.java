@@ -1,0 +1,74 @@
+package btpy.agent;
+
+import java.lang.instrument.Instrumentation;
+import java.util.List;
+
+/** How a session changes classes: it registers the transformer, retransforms classes, and puts them back once at the end. */
+final class Weaving {
+    private final Instrumentation instrumentation;
+    private final Transformer transformer;
+    private final Inventory inventory;
+    private final Questions questions;
+    private final Foreseen foreseen;
+    private final BatchSize batchSize;
+    private boolean listening;
+    private volatile Restoration restoration;
+
+    Weaving(Instrumentation instrumentation, Transformer transformer, Inventory inventory, Questions questions, Foreseen foreseen,
+        BatchSize batchSize) {
+        this.instrumentation = instrumentation;
+        this.transformer = transformer;
+        this.inventory = inventory;
+        this.questions = questions;
+        this.foreseen = foreseen;
+        this.batchSize = batchSize;
+    }
+
+    /** The client can answer for classes from now on. */
+    synchronized void ask() {
+        if (restoration == null) {
+            questions.open();
+        }
+    }
+
+    /** Registers the transformer before the first class is woven. */
+    synchronized void listen() throws Exception {
+        if (!listening && restoration == null) {
+            listening = true;
+            Warmup.run(instrumentation);
+            instrumentation.addTransformer(transformer, true);
+        }
+    }
+
+    /** Weaves loaded classes. {@link ClassRecord#failure} tells the outcome of each. Putting classes back waits until this is over. */
+    synchronized Retransformer retransform(List<ClassRecord> records, boolean losesNames) {
+        Retransformer retransformer = new Retransformer(instrumentation, transformer, batchSize).losingNames(losesNames);
+        if (restoration == null) {
+            retransformer.run(records);
+            return retransformer;
+        }
+        for (ClassRecord record : records) {
+            record.failure = "the session has put its classes back";
+        }
+        return retransformer;
+    }
+
+    /** Puts every class back the first time; returns the outcome every time. */
+    Restoration restore(boolean exiting) {
+        transformer.restore();
+        questions.close();
+        foreseen.close();
+        synchronized (this) {
+            if (restoration == null) {
+                restoration = exiting
+                    ? Restoration.unneeded()
+                    : Restoration.run(instrumentation, transformer, inventory, batchSize);
+            }
+            return restoration;
+        }
+    }
+
+    boolean isRestored() {
+        return restoration != null;
+    }
+}

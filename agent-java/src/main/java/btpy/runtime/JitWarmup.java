@@ -1,0 +1,83 @@
+package btpy.runtime;
+
+/**
+ * Runs code paths of handlers before the application needs them, so that HotSpot's profiles have seen them: the paths of hits that the
+ * budget skips, and the fast path of firings that only count. HotSpot does not compile a branch that it has never seen taken. The first
+ * hit that takes such a branch makes HotSpot throw away the compiled method of the application around it, and interpret that method until
+ * it is compiled again, just when the probe is hot. Profiles belong to methods, so the runs here serve all callers.
+ *
+ * <p>HotSpot looks at methods after some hundred calls, so each tick runs a part. The parts are small, so that HotSpot does not compile
+ * these methods for good before it has seen the application take the other branches. Event threads only, one at a time.
+ */
+final class JitWarmup implements EventBuffer.Sink {
+    private static final int ROUNDS = 1500;
+    private static final int ROUNDS_OF_A_TICK = 60;
+    private static final int RECORD = 1500;
+    private static final long ALL = 1L << 40;
+
+    /** Rounds that remain. One warm-up is enough for the life of the JVM. */
+    private static int left = ROUNDS;
+    private static JitWarmup warmup;
+
+    private final Budget bounded = new Budget();
+    private final Probe free = new Probe(0, new Budget());
+    private final Probe thinned = new Probe(0, bounded);
+    private final Probe disabled = new Probe(0, bounded);
+    private final AdaptiveSampler sampler = new AdaptiveSampler(2, false);
+    private final Costs costs = new Costs();
+    private final EventBuffer buffer = new EventBuffer(64 << 10);
+
+    private JitWarmup() {
+        free.enable(true);
+        thinned.enable(true);
+        bounded.set(1);
+    }
+
+    static synchronized void advance() {
+        if (left > 0) {
+            warmup = warmup == null ? new JitWarmup() : warmup;
+            warmup.thinned.thin(16); // skips hits, and later none
+            for (int i = 0; i < ROUNDS_OF_A_TICK; i++) {
+                warmup.round(i);
+            }
+            warmup.buffer.drain(warmup, System.nanoTime());
+            left -= ROUNDS_OF_A_TICK;
+            warmup = left > 0 ? warmup : null;
+        }
+    }
+
+    private void round(int i) {
+        free.fire();
+        thinned.fire();
+        free.test();
+        thinned.test();
+        free.warmUpTallies();
+        Stripes.warmUp();
+        sampler.choose(i & 1);
+        sampler.choose(-1);
+        sampler.leavesOut(i & 1);
+        Session.leavesOut(free, 0);
+        Session.leavesOut(thinned, i & 1);
+        Session.leavesOut(thinned, -1);
+        Session.leavesOut(disabled, i & 1);
+        Session.tally(0, 0, 0); // no session has slot 0
+        Session.add(0, 0, 0, 0, 0);
+        Session.add(0, 0, 0, null, 0, 0);
+        bounded.pays(ALL, 0);
+        bounded.pays(ALL, ALL);
+        costs.add(0, 0, 4);
+        costs.add(1000, 2, 4);
+        long cursor = buffer.claim(RECORD, 0, 0, i); // until the buffer is full
+        if (cursor >= 0) {
+            EventBuffer.commit(buffer.words(cursor), EventBuffer.position(cursor));
+        }
+    }
+
+    @Override
+    public boolean record(int probe, boolean request, long[] words, long offset, int bytes) {
+        return true;
+    }
+
+    @Override
+    public void stalled(int probe) {}
+}

@@ -1,0 +1,98 @@
+package btpy.runtime;
+
+import java.io.File;
+
+/** How the runtime measures the time that firings take, and which path a firing goes. */
+final class CostScenarios extends Scenarios {
+    CostScenarios(File directory) {
+        super(directory);
+        add("jit-warmup", this::jitWarmup);
+        add("fast-paths", this::fastPaths);
+        add("costs", this::costs);
+        add("runs", this::runs);
+    }
+
+    /** Each session has an event thread, so several threads run the JIT warm-up at a time. None of them may fail. */
+    private void jitWarmup() throws Exception {
+        inParallel(new Work() {
+            @Override
+            public void run(int writer) {
+                for (int i = 0; i < 100; i++) {
+                    JitWarmup.advance();
+                }
+            }
+        });
+    }
+
+    private void fastPaths() throws Exception {
+        open(defaults());
+        session.addMap(0, MapShape.COUNT, 0, 2, 1, new long[0]);
+        session.addMap(1, MapShape.COUNT, 1, 2, 16, new long[0]);
+        long now = System.nanoTime();
+        session.tick(now);
+        Session.tally(site(1), 1, 0);
+        Session.add(site(1), 2, 1, "k", 1, 0);
+        fact("fired", session.probe(1).hasNewFastPath() + " " + session.probe(2).hasNewFastPath());
+        session.tick(now + 1);
+        fact("ticked", session.probe(1).hasNewFastPath() + " " + session.probe(2).hasNewFastPath());
+        for (int i = 0; i < 13; i++) {
+            Session.tally(site(1), 1, 0);
+            Session.add(site(1), 2, 1, "k", 1, 0);
+        }
+        finish(0, 1);
+    }
+
+    /** Some firings take at least 20 µs, some false predicates take as long, and some firings only count. */
+    private void costs() throws Exception {
+        open(defaults());
+        session.addMap(0, MapShape.COUNT, 0, 2, 1, new long[0]);
+        session.tick(System.nanoTime());
+        for (int i = 0; i < 1009; i++) {
+            long fired = session.fired(1);
+            long tested = session.tested(2);
+            for (long end = System.nanoTime() + 20_000; System.nanoTime() < end; ) {
+                // busy
+            }
+            if (Probe.isTimed(fired)) {
+                session.took(1, fired, 0);
+            }
+            if (Probe.isTimed(tested)) {
+                session.took(2, tested, 0);
+            }
+            Session.tally(site(1), 3, 0);
+        }
+        session.tick(System.nanoTime() + 1_000_000_000L);
+        for (int i = 0; i < 1009; i++) {
+            Session.tally(site(1), 3, 0);
+        }
+        session.tick(System.nanoTime() + 2_000_000_000L);
+        finish();
+    }
+
+    /** Runs of 16 firings take 24 ns together; then each firing has 4 ns of entry and two readings of the clock more. */
+    private void runs() throws Exception {
+        open(defaults());
+        session.tick(System.nanoTime());
+        for (int i = 0; i < 64; i++) {
+            session.probe(1).tookRun(24 + Costs.clock(), 16, 0, 0);
+            session.probe(2).tookRun(24 + Costs.clock(), 16, 4, 2);
+        }
+        for (int i = 0; i < 1000; i++) { // the scheduler stopped the thread during the last of them
+            session.probe(3).tookRun((i < 999 ? 100 : 1_000_000_000) + Costs.clock(), 1, 0, 0);
+            if (i >= 950) {
+                session.probe(4).tookRun((i < 999 ? 100 : 1_000_000_000) + Costs.clock(), 1, 0, 0);
+            }
+        }
+        for (int i = 0; i < 100; i++) { // slow while they are few, fast when they are many
+            session.probe(5).tookRun((i < 50 ? 10_000 : 100) + Costs.clock(), 1, 0, 0);
+            if (i == 49) {
+                session.tick(System.nanoTime() + 1_000_000_000L);
+                for (int k = 0; k < 1_000_000; k++) {
+                    session.fired(5);
+                }
+            }
+        }
+        fact("clock", Costs.clock());
+        finish();
+    }
+}

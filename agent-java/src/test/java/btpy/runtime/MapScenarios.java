@@ -1,0 +1,204 @@
+package btpy.runtime;
+
+import java.io.File;
+
+/** Maps: exact counts of many threads, buckets of histograms, keys, full maps, deletion, plain values. */
+final class MapScenarios extends Scenarios {
+    private static final long[] SAMPLES = {
+        0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 1000, 1023, 1024, 1025, (1L << 53) - 1, 1L << 53, (1L << 53) + 1, (1L << 54) - 1,
+        (1L << 62) - 1, 1L << 62, Long.MAX_VALUE - 1, Long.MAX_VALUE, -1, Long.MIN_VALUE,
+    };
+
+    MapScenarios(File directory) {
+        super(directory);
+        add("exact", this::exactCounts);
+        add("histogram", this::histogram);
+        add("keys", this::keys);
+        add("full", this::fullMap);
+        add("too-much", this::tooMuch);
+        add("deletion", this::deletion);
+        add("plain", this::plainValues);
+    }
+
+    private void exactCounts() throws Exception {
+        open(defaults());
+        for (int kind = MapShape.COUNT; kind <= MapShape.HIST; kind++) {
+            session.addMap(kind, kind, 0, 2, 1, new long[0]);
+            session.addMap(10 + kind, kind, 1, 2, 64, new long[0]);
+        }
+        inParallel(new Work() {
+            @Override
+            public void run(int writer) {
+                for (int i = 0; i < 50_000; i++) {
+                    long sample = i * 8L + writer;
+                    Long key = Long.valueOf(i % 7);
+                    session.map(MapShape.COUNT).count(session.map(MapShape.COUNT).slot());
+                    session.map(10 + MapShape.COUNT).count(session.map(10 + MapShape.COUNT).slot(key, 1));
+                    for (int kind = MapShape.SUM; kind <= MapShape.HIST; kind++) {
+                        Aggregation keyless = session.map(kind);
+                        Aggregation keyed = session.map(10 + kind);
+                        keyless.add(keyless.slot(), sample);
+                        keyed.add(keyed.slot(key, 1), i % 2 == 0 ? (Object) Long.valueOf(sample) : (Object) Double.valueOf(sample));
+                    }
+                }
+            }
+        });
+        finish(1, 2, 3, 4, 5, 6, 7, 11, 12, 13, 14, 15, 16, 17);
+    }
+
+    private void histogram() throws Exception {
+        open(defaults());
+        for (int precision = 0; precision <= 8; precision++) {
+            session.addMap(precision, MapShape.HIST, 0, precision, 1, new long[0]);
+            Aggregation map = session.map(precision);
+            for (long sample : SAMPLES) {
+                map.add(map.slot(), sample);
+            }
+        }
+        finish(0, 1, 2, 3, 4, 5, 6, 7, 8);
+    }
+
+    private void keys() throws Exception {
+        open(new Limits(1 << 20, 8, 2, 20, 20, 32));
+        session.addMap(0, MapShape.COUNT, 1, 2, 100, new long[0]);
+        session.addMap(1, MapShape.COUNT, 2, 2, 100, new long[0]);
+        session.addMap(2, MapShape.COUNT, 3, 2, 100, new long[0]);
+        session.addMap(3, MapShape.COUNT, 4, 2, 100, new long[0]);
+        session.addMap(4, MapShape.COUNT, 5, 2, 100, new long[0]);
+        Object one = new ApplicationObjects.Money();
+        Object[] keys = {
+            null, "text", new String("text"), 1L, 1, (short) 1, 1.5, 1.5f, true, 'c', ApplicationObjects.Color.RED, "RED", Integer.class,
+            "a long string 1", "a long string 2", one, one, new ApplicationObjects.Money(), Double.NaN, 0.0 / 0.0,
+        };
+        Aggregation map = session.map(0);
+        for (Object key : keys) {
+            map.count(map.slot(key, 1));
+        }
+        for (int round = 0; round < 2; round++) {
+            session.map(1).count(session.map(1).slot("a", 1, 1));
+            session.map(2).count(session.map(2).slot("a", 1, true, 1));
+            session.map(3).count(session.map(3).slot("a", 1, true, 'c', 1));
+            session.map(4).count(session.map(4).slot(new Object[] {"a", 1, true, 'c', null}, 1));
+        }
+        fact("absent", session.map(1).find("a", 2));
+        fact("present", session.map(1).find("a", 1) >= 0);
+        fact("value", session.map(1).value(session.map(1).find("a", 1)));
+        finish(0, 1, 2, 3, 4);
+    }
+
+    private void fullMap() throws Exception {
+        open(defaults());
+        session.addMap(0, MapShape.COUNT, 1, 2, 1000, new long[0]);
+        inParallel(new Work() {
+            @Override
+            public void run(int writer) {
+                Session entered = enterGuarded(site(1), 3);
+                for (int i = 0; i < 2000; i++) {
+                    entered.map(0).count(entered.map(0).slot(Long.valueOf(i), 1));
+                }
+                leave();
+            }
+        });
+        finish(0);
+    }
+
+    /** Content that is larger than a frame, and maps that reach their bound of memory. */
+    private void tooMuch() throws Exception {
+        open(defaults());
+        session.addMap(0, MapShape.HIST, 1, 8, 1 << 17, new long[0]);
+        Aggregation map = session.map(0);
+        long refused = 0;
+        for (long key = 0; key < 1 << 17; key++) {
+            refused += map.slot(Long.valueOf(key), 1) < 0 ? 1 : 0;
+        }
+        fact("refused", refused > 0 && refused < 1 << 17);
+        session.addMap(2, MapShape.HIST, 1, 2, 1 << 16, new long[0]);
+        session.fired(1);
+        map = session.map(2);
+        for (long key = 0; key < 60_013; key++) {
+            map.add(map.slot(Long.valueOf(key), 1), 3L);
+        }
+        fact("owner", map.size() + " " + (long) map.total());
+        long begin = Records.begin(session, 7, 1, site(1), 100_000);
+        long[] words = Records.words(session, begin);
+        int at = Records.position(begin);
+        int end = Records.end(begin, 100_000);
+        for (int i = 0; i < 9001; i++) {
+            at = Records.putLong(at, words, end, i);
+        }
+        Records.commit(session, at, words, begin, end);
+        byte[] small = new byte[64 << 10];
+        boolean named = session.drain(small) > 0; // the record of the name of this thread
+        fact("record", named + " " + session.drain(small) + " " + session.drain(new byte[session.maxRecord()]));
+        session.addMap(1, MapShape.COUNT, 1, 2, 1 << 14, new long[0]);
+        map = session.map(1);
+        for (long key = 0; key < 1009; key++) {
+            map.count(map.slot(Long.valueOf(key), 1));
+        }
+        byte[] some = session.mapContent(1, true, 9000);
+        write("map1.0", some, some.length);
+        byte[] others = session.mapContent(1, true, 12 << 20);
+        write("map1.1", others, others.length);
+        session.close();
+    }
+
+    private void deletion() throws Exception {
+        open(defaults());
+        session.addMap(0, MapShape.COUNT, 1, 2, 50, new long[0]);
+        final Aggregation map = session.map(0);
+        inParallel(new Work() {
+            @Override
+            public void run(int writer) {
+                for (int i = 0; i < 20_000; i++) { // many more keys than the map has room for, but few at a time
+                    Long key = Long.valueOf((long) writer << 32 | i);
+                    map.count(map.slot(key, 1));
+                    map.delete(map.find(key));
+                }
+            }
+        });
+        int stale = map.slot("stale", 1);
+        map.count(stale);
+        map.delete(stale);
+        map.count(stale);
+        fact("after-delete", map.find("stale"));
+        int fresh = map.slot("stale", 1);
+        map.count(stale);
+        fact("fresh", map.value(fresh));
+        map.clear();
+        map.count(fresh);
+        map.count(map.slot("after", 1));
+        finish(0);
+    }
+
+    private void plainValues() throws Exception {
+        open(new Limits(1 << 20, 8, 2, 20, 20, 32));
+        session.addMap(0, MapShape.VALUE, 1, 2, 100, new long[0]);
+        final Aggregation map = session.map(0);
+        map.store(map.slot("null", 1), null);
+        map.store(map.slot("int", 1), 5);
+        map.store(map.slot("cut", 1), "a long string");
+        map.store(map.slot("object", 1), new ApplicationObjects.Money());
+        map.slot("unset", 1);
+        fact("unset", map.value(map.find("unset")));
+        fact("cut", map.value(map.find("cut")));
+        map.update(map.slot("int", 1), "*=", 3L);
+        map.update(map.slot("int", 1), "-=", 1L);
+        map.update(map.slot("double", 1), "+=", 1.5);
+        map.update(map.slot("text", 1), "+=", "ab");
+        inParallel(new Work() {
+            @Override
+            public void run(int writer) {
+                for (int i = 0; i < 10_000; i++) {
+                    map.update(map.slot("shared", 1), "+=", 1L);
+                }
+            }
+        });
+        try {
+            map.update(map.slot("null", 1), "+=", 1L);
+            fact("null-operand", false);
+        } catch (ProbeError e) {
+            fact("null-operand", e == ProbeError.NULL_OPERAND);
+        }
+        finish(0);
+    }
+}
