@@ -66,6 +66,16 @@ class Scripts:
         """Everything that was added; None before the first program."""
         return self._engine.deployer.program
 
+    @property
+    def problems(self) -> tuple[Diagnostic, ...]:
+        """Why probes do not fit, or are not in, methods of classes that were loaded after them."""
+        return self._engine.deployer.problems
+
+    @property
+    def late_bound(self) -> tuple[str, ...]:
+        """Fields that are looked up at each firing although the class of the object is known, in words."""
+        return self._engine.deployer.late_bound
+
     # ---------------------------------------------------------------- without touching the target
 
     def check(

@@ -84,7 +84,7 @@ def attach(
     frames ``app_frame()`` skips, beside those that btpy knows. ``libraries``: directories where imports are looked for
     first. ``limits``: of what is captured and buffered, and how long the target waits for this side. ``kept``: how many
     past events are kept for a reader that subscribes later. ``tap``: called with each message to and from the target,
-    its bytes, and whether it was sent, on threads of btpy.
+    its bytes, and whether it was sent, on threads of btpy; secrets in texts are not masked in these messages.
 
     Raises AttachError with what stands in the way and what to do about it, and UsageError for ``secrets`` that are
     neither names nor regular expressions.
@@ -356,23 +356,14 @@ class BaseSession:
 
     @property
     def warnings(self) -> list[Diagnostic]:
-        """What was in no code when it was added (``missing="warn"``), and :attr:`problems`."""
-        return [*self.scripts.warnings, *self.problems]
-
-    @property
-    def problems(self) -> tuple[Diagnostic, ...]:
-        """Why probes do not fit, or are not in, methods of classes that were loaded after them."""
-        return self._engine.deployer.problems
+        """What was in no code when it was added (``missing="warn"``), and why probes do not fit, or are not in, methods
+        of classes that were loaded after them."""
+        return [*self.scripts.warnings, *self.scripts.problems]
 
     @property
     def refusals(self) -> tuple[Refusal, ...]:
         """Code that was left alone so far, and why."""
         return self._engine.deployer.refusals
-
-    @property
-    def late_bound(self) -> tuple[str, ...]:
-        """Fields that are looked up at each firing although the class of the object is known, in words."""
-        return self._engine.deployer.late_bound
 
     @property
     def progress(self) -> Progress:

@@ -166,7 +166,7 @@ def _matched(arguments: Arguments, program: Program, console: Console) -> Matchi
 
         with attach_pulled(jvms.find(target), allow=allow) as session:
             matching = session.scripts.match(program)
-            late_bound = session.late_bound
+            late_bound = session.scripts.late_bound
     else:
         return None
     if matching.problems:

@@ -75,7 +75,7 @@ class RunReport:
 
     def show_findings(self) -> None:
         """What was found out about classes that were loaded meanwhile: probes that do not fit, code left alone."""
-        problems, refusals = self._session.problems, self._session.refusals
+        problems, refusals = self._session.scripts.problems, self._session.refusals
         if problems[self._problems :]:
             self._warn(problems[self._problems :])
         for refusal in refusals[self._refusals :]:
@@ -93,7 +93,7 @@ class RunReport:
         """When the probes are in: the banner, and what could not be traced."""
         console, session = self._console, self._session
         self._warn(deployment.warnings)
-        self._problems, self._refusals = len(session.problems), len(deployment.refusals)
+        self._problems, self._refusals = len(session.scripts.problems), len(deployment.refusals)
         refused = [refusal for refusal in deployment.refusals if refusal.reason not in _UNIMPORTANT]
         for refusal in refused[:_LISTED]:
             console.warning(str(refusal))
@@ -108,7 +108,7 @@ class RunReport:
             console.detail(
                 f"{grouped(len(summed_up))} hidden and lambda classes are not traced: the JVM keeps them as they are"
             )
-        for field in session.late_bound:
+        for field in session.scripts.late_bound:
             console.detail(field)
         for name in deployment.loaded_meanwhile:
             console.say(f"{name} was loaded while nobody was connected: its probes come in now")
