@@ -120,7 +120,7 @@ class MapView(Mapping[Any, Any]):
     @property
     def kind(self) -> str:
         """``count``, ``hist`` …; ``value`` of a plain map."""
-        return self.content.map.kind.value
+        return str(self.content.map.kind.value)
 
     @property
     def unit(self) -> str:

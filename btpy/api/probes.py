@@ -315,6 +315,8 @@ def _spelled(sampling: Sampling | None) -> str:
     if sampling is None:
         return ""
     match sampling.mode:
+        case SampleMode.ALL:
+            return ""
         case SampleMode.EVERY:
             return "" if sampling.number == 1 else f"1/{sampling.number:g}"
         case SampleMode.RATE:

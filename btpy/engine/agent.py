@@ -15,6 +15,7 @@ from btpy.errors import BtpyError, TargetGone, UsageError
 from btpy.events.progress import Progress, Work
 from btpy.model.attachments import event_number
 from btpy.model.patterns import ClassPatternKind
+from btpy.model.sampling import SampleMode
 from btpy.wire import messages
 from btpy.wire.channel import Channel
 from btpy.wire.messages import Classes, ClassFiles, Done, LoadedClass, Message, Pattern
@@ -279,7 +280,7 @@ class Agent:
         )
         return self.call(build, Done, ANSWER_SECONDS).error
 
-    def sample(self, probe: int, sampling: messages.Sampling, parameter: int, adaptive: bool) -> None:
+    def sample(self, probe: int, sampling: SampleMode, parameter: int, adaptive: bool) -> None:
         """Change which hits of a probe fire whose handler samples."""
         self.done(lambda request: messages.Sample(request, probe, sampling, parameter, adaptive))
 

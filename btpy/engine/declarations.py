@@ -9,20 +9,14 @@ from btpy.lang.builtins import SETTINGS
 from btpy.lang.program import Probe
 from btpy.lang.syntax import nodes
 from btpy.model.attachments import ProbeAttachment
-from btpy.model.maps import Linear, Map, MapKind, Most, Series, SeriesOperator
+from btpy.model.maps import Linear, Map, Most, Series, SeriesOperator
 from btpy.model.sampling import SampleMode, Sampling
-from btpy.wire import messages
 from btpy.wire.messages import NO_LEVEL, MapDecl, ProbeDecl
-
-_MAP_KINDS = {kind: messages.MapKind.HIST if kind is MapKind.PCTL else messages.MapKind[kind.name] for kind in MapKind}
-_SAMPLING = {mode: messages.Sampling[mode.name] for mode in SampleMode}
 
 
 def map_declarations(maps: Iterable[Map]) -> tuple[MapDecl, ...]:
     return tuple(
-        MapDecl(
-            each.id, _MAP_KINDS[each.kind], each.keys, each.precision, each.capacity, each.evicts, _parameters(each)
-        )
+        MapDecl(each.id, each.kind, each.keys, each.precision, each.capacity, each.evicts, _parameters(each))
         for each in maps
     )
 
@@ -51,12 +45,12 @@ def is_enabled(probe: Probe, level: int) -> bool:
     return probe.level is not None and probe.level <= level
 
 
-def sampling_declaration(sampling: Sampling | None) -> tuple[messages.Sampling, int, bool]:
+def sampling_declaration(sampling: Sampling | None) -> tuple[SampleMode, int, bool]:
     """``sampling``, ``parameter`` and ``adaptive`` of a probe's declaration."""
     if sampling is None:
-        return messages.Sampling.ALL, _double(0.0), False
+        return SampleMode.ALL, _double(0.0), False
     number = 1 / sampling.number if sampling.mode is SampleMode.RATE else sampling.number
-    return _SAMPLING[sampling.mode], _double(number), sampling.adaptive
+    return sampling.mode, _double(number), sampling.adaptive
 
 
 def _declared(probe: Probe, maps: Sequence[Map], level: int, failures: int) -> ProbeDecl:

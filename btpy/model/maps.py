@@ -6,25 +6,28 @@ from enum import Enum
 
 from btpy.frozen import dataclass
 from btpy.model.types import Type
+from btpy.model.words import NumberedWord
 
 
-class MapKind(Enum):
-    VALUE = "value"
-    COUNT = "count"
-    SUM = "sum"
-    AVG = "avg"
-    MIN = "min"
-    MAX = "max"
-    STATS = "stats"
-    HIST = "hist"
-    PCTL = "pctl"  # a histogram, shown by its percentiles
-    LHIST = "lhist"
-    TSERIES = "tseries"
-    TOPK = "topk"
-    DISTINCT = "distinct"
-    FIRST = "first"
-    LAST = "last"
-    SAMPLE_OF = "sample_of"
+class MapKind(NumberedWord):
+    """What a map keeps for each key. The agent keeps ``pctl`` as ``hist``; only what is shown of it differs."""
+
+    VALUE = "value", 0
+    COUNT = "count", 1
+    SUM = "sum", 2
+    AVG = "avg", 3
+    MIN = "min", 4
+    MAX = "max", 5
+    STATS = "stats", 6
+    HIST = "hist", 7
+    PCTL = "pctl", 7
+    LHIST = "lhist", 8
+    TSERIES = "tseries", 9
+    TOPK = "topk", 10
+    DISTINCT = "distinct", 11
+    FIRST = "first", 12
+    LAST = "last", 13
+    SAMPLE_OF = "sample_of", 14
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from enum import Enum
-
 from btpy.frozen import dataclass
+from btpy.model.words import NumberedWord
 
 
-class SampleMode(Enum):
-    EVERY = "every"
-    RATE = "rate"
-    MAX_RATE = "max_rate"
+class SampleMode(NumberedWord):
+    """Which hits of a probe fire, by a number: every n-th, one in n on average, at most n a second."""
+
+    ALL = "all", 0
+    EVERY = "every", 1
+    RATE = "rate", 2
+    MAX_RATE = "max_rate", 3
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from btpy.errors import ProtocolError
 from btpy.frozen import dataclass
+from btpy.model.words import NumberedWord
 from btpy.wire import messages
 from btpy.wire.messages import MAX_FRAME, Fixed, Message, Remainder, Width
 
@@ -104,17 +105,22 @@ def _integer(width: Width) -> Layout:
     return Layout(append, read, number)
 
 
-def _enumeration(kind: type[IntEnum]) -> Layout:
-    def append(out: bytearray, value: int) -> None:
-        out.append(value)
+def _enumeration(kind: type[IntEnum] | type[NumberedWord]) -> Layout:
+    """Of several words with one number, the first is read."""
+    words: list[Any] = list(kind)
+    numbers = {word: getattr(word, "number", word.value) for word in words}
+    by_number = {numbers[word]: word for word in reversed(words)}
 
-    def read(data: bytes, at: int) -> tuple[IntEnum, int]:
+    def append(out: bytearray, value: Any) -> None:
+        out.append(numbers[value])
+
+    def read(data: bytes, at: int) -> tuple[Any, int]:
         try:
-            return kind(data[at]), at + 1
-        except ValueError:
+            return by_number[data[at]], at + 1
+        except KeyError:
             raise ProtocolError(f"{data[at]} is no {kind.__name__}") from None
 
-    return Layout(append, read, "B")
+    return Layout(append, read, "B" if issubclass(kind, IntEnum) else "")
 
 
 def _boolean() -> Layout:
@@ -266,7 +272,7 @@ def _layout(annotation: Any) -> Layout:
         return _counted()
     if annotation is bool:
         return _boolean()
-    if issubclass(annotation, IntEnum):
+    if issubclass(annotation, IntEnum | NumberedWord):
         return _enumeration(annotation)
     return _record(annotation)
 

@@ -10,8 +10,10 @@ from enum import IntEnum
 from typing import Annotated, ClassVar
 
 from btpy.frozen import dataclass
+from btpy.model.maps import MapKind
 from btpy.model.patterns import ClassPatternKind
 from btpy.model.points import Point
+from btpy.model.sampling import SampleMode
 
 MAGIC = 0x42545059
 VERSION = 13
@@ -55,33 +57,6 @@ Rest = Annotated[bytes, Remainder()]
 
 
 # ---------------------------------------------------------------- parts of messages
-
-
-class MapKind(IntEnum):
-    VALUE = 0
-    COUNT = 1
-    SUM = 2
-    AVG = 3
-    MIN = 4
-    MAX = 5
-    STATS = 6
-    HIST = 7
-    LHIST = 8
-    TSERIES = 9
-    TOPK = 10
-    DISTINCT = 11
-    FIRST = 12
-    LAST = 13
-    SAMPLE_OF = 14
-
-
-class Sampling(IntEnum):
-    """Which hits of a probe fire, by a number: every n-th, one in n on average, at most n a second."""
-
-    ALL = 0
-    EVERY = 1
-    RATE = 2
-    MAX_RATE = 3
 
 
 NO_LEVEL = 0xFFFFFFFF
@@ -200,7 +175,7 @@ class ProbeDecl:
 
     id: U4
     enabled: bool
-    sampling: Sampling
+    sampling: SampleMode
     parameter: U8
     adaptive: bool
     group: U4
@@ -626,7 +601,7 @@ class Sample(Message):
     code = 0x23
     request: U4
     probe: U4
-    sampling: Sampling
+    sampling: SampleMode
     parameter: U8
     adaptive: bool
 

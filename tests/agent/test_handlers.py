@@ -5,7 +5,9 @@ import struct
 
 import pytest
 
+from btpy.model.maps import MapKind
 from btpy.model.patterns import ClassPatternKind
+from btpy.model.sampling import SampleMode
 from btpy.plan.plan import Advice, ClassPlan, Handler, MethodPlan, Operand, OperandKind, Point
 from btpy.weave.weaver import weave
 from btpy.wire.messages import (
@@ -17,13 +19,11 @@ from btpy.wire.messages import (
     Install,
     Map,
     MapDecl,
-    MapKind,
     Maps,
     MethodSites,
     Pattern,
     ProbeDecl,
     Release,
-    Sampling,
     Site,
     Snapshot,
     Stacks,
@@ -71,7 +71,7 @@ def install(client, *handlers, maps=(), probes=(3,)) -> str:
 
 
 def declared(probe: int) -> ProbeDecl:
-    return ProbeDecl(probe, True, Sampling.ALL, 0, False, probe, 0, 0, 0, 0)
+    return ProbeDecl(probe, True, SampleMode.ALL, 0, False, probe, 0, 0, 0, 0)
 
 
 def run_once(client, built) -> str:

@@ -46,7 +46,6 @@ from btpy.model.maps import Map, MapKind
 from btpy.model.points import Point
 from btpy.model.source import Source
 from btpy.model.templates import SiteFact
-from btpy.wire import messages
 from tests.codegen import trees
 from tests.codegen.target import Box, Result, Target, target
 from tests.codegen.trees import ANY, BOOLEAN, DOUBLE, INT, LONG, STRING, constant, convert, span
@@ -582,11 +581,8 @@ def _content(jvm: Target, id_: int, kind: MapKind, keys: int) -> dict[tuple[obje
     return dict(aggregates.decode_content(jvm.content(id_), {id_: declared}).entries)
 
 
-_KIND_NUMBERS = {kind: int(messages.MapKind[kind.name]) for kind in MapKind if kind is not MapKind.PCTL}
-
-
 def _declare(jvm: Target, id_: int, kind: MapKind, keys: int) -> None:
-    jvm.command("map", id_, _KIND_NUMBERS[kind], keys)
+    jvm.command("map", id_, kind.number, keys)
 
 
 @pytest.mark.parametrize("keys", range(7))

@@ -6,7 +6,7 @@ import random
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
-from enum import IntEnum
+from enum import Enum
 from typing import Any, get_args, get_origin, get_type_hints
 
 from btpy.wire import codec
@@ -80,6 +80,6 @@ class Frames:
             return choose.randbytes(choose.randrange(40))
         if annotation is bool:
             return choose.random() < 0.5
-        if issubclass(annotation, IntEnum):
+        if issubclass(annotation, Enum):
             return choose.choice(list(annotation))
         return self._built(annotation)

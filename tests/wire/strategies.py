@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from enum import IntEnum
+from enum import Enum
 from typing import Any, get_args, get_origin, get_type_hints
 
 from hypothesis import strategies as st
@@ -32,8 +32,9 @@ def values(annotation: Any) -> st.SearchStrategy[Any]:
         return st.binary(max_size=40)
     if annotation is bool:
         return st.booleans()
-    if issubclass(annotation, IntEnum):
-        return st.sampled_from(list(annotation))
+    if issubclass(annotation, Enum):
+        words = {getattr(word, "number", word.value): word for word in reversed(list(annotation))}
+        return st.sampled_from(list(words.values()))  # of two words with a number, the one that is read
     hints = get_type_hints(annotation, include_extras=True)
     return st.builds(annotation, *(values(hints[field.name]) for field in fields(annotation)))
 
