@@ -16,7 +16,8 @@ from btpy.model.attachments import (
     SampleAttachment,
     event_number,
 )
-from btpy.model.patterns import ClassPatternKind, class_patterns
+from btpy.model.patterns import ClassPatternKind
+from btpy.model.patterns import Pattern as ScriptPattern
 from btpy.model.source import Span
 from btpy.wire.messages import HookKind, Pattern
 
@@ -52,8 +53,7 @@ def _hook(program: Program, probe: AgentProbe) -> Hook | None:
         case EventAttachment(name=name):
             return Hook(probe, HookKind.EVENT, event_number(name) & 0xFFFFFFFF)
         case ClassLoadAttachment(classes=classes):
-            texts = [pattern.text for pattern in classes]
-            return Hook(probe, HookKind.CLASS_LOADED, patterns=wire_patterns(texts))
+            return Hook(probe, HookKind.CLASS_LOADED, patterns=wire_patterns(classes))
         case LowMemoryAttachment(pool=pool, per_mille=number):
             names = () if pool is None else (pool_pattern(pool.text),)
             return Hook(probe, HookKind.MEMORY_LOW, number, names)
@@ -77,10 +77,10 @@ def _line_starts(program: Program) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-def wire_patterns(texts: Iterable[str]) -> tuple[Pattern, ...]:
+def wire_patterns(patterns: Iterable[ScriptPattern]) -> tuple[Pattern, ...]:
     """Class patterns as they are sent, each once. Raises UsageError for a malformed one."""
-    patterns = [pattern for text in texts for pattern in class_patterns(text)]
-    return tuple(dict.fromkeys(Pattern(pattern.kind, pattern.text) for pattern in patterns))
+    parsed = [classes for pattern in patterns for classes in pattern.classes]
+    return tuple(dict.fromkeys(Pattern(classes.kind, classes.text) for classes in parsed))
 
 
 def pool_pattern(text: str) -> Pattern:

@@ -136,15 +136,15 @@ class Instrumentation:
 
     def owner_patterns(self, only: Container[int] | None = None) -> tuple[Pattern, ...]:
         """Types whose subtypes operations are about (``CALL(class="+T")``): the hierarchy must know them."""
-        texts = [
-            probe.attachment.operation.owner.text
+        owners = [
+            probe.attachment.operation.owner
             for probe in self.program.active
             if only is None or probe.id in only
             if isinstance(probe.attachment, MethodAttachment)
             and probe.attachment.operation is not None
             and probe.attachment.operation.owner is not None
         ]
-        return wire_patterns(text for text in texts if text.startswith("+"))
+        return wire_patterns(owner for owner in owners if owner.text.startswith("+"))
 
     @property
     def watched(self) -> tuple[Pattern, ...]:

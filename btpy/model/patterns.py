@@ -95,6 +95,7 @@ def glob_regex(glob: str) -> str:
     return "".join({"**": ".*", "*": r"[^.]*", "?": "[^.]"}.get(part) or re.escape(part) for part in parts)
 
 
+@lru_cache(maxsize=1024)
 def class_patterns(text: str) -> tuple[ClassPattern, ...]:
     """The patterns that one spelling stands for: several, because ``Outer.Inner`` may mean ``Outer$Inner``.
 
@@ -296,6 +297,17 @@ class Pattern:
     def shown(self) -> str:
         """The pattern as a person wrote it."""
         return self.written or self.text
+
+    @property
+    def classes(self) -> tuple[ClassPattern, ...]:
+        """As a pattern of classes, which is parsed once. Raises UsageError for a regular expression that does not
+        compile."""
+        return class_patterns(self.text)
+
+    @property
+    def methods(self) -> MethodPattern:
+        """As a pattern of methods."""
+        return MethodPattern(self.text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from btpy.errors import ClassFileError
 from btpy.frozen import dataclass
 from btpy.lang.program import Probe
 from btpy.model.attachments import MethodAttachment
-from btpy.model.patterns import MethodPattern, java_type
+from btpy.model.patterns import java_type
 from btpy.plan.locations import INSIDE
 from btpy.plan.plan import Refusal
 from btpy.plan.planner import ACC_ABSTRACT, ACC_BRIDGE, ACC_SYNTHETIC, PlannedClass
@@ -108,7 +108,7 @@ def listed_methods(probe: Probe, file: ClassFile, planned: PlannedClass) -> tupl
     """The methods of a class that a probe names, in the order of the class file."""
     attachment = probe.attachment
     assert isinstance(attachment, MethodAttachment)
-    patterns = [MethodPattern(pattern.text) for pattern in attachment.methods]
+    patterns = [pattern.methods for pattern in attachment.methods]
     places = {
         (method.name, method.descriptor): [
             (advice.at, _what(advice.target_class, advice.member))

@@ -20,7 +20,7 @@ from btpy.classfile.reader import ACC_SYNCHRONIZED, CLASS_CONSTANTS_SINCE, Class
 from btpy.frozen import dataclass
 from btpy.lang.inputs import InputKind
 from btpy.lang.typed_tree import OperationShape, Variable
-from btpy.model.patterns import MethodPattern, OperationPattern, SignaturePattern, TypePattern, java_type
+from btpy.model.patterns import OperationPattern, SignaturePattern, TypePattern, java_type
 from btpy.model.points import Point
 from btpy.model.types import OBJECT, Kind, Type, array_of, from_descriptor
 from btpy.plan.plan import BEFORE_SUPER, OPERATIONS
@@ -63,7 +63,7 @@ class Selector:
     def __init__(self, pattern: OperationPattern | None, supertypes: Supertypes) -> None:
         pattern = pattern or OperationPattern()
         self._owner = None if pattern.owner is None else TypePattern.parse(pattern.owner.text)
-        self._member = None if pattern.member is None else MethodPattern(pattern.member.text)
+        self._member = None if pattern.member is None else pattern.member.methods
         self._signature = None if pattern.signature is None else SignaturePattern.parse(pattern.signature.text)
         self._supertypes = supertypes
         self._known: dict[tuple[str, str, str], bool] = {}

@@ -36,7 +36,6 @@ from btpy.model.patterns import (
     ClassPatternKind,
     MethodPattern,
     SignaturePattern,
-    class_patterns,
     java_type,
     parameters_match,
     simple_name,
@@ -432,9 +431,9 @@ def _rule(probe: Probe, attachment: object, supertypes: Supertypes, secrets: Sec
     return _Rule(
         probe,
         attachment,
-        tuple(each for pattern in attachment.classes for each in class_patterns(pattern.text)),
-        tuple(each for pattern in attachment.exclude for each in class_patterns(pattern.text)),
-        tuple(MethodPattern(pattern.text) for pattern in attachment.methods),
+        tuple(parsed for pattern in attachment.classes for parsed in pattern.classes),
+        tuple(parsed for pattern in attachment.exclude for parsed in pattern.classes),
+        tuple(pattern.methods for pattern in attachment.methods),
         SignaturePattern.parse(attachment.signature.text) if attachment.signature else None,
         probe.formals is not None or _INPUT_NAMES.search(probe.text) is not None,
         secrets,
@@ -452,10 +451,10 @@ def _constants(attachment: MethodAttachment) -> tuple[bytes, ...]:
     if operation is None or not INSIDE.issuperset(attachment.points):
         return ()
     names = []
-    if operation.member is not None and MethodPattern(operation.member.text).is_exact:
+    if operation.member is not None and operation.member.methods.is_exact:
         names.append(operation.member.text)
     if operation.owner is not None and _NAMING_OWNER.issuperset(attachment.points) and "[" not in operation.owner.text:
-        owners = class_patterns(operation.owner.text)
+        owners = operation.owner.classes
         if len(owners) == 1 and owners[0].is_exact:
             names.append(owners[0].text.replace(".", "/"))
     encoded = [mutf8.encode(name) for name in names]

@@ -333,12 +333,11 @@ def refusal_reasons(deployment: Deployment, refused: Mapping[str, str]) -> dict[
     their names."""
     from btpy.api.listings import RefusalReason
     from btpy.model.attachments import MethodAttachment
-    from btpy.model.patterns import class_patterns
 
     found = {}
     for probe in deployment.program.probes if refused else ():
         if isinstance(probe.attachment, MethodAttachment):
-            patterns = [each for pattern in probe.attachment.classes for each in class_patterns(pattern.text)]
+            patterns = [parsed for pattern in probe.attachment.classes for parsed in pattern.classes]
             codes_there = [code for name, code in refused.items() if any(each.matches(name) for each in patterns)]
             if codes_there:
                 code = next(filter(None, codes_there), "")
