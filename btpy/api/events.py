@@ -135,8 +135,6 @@ class EventMaker:
     def printed(self, printed: PrintedMaps) -> Event:
         """Of ``print(@m)`` and the like. ``values``: a :class:`btpy.api.maps.MapView` for each map."""
         templates = self._context.outline.templates
-        if not 0 <= printed.template < len(templates):
-            raise ProtocolError(f"maps for template {printed.template}, of {len(templates)}")
         template = templates[printed.template]
         views = {content.map.title: MapView(content, self._context.stacks) for content in printed.contents}
         return Event(

@@ -33,7 +33,8 @@ from tests.targets import PATIENCE
 from tests.wire.peer import Peer
 
 PROCESS = """
-import json, mmap, os, socket, sys
+import json, mmap, os, signal, socket, sys
+signal.signal(signal.SIGQUIT, signal.SIG_IGN)
 library, counters, directory = sys.argv[1:4]
 open("/proc/self/comm", "w").write("btpy-events")  # the name of the thread that a session has
 pid = os.getpid()
@@ -85,7 +86,12 @@ class Impostor(Peer):
     those that every agent sends."""
 
     def __init__(
-        self, options: str, classes: dict[str, bytes], program: Program, lie: Lie, extra: Callable[[], Iterable[Message]]
+        self,
+        options: str,
+        classes: dict[str, bytes],
+        program: Program,
+        lie: Lie,
+        extra: Callable[[], Iterable[Message]],
     ) -> None:
         super().__init__(options)
         self.socket.settimeout(PATIENCE)
@@ -312,7 +318,8 @@ class StandIn:
             answer = b"0\n"
             if len(words) > 4 and words[1] == "load":
                 answer = LOADED
-                self._begin(words[4].partition("=")[2])
+                with suppress(OSError, ValueError):  # btpy has given the attach up: its socket and secret are gone
+                    self._begin(words[4].partition("=")[2])
             with suppress(BrokenPipeError):
                 self._stdin.write(answer.hex() + "\n")
                 self._stdin.flush()

@@ -32,7 +32,7 @@ from tests.security.stand_in import StandIn, honest, record, stand_in, string
 LIMIT = 30.0
 """Seconds for one run of btpy. An honest run takes a tenth of a second."""
 
-ANSWER_SECONDS = 1.0
+ANSWER_SECONDS = 0.5
 """How long btpy waits for an answer in these tests; users wait for 30 s. The honest stand-in needs a millisecond."""
 
 PATIENCE_OF_USER = 3.0
@@ -237,7 +237,9 @@ def lied(target: StandIn, run: Run, kind: type[Message], name: str, command: Cal
     assert not run.user.has_interrupted or kind in WAITED_FOR, f"only Ctrl-C ended btpy: {run.outputs}"
 
 
-def all_lied(run: Run, kind: type[Message], cases: Iterable[tuple[str, StandIn, Callable[[Run, StandIn], None]]]) -> None:
+def all_lied(
+    run: Run, kind: type[Message], cases: Iterable[tuple[str, StandIn, Callable[[Run, StandIn], None]]]
+) -> None:
     """Tells the lies one after the other, and fails with all that broke btpy."""
     failures = []
     for name, target, command in cases:
