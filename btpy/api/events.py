@@ -12,7 +12,6 @@ from typing import Any
 
 from btpy.api.feed import Reader
 from btpy.api.maps import MapView
-from btpy.errors import ProtocolError
 from btpy.events.items import Item, PrintedMaps
 from btpy.events.records import Record
 from btpy.model.sites import Site

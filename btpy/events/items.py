@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Union
 
 from btpy.errors import ProtocolError
@@ -24,6 +25,9 @@ from btpy.wire.messages import (
     ProbeFailure,
     Restrained,
 )
+
+MAX_MESSAGE = 10_000
+"""Characters of the message of an error that are kept. The agent sends fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +85,7 @@ class ItemDecoder:
         if isinstance(message, Errors):
             for failure in message.failures:
                 _check_probe(failure.probe, outline)
-            return message
+            return _with_short_texts(message)
         if isinstance(message, Restrained):
             _check_probe(message.probe, outline)
             return message
@@ -111,6 +115,13 @@ class ItemDecoder:
                 for probe, why in malformed
             )
         )
+
+
+def _with_short_texts(errors: Errors) -> Errors:
+    """The readers of errors keep many of them."""
+    if all(len(failure.message) <= MAX_MESSAGE for failure in errors.failures):
+        return errors
+    return Errors(tuple(replace(failure, message=failure.message[:MAX_MESSAGE]) for failure in errors.failures))
 
 
 def _check_probe(id_: int, outline: Outline) -> None:

@@ -12,6 +12,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,7 +28,8 @@ from btpy.wire.messages import FROM_AGENT, Hello, Message, Welcome
 from tests.containers.cells import NOBODY, needs_root
 from tests.live.scripts import counted_classes
 from tests.security.lies import HOSTILE, LIES, about
-from tests.security.stand_in import StandIn, honest, record, stand_in, string
+from tests.security.stand_in import StandIn, honest, stand_in
+from tests.targets import PATIENCE
 
 LIMIT = 30.0
 """Seconds for one run of btpy. An honest run takes a tenth of a second."""
@@ -263,9 +265,9 @@ def test_an_honest_stand_in_is_traced(targets: Callable[..., StandIn], run: Run,
 
 @KINDS
 def test_lies_in_each_message(kind: type[Message], targets: Callable[..., StandIn], run: Run) -> None:
-    """A third of the lies for each kind of message, by turns on a stand-in of JDK 11 and of JDK 25."""
-    first = list(COMMANDS).index(kind) % 3
-    names = list(LIES)[first::3]
+    """A quarter of the lies for each kind of message, by turns on a stand-in of JDK 11 and of JDK 25."""
+    first = list(COMMANDS).index(kind) % 4
+    names = list(LIES)[first::4]
     all_lied(run, kind, ((name, targets((11, 25)[at % 2]), COMMANDS[kind]) for at, name in enumerate(names)))
 
 
@@ -278,3 +280,67 @@ def test_every_lie_in_each_message(
 ) -> None:
     commands = (COMMANDS[kind], as_ndjson) if COMMANDS[kind] is traced else (COMMANDS[kind],)
     all_lied(run, kind, ((name, targets(jdk, uid), command) for name in LIES for command in commands))
+
+
+# ---------------------------------------------------------------- floods
+
+FLOOD_MESSAGES = 200
+FLOOD_BYTES = 1 << 20
+PEAK_BYTES = 400 << 20
+"""How much memory btpy may take in a flood. 100 MiB of that are taken without one."""
+
+
+def text(number: int) -> str:
+    """A text that no other message has."""
+    return f"{number}" + HOSTILE + "x" * FLOOD_BYTES
+
+
+FLOODS: dict[str, Callable[[int], Message]] = {
+    "stacks": lambda number: messages.Stacks(
+        tuple(
+            messages.Stack(1000 * number + at, (messages.StackFrame(f"{number}.{at}" + "x" * 1000, "m", 1),))
+            for at in range(1, 1000)
+        )
+    ),
+    "the same stack": lambda number: messages.Stacks((messages.Stack(1, ()),) * 100_000),
+    "errors": lambda number: messages.Errors(
+        (messages.ProbeFailure(0, number << 11, messages.ErrorKind.INDEX, 1, text(number)),)
+    ),
+    "late classes": lambda number: messages.Late(text(number), text(number), messages.LateOutcome.REFUSED, "late"),
+    "classes to weave": lambda number: messages.ClassBytes(
+        10_000 + number,
+        0,
+        "Counted",
+        f"loader@{number}",
+        "java.lang.Object",
+        (),
+        b"\xca\xfe\xba\xbe" + bytes(FLOOD_BYTES),
+    ),
+    "counters": lambda number: messages.Counters(
+        tuple(messages.ProbeCounters(at, *[0] * 17, messages.ProbeState.ON) for at in range(6000))
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "flood",
+    [pytest.param(name, marks=[pytest.mark.proof] * (name in ("the same stack", "counters"))) for name in FLOODS],
+)
+def test_a_flood_takes_bounded_memory(flood: str, targets: Callable[..., StandIn], tmp_path: Path) -> None:
+    """The command as users run it, in a process of its own, whose memory the system measures."""
+    target = targets(25)
+    target.extra = lambda: map(FLOODS[flood], range(1, FLOOD_MESSAGES))
+    with (tmp_path / "out").open("wb") as out, (tmp_path / "err").open("wb") as err:
+        command = [sys.executable, "-m", "btpy", str(target.pid), "-e", SCRIPT, "--for", "2s", "--hits", "0"]
+        process = subprocess.Popen(command, stdout=out, stderr=err, env={**os.environ, "HOME": str(tmp_path)})
+        watchdog = threading.Timer(PATIENCE, process.kill)
+        watchdog.start()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        watchdog.cancel()
+    target.settle()
+    assert process.returncode in (0, 1, 3, 5), (tmp_path / "err").read_text()[:10_000]
+    for name in ("out", "err"):
+        check_text(name, (tmp_path / name).read_text())
+    assert usage.ru_maxrss << 10 < PEAK_BYTES
+    assert "stack" not in flood or "MiB of stacks" in (tmp_path / "err").read_text()
