@@ -1,4 +1,4 @@
-"""Lies that an agent can tell in one kind of message. They are made from the fields of the message, so a new message of
+"""Lies that an agent or a client can tell in one kind of message. They are made from the fields of the message, so a new message of
 the protocol gets all of them."""
 
 from __future__ import annotations
@@ -7,11 +7,10 @@ import struct
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from enum import IntEnum
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, Protocol, get_args, get_origin, get_type_hints
 
 from btpy.wire import codec, messages
 from btpy.wire.messages import Fixed, Message, Remainder, Width
-from tests.security.stand_in import Impostor, Lie
 
 CONTROLS = "".join(map(chr, (*range(0x20), *range(0x7F, 0xA0))))
 HOSTILE = (
@@ -21,8 +20,18 @@ HOSTILE = (
 """All control characters of C0 and C1, escape sequences of terminals, marks of direction, invisible characters, a lone
 surrogate, and text that means something to HTML, CSV and spreadsheets."""
 
-Change = Callable[[Message, Impostor], Sequence[bytes]]
-"""Takes the honest message and gives the frames that the impostor sends in its place."""
+
+class Sender(Protocol):
+    """One side of a connection. ``owed``: frames that a lie has held back."""
+
+    owed: list[bytes]
+
+    def hang_up(self) -> bytes:
+        """Ends the connection after the frames sent so far; gives an empty frame."""
+
+
+Change = Callable[[Message, Sender], Sequence[bytes]]
+"""Takes the honest message and gives the frames that the liar sends in its place."""
 
 
 def _frame(message: Message, content: bytes) -> bytes:
@@ -32,7 +41,7 @@ def _frame(message: Message, content: bytes) -> bytes:
 def _raw(change: Callable[[bytes], bytes]) -> Change:
     """Changes the bytes behind the request id; the length of the frame stays right."""
 
-    def lie(message: Message, impostor: Impostor) -> Sequence[bytes]:
+    def lie(message: Message, sender: Sender) -> Sequence[bytes]:
         content = codec.encode(message)[5:]
         unchanged = 4 if hasattr(message, "request") else 0
         return [_frame(message, content[:unchanged] + change(content[unchanged:]))]
@@ -56,7 +65,7 @@ def _fields(numbers: int | None = None, text: str | None = None, data: bytes | N
             return value if data is None else data
         if get_origin(annotation) is tuple:
             (element,) = [part for part in get_args(annotation) if part is not Ellipsis]
-            return tuple(changed(part, element, False) for part in value or (_blank(element),))
+            return tuple(changed(part, element, False) for part in value or (blank(element),))
         if annotation is str:
             return value if text is None else text
         if annotation is bytes:
@@ -73,7 +82,7 @@ def _fields(numbers: int | None = None, text: str | None = None, data: bytes | N
         }
         return replace(value, **values)
 
-    def lie(message: Message, impostor: Impostor) -> Sequence[bytes]:
+    def lie(message: Message, sender: Sender) -> Sequence[bytes]:
         lied = rebuilt(message)
         if isinstance(message, messages.Welcome | messages.Hello):
             lied = replace(lied, **_proof(message))
@@ -88,11 +97,12 @@ def _proof(message: Any) -> dict[str, Any]:
     return {field.name: getattr(message, field.name) for field in fields(message) if field.name in names}
 
 
-def _blank(annotation: Any) -> Any:
+def blank(annotation: Any) -> Any:
     """The zero, the empty text or the empty record of that type."""
     metadata = getattr(annotation, "__metadata__", None)
     if metadata is not None:
-        return 0 if isinstance(metadata[0], Width) else b""
+        mark = metadata[0]
+        return 0 if isinstance(mark, Width) else bytes(mark.size) if isinstance(mark, Fixed) else b""
     if get_origin(annotation) is tuple:
         return ()
     if annotation in (str, bytes, bool):
@@ -100,43 +110,47 @@ def _blank(annotation: Any) -> Any:
     if issubclass(annotation, IntEnum):
         return next(iter(annotation))
     hints = get_type_hints(annotation, include_extras=True)
-    return annotation(*(_blank(hints[field.name]) for field in fields(annotation)))
+    return annotation(*(blank(hints[field.name]) for field in fields(annotation)))
 
 
 def _other_request(difference: int) -> Change:
-    def lie(message: Message, impostor: Impostor) -> Sequence[bytes]:
+    def lie(message: Message, sender: Sender) -> Sequence[bytes]:
         request = getattr(message, "request", None)
         if request is None:
-            return _twice(message, impostor)
+            return _twice(message, sender)
         return [codec.encode(replace(message, request=(request + difference) & 0xFFFFFFFF))]  # type: ignore[call-arg]
 
     return lie
 
 
-def _twice(message: Message, impostor: Impostor) -> Sequence[bytes]:
+def _twice(message: Message, sender: Sender) -> Sequence[bytes]:
     return [codec.encode(message)] * 2
 
 
-def _late(message: Message, impostor: Impostor) -> Sequence[bytes]:
-    """The impostor sends the message before its next message of another kind."""
-    impostor.owed.append(codec.encode(message))
+def _late(message: Message, sender: Sender) -> Sequence[bytes]:
+    """The liar sends the message before its next message of another kind."""
+    sender.owed.append(codec.encode(message))
     return []
 
 
-def _other_kind(message: Message, impostor: Impostor) -> Sequence[bytes]:
+def _other_kind(message: Message, sender: Sender) -> Sequence[bytes]:
     """An answer of another kind to the same request."""
     request = getattr(message, "request", 1)
     other = messages.Pong(request) if isinstance(message, messages.Done) else messages.Done(request, "")
     return [codec.encode(other)]
 
 
-def _half(message: Message, impostor: Impostor) -> Sequence[bytes]:
+def _half(message: Message, sender: Sender) -> Sequence[bytes]:
     whole = codec.encode(message)
-    return [whole[: len(whole) // 2 + 1], impostor.hang_up()]
+    return [whole[: len(whole) // 2 + 1], sender.hang_up()]
 
 
-def _too_long(message: Message, impostor: Impostor) -> Sequence[bytes]:
+def _too_long(message: Message, sender: Sender) -> Sequence[bytes]:
     return [b"\xff\xff\xff\xff" + codec.encode(message)[4:]]
+
+
+def _of_other_side(message: Message) -> Message:
+    return messages.Done(1, "") if type(message) in messages.FROM_CLIENT else messages.Restore(1)
 
 
 LIES: dict[str, Change] = {
@@ -157,22 +171,22 @@ LIES: dict[str, Change] = {
     "each count 2^31": _raw(lambda content: content.replace(b"\0\0\0\1", b"\x7f\xff\xff\xff")),
     "all bits set": _raw(lambda content: b"\xff" * max(4, len(content))),
     "text that is not UTF-8": _raw(lambda content: b"\0\0\0\2\xc3\x28" * 8),
-    "frame of length 0": lambda message, impostor: [bytes(4)],
+    "frame of length 0": lambda message, sender: [bytes(4)],
     "frame too long": _too_long,
-    "unknown kind": lambda message, impostor: [struct.pack(">IB", 5, 0xEE) + bytes(4)],
+    "unknown kind": lambda message, sender: [struct.pack(">IB", 5, 0xEE) + bytes(4)],
     "half a frame": _half,
-    "message of a client": lambda message, impostor: [codec.encode(messages.Restore(1))],
+    "message of the other side": lambda message, sender: [codec.encode(_of_other_side(message))],
 }
 
 
-def about(kind: type[Message], change: Change, told: list[Message]) -> Lie:
+def about(kind: type[Message], change: Change, told: list[Message]) -> Change:
     """Lies in messages of that kind only. ``told`` gets the messages that were changed."""
 
-    def lie(message: Message, impostor: Impostor) -> Sequence[bytes]:
+    def lie(message: Message, sender: Sender) -> Sequence[bytes]:
         if not isinstance(message, kind):
-            owed, impostor.owed = impostor.owed, []
+            owed, sender.owed = sender.owed, []
             return [*owed, codec.encode(message)]
         told.append(message)
-        return change(message, impostor)
+        return change(message, sender)
 
     return lie

@@ -182,7 +182,8 @@ def later(run: Run, target: StandIn) -> None:
 
 def subtypes(run: Run, target: StandIn) -> None:
     target.program = check_source(Source("lies.bt", SUBTYPES))
-    target.extra = arriving
+    question = arriving()
+    target.extra = lambda: (question,)
     run(str(target.pid), "-e", SUBTYPES, "--for", "100ms", "--hits", "0", "--missing", "ignore")
 
 
@@ -198,10 +199,10 @@ def joining(run: Run, target: StandIn) -> None:
     run("attach", str(target.pid), "left", "--for", "50ms")
 
 
-def arriving() -> Iterable[Message]:
+def arriving() -> Message:
     """A class that is being loaded, whose supertypes the client does not know."""
     data = (counted_classes() / "Counted$Square.class").read_bytes()
-    yield messages.ClassBytes(10_000, 0, "Counted$Square", "app@1", "a.Stranger", ("b.Stranger",), data)
+    return messages.ClassBytes(10_000, 0, "Counted$Square", "app@1", "a.Stranger", ("b.Stranger",), data)
 
 
 COMMANDS: dict[type[Message], Callable[[Run, StandIn], None]] = {
