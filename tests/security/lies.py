@@ -1,5 +1,7 @@
-"""Lies that an agent or a client can tell in one kind of message. They are made from the fields of the message, so a new message of
-the protocol gets all of them."""
+"""Lies that an agent or a client can tell in one kind of message.
+
+They are made from the fields of the message, so a new message of the protocol gets all of them.
+"""
 
 from __future__ import annotations
 

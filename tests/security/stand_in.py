@@ -1,9 +1,9 @@
 """A process that btpy takes for a JVM, and an agent that sends whatever a test wants.
 
 The process maps a ``libjvm.so``, has performance counters and listens on the attach socket. So btpy attaches to it as
-to any JVM. The process passes each attach request on to the test. There an :class:`Impostor` connects to btpy's socket as
-the agent would, completes the handshake, and answers every request as an honest agent does. A ``Lie`` changes what it
-sends.
+to any JVM. The process passes each attach request on to the test. There an :class:`Impostor` connects to btpy's socket
+as the agent would, completes the handshake, and answers every request as an honest agent does. A ``Lie`` changes what
+it sends.
 """
 
 from __future__ import annotations

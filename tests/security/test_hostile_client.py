@@ -232,6 +232,11 @@ def test_garbage_before_the_proof(victim: Attacked) -> None:
     victim.check_alone()
 
 
+def send_all(client: Client, frame: bytes, times: int) -> None:
+    for _ in range(times):
+        client.connection.sendall(frame)
+
+
 def test_more_requests_than_answers_are_read(victim: Attacked) -> None:
     """The agent keeps a bounded number of requests and of answers, and hangs up."""
     client = victim.client()
@@ -240,8 +245,7 @@ def test_more_requests_than_answers_are_read(victim: Attacked) -> None:
         client.connection.settimeout(1)
         search = codec.encode(Search(1, (Pattern(ClassPatternKind.GLOB, "**"),), 1 << 20, 0))
         with pytest.raises((BrokenPipeError, ConnectionResetError, TimeoutError)):
-            for _ in range(200_000):
-                client.connection.sendall(search)
+            send_all(client, search, 200_000)
         victim.check()
     finally:
         client.close()
