@@ -248,7 +248,8 @@ REFUSED = ("any in any", "events in a circle")
 """Scripts that the check refuses. The other ones run."""
 
 FILLING = ("the largest maps",)
-"""Scripts after which the heap is full of garbage until the JVM collects it: the next attach would be refused."""
+"""Scripts whose maps leave little room in the heap. The agent then needs some seconds to leave, and until it has left,
+the next attach would be refused."""
 
 DEAR = ("four thousand probes", "timers", "flushes")
 """Scripts that take btpy or the program more than ten seconds."""
