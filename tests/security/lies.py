@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
-from enum import IntEnum
+from enum import Enum
 from typing import Any, Protocol, get_args, get_origin, get_type_hints
 
 from btpy.wire import codec, messages
@@ -72,7 +72,7 @@ def _fields(numbers: int | None = None, text: str | None = None, data: bytes | N
             return value if text is None else text
         if annotation is bytes:
             return value if data is None else data
-        if isinstance(annotation, type) and (annotation is bool or issubclass(annotation, IntEnum)):
+        if isinstance(annotation, type) and (annotation is bool or issubclass(annotation, Enum)):
             return value
         return rebuilt(value)
 
@@ -109,7 +109,7 @@ def blank(annotation: Any) -> Any:
         return ()
     if annotation in (str, bytes, bool):
         return annotation()
-    if issubclass(annotation, IntEnum):
+    if issubclass(annotation, Enum):
         return next(iter(annotation))
     hints = get_type_hints(annotation, include_extras=True)
     return annotation(*(blank(hints[field.name]) for field in fields(annotation)))
