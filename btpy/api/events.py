@@ -12,7 +12,6 @@ from typing import Any
 
 from btpy.api.feed import Reader
 from btpy.api.maps import MapView
-from btpy.errors import ProtocolError
 from btpy.events.items import Item, PrintedMaps
 from btpy.events.records import Record
 from btpy.model.sites import Site
@@ -135,8 +134,6 @@ class EventMaker:
     def printed(self, printed: PrintedMaps) -> Event:
         """Of ``print(@m)`` and the like. ``values``: a :class:`btpy.api.maps.MapView` for each map."""
         templates = self._context.outline.templates
-        if not 0 <= printed.template < len(templates):
-            raise ProtocolError(f"maps for template {printed.template}, of {len(templates)}")
         template = templates[printed.template]
         views = {content.map.title: MapView(content, self._context.stacks) for content in printed.contents}
         return Event(

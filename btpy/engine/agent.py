@@ -11,7 +11,7 @@ from functools import partial
 from typing import TypeVar
 
 from btpy.engine.agent_probes import Hook
-from btpy.errors import BtpyError, TargetGone, UsageError
+from btpy.errors import BtpyError, ProtocolError, TargetGone, UsageError
 from btpy.events.progress import Progress, Work
 from btpy.model.attachments import event_number
 from btpy.model.patterns import ClassPatternKind
@@ -46,14 +46,15 @@ READ_AT_ONCE = 64
 """Classes in one READ; the agent answers with as many as fit into a frame."""
 
 Answer = TypeVar("Answer", bound=Message)
+Waited = TypeVar("Waited")
 
 WeaveAhead = Callable[[Sequence[LoadedClass]], tuple[messages.WovenAhead, ...]]
 
 ClassFileOf = Callable[[LoadedClass], bytes | None]
 """The class file of a class, None where it is not known."""
 
-_Reading = Callable[[float | None], ClassFiles]
-"""How to wait for class files."""
+_Reading = Callable[[float | None], dict[int, bytes]]
+"""How to wait for class files, by class id."""
 
 _UnderWay = tuple[Callable[[float | None], messages.WeaveResult], int]
 """How to wait for the answer to a WEAVE, and how many of its classes were woven ahead."""
@@ -144,12 +145,22 @@ class Agent:
         return files, self._read(unread) if unread else None
 
     def _read(self, classes: Sequence[LoadedClass]) -> _Reading:
+        """How to wait for the class files that fit into the answer. Raises ProtocolError when the agent answers with a
+        class that it was not asked for: asking again for the others would never end."""
         ids = tuple(loaded.id for loaded in classes)
-        return self._channel.ask(lambda request: messages.Read(request, ids), ClassFiles)
+        answering = self._channel.ask(lambda request: messages.Read(request, ids), ClassFiles)
+
+        def wait(timeout: float | None) -> dict[int, bytes]:
+            files = {file.class_id: file.data for file in answering(timeout).files}
+            if not files.keys() <= set(ids):
+                self._channel.close()
+                raise ProtocolError("CLASS_FILES has a class that was not asked for")
+            return files
+
+        return wait
 
     def _answered(self, read: _Reading) -> dict[int, bytes]:
-        """The class files that fitted into the answer."""
-        return {file.class_id: file.data for file in self._wait(read, ANSWER_SECONDS).files}
+        return self._wait(read, ANSWER_SECONDS)
 
     def class_file(self, name: str) -> bytes | None:
         """Of a loaded class; None when none of that name is loaded, or it has no class file."""
@@ -322,7 +333,7 @@ class Agent:
     def call(self, build: Callable[[int], Message], answer: type[Answer], timeout: float | None) -> Answer:
         return self._wait(self._channel.ask(build, answer), timeout)
 
-    def _wait(self, answering: Callable[[float | None], Answer], timeout: float | None) -> Answer:
+    def _wait(self, answering: Callable[[float | None], Waited], timeout: float | None) -> Waited:
         try:
             return answering(timeout)
         except TimeoutError:

@@ -14,6 +14,7 @@ import contextlib
 import io
 import os
 import re
+import stat
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -99,15 +100,24 @@ class ClassPath:
                 continue
             seen.add(at)
             path = Path(at)
-            if path.is_dir():
+            mode = _mode(path)
+            if stat.S_ISDIR(mode):
                 waiting += _readable(partial(_archives_in, path))
                 yield partial(_readable, partial(_below, path))
-            elif path.is_file():
+            elif stat.S_ISREG(mode):
                 with contextlib.suppress(*UNREADABLE), zipfile.ZipFile(path) as archive:
                     waiting += _readable(partial(_named_in_manifest, archive, at))
                     yield partial(_readable, partial(_in_archive, archive, version))
                     for content in _inner_archives(archive):
                         yield partial(_readable, partial(_in_archive_of, content, version))
+
+
+def _mode(path: Path) -> int:
+    """The type and permission bits of a file; 0 where there is none, or its name is one that the system refuses."""
+    try:
+        return path.stat().st_mode
+    except (OSError, ValueError):
+        return 0
 
 
 def _readable(read: Callable[..., Iterator[T]], *arguments: object) -> Iterator[T]:

@@ -36,7 +36,7 @@ from btpy.model.diagnostics import Diagnostic
 from btpy.model.outline import Outline
 from btpy.plan.diagnose import no_pool
 from btpy.plan.listing import ListedProbe
-from btpy.plan.plan import Refusal, Site
+from btpy.plan.plan import MAX_SLOT, Refusal, Site
 from btpy.wire.messages import HandlerClass, WeaveResult
 
 MAX_PROBES = MAX_MAPS = 4096
@@ -128,7 +128,10 @@ class Deployer:
         self._outline = outline
 
     def begin(self, slot: int, limits: Limits | None = None) -> None:
-        """The agent has begun the session in this slot, or it has let this client join it."""
+        """The agent has begun the session in this slot, or it has let this client join it. Raises ProtocolError for a
+        slot that no session can have."""
+        if not 1 <= slot <= MAX_SLOT:
+            raise ProtocolError(f"the agent gives the session slot {slot}, of 1 to {MAX_SLOT}")
         self.weave_state = WeaveState(slot, self._target.java_version)
         self.limits = limits
 

@@ -25,6 +25,9 @@ OTHERS_CAPACITY = 32 * 1024 * 1024
 
 RELEASE_BYTES = 64 * 1024
 
+MAX_PROBES = 1 << 16
+"""Probes whose records are counted. No session has so many."""
+
 
 class EventQueue:
     """Filled by the reading thread, emptied by the caller's. ``release`` sends RELEASE."""
@@ -129,3 +132,5 @@ class EventQueue:
         for (_, probe), count in tally(records).items():
             self.delivered[probe] += count
             self.delivered_records += count
+        if len(self.delivered) > MAX_PROBES:
+            raise ProtocolError(f"records of more than {MAX_PROBES} probes")

@@ -101,7 +101,7 @@ class Session:
         limits = limits or Limits()
         with session._closed_on_error():
             configured = session._channel.configure(limits.message, ANSWER_SECONDS)
-        session.deployer.begin(configured.slot, limits)
+            session.deployer.begin(configured.slot, limits)
         return session
 
     @staticmethod

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Union
 
 from btpy.errors import ProtocolError
@@ -24,6 +25,9 @@ from btpy.wire.messages import (
     ProbeFailure,
     Restrained,
 )
+
+MAX_MESSAGE = 10_000
+"""Characters of the message of an error that are kept. The agent sends fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +80,20 @@ class ItemDecoder:
         if isinstance(message, messages.Map):
             maps = {map_.id: map_ for map_ in outline.maps}
             contents = tuple(decode_contents(message.contents, maps, tells_skips=self._tells_skips))
+            _check_maps(message.template, contents, outline)
             return PrintedMaps(message.template, message.nano_time, contents)
-        if isinstance(message, (Errors, Counters, Late, Exiting, Restrained)):
+        if isinstance(message, Errors):
+            for failure in message.failures:
+                _check_probe(failure.probe, outline)
+            return _with_short_texts(message)
+        if isinstance(message, Restrained):
+            _check_probe(message.probe, outline)
+            return message
+        if isinstance(message, Counters):
+            for counted in message.probes:
+                _check_probe(counted.probe, outline)
+            return message
+        if isinstance(message, (Late, Exiting)):
             return message
         raise ProtocolError(f"{type(message).__name__} from the agent")
 
@@ -99,3 +115,24 @@ class ItemDecoder:
                 for probe, why in malformed
             )
         )
+
+
+def _with_short_texts(errors: Errors) -> Errors:
+    """The readers of errors keep many of them."""
+    if all(len(failure.message) <= MAX_MESSAGE for failure in errors.failures):
+        return errors
+    return Errors(tuple(replace(failure, message=failure.message[:MAX_MESSAGE]) for failure in errors.failures))
+
+
+def _check_probe(id_: int, outline: Outline) -> None:
+    """Raises ProtocolError for a report on a probe that the program does not have."""
+    if id_ != UNKNOWN_PROBE and id_ >= len(outline.probes):
+        raise ProtocolError(f"a report on probe {id_}, of {len(outline.probes)}")
+
+
+def _check_maps(id_: int, contents: Sequence[MapContent], outline: Outline) -> None:
+    """Raises ProtocolError for maps that the template does not print."""
+    if id_ >= len(outline.templates):
+        raise ProtocolError(f"maps for template {id_}, of {len(outline.templates)}")
+    if tuple(content.map.id for content in contents) != outline.templates[id_].maps:
+        raise ProtocolError(f"template {id_} without its maps")

@@ -131,6 +131,7 @@ END_OF_VALUES = 0xFF
 
 _MAX_DEPTH = 32  # of nested values; capture depth is far below
 _MAX_THREADS = 1 << 17  # names remembered; the agent sends a name again when it has forgotten the thread
+_MAX_NAME_CHARS = 1 << 24  # of these names together
 
 _HEADER = struct.Struct("<iiiiqq")
 _KIND = struct.Struct("<iiii").unpack_from
@@ -206,10 +207,11 @@ _WITH_A_VALUE = (TemplateKind.COMMIT, TemplateKind.DISCARD, TemplateKind.EXIT)
 class RecordDecoder:
     """Decodes the ``EVENTS`` payloads of one session, in order, and remembers the names of threads."""
 
-    __slots__ = ("_fewest", "_named", "_probes", "_threads", "malformed")
+    __slots__ = ("_fewest", "_name_chars", "_named", "_probes", "_threads", "malformed")
 
     def __init__(self) -> None:
         self._threads: dict[int, str] = {}
+        self._name_chars = 0  # of all names together
         self._fewest: list[int] = []  # by template, how many values a record of it has at least
         self._named: dict[int, int] = {}  # by template, where its pairs of names and values begin
         self._probes = 0
@@ -290,10 +292,11 @@ class RecordDecoder:
         if len(values) != 1:
             raise ProtocolError(f"thread name record with {len(values)} values")
         threads = self._threads
-        threads.pop(tid, None)
-        threads[tid] = _string(values[0])
-        if len(threads) > _MAX_THREADS:
-            del threads[next(iter(threads))]
+        name = _string(values[0])
+        self._name_chars += len(name) - len(threads.pop(tid, ""))
+        threads[tid] = name
+        while len(threads) > _MAX_THREADS or self._name_chars > _MAX_NAME_CHARS:
+            self._name_chars -= len(threads.pop(next(iter(threads))))
 
 
 def fewest_values(template: Template) -> int:

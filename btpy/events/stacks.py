@@ -21,26 +21,46 @@ class Frame(NamedTuple):
         return f"{self.class_name}.{self.method}"
 
 
+MAX_BYTES = 256 * 1024 * 1024
+"""About how much memory the definitions of one session may take."""
+
+_STACK_BYTES, _FRAME_BYTES, _REFERENCE_BYTES = 256, 320, 8
+
+
 class StackTable:
-    """The stacks of one session.  ``capacity`` bounds what a target can make the client remember."""
+    """The stacks of one session. A frame that many stacks share is kept once. ``capacity`` (stacks) and MAX_BYTES bound
+    what a target can make the client remember."""
 
     def __init__(self, capacity: int = 1 << 20) -> None:
         self._stacks: dict[int, tuple[Frame, ...]] = {}
         self._order: list[int] = []
+        self._frames: dict[Frame, Frame] = {}
         self._interned: dict[tuple[Frame, ...], int] = {}
         self._capacity = capacity
+        self._bytes = 0
 
     def add(self, stack: messages.Stack) -> None:
-        """Raises ProtocolError when there are more than ``capacity``, or the id is 0, which means none."""
+        """Raises ProtocolError when there are more than ``capacity``, when they take more than MAX_BYTES, or when the
+        id is 0, which means none."""
         if stack.id == 0:
             raise ProtocolError("a definition of stack 0")
         if len(self._stacks) >= self._capacity and stack.id not in self._stacks:
             raise ProtocolError(f"more than {self._capacity} stacks")
         # StackTraceElement has −1 for unknown and −2 for native; JVMS §4.7.12 gives a line number two bytes.
         self._stacks[stack.id] = tuple(
-            Frame(frame.class_name, frame.method, frame.line if frame.line <= 0xFFFF else 0) for frame in stack.frames
+            self._shared(Frame(frame.class_name, frame.method, frame.line if frame.line <= 0xFFFF else 0))
+            for frame in stack.frames
         )
         self._order.append(stack.id)
+        self._bytes += _STACK_BYTES + _REFERENCE_BYTES * len(stack.frames)
+        if self._bytes > MAX_BYTES:
+            raise ProtocolError(f"more than {MAX_BYTES >> 20} MiB of stacks")
+
+    def _shared(self, frame: Frame) -> Frame:
+        shared = self._frames.setdefault(frame, frame)
+        if shared is frame:
+            self._bytes += _FRAME_BYTES + len(frame.class_name) + len(frame.method)
+        return shared
 
     def intern(self, frames: tuple[Frame, ...]) -> int:
         """The id of a stack that came from elsewhere: stacks of other sessions put together are told apart by it."""

@@ -1195,7 +1195,7 @@ class SettingRule:
                 return f"a number above {self.least}, at most {self.most}"
 
 
-MAX_MAP_KEYS = 1 << 20
+MAX_MAP_KEYS = 1 << 18
 DEFAULT_MAP_KEYS = 4096
 
 SETTINGS = {

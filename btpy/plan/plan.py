@@ -146,6 +146,8 @@ class Site(NamedTuple):
 SITES = 1 << 24
 """Site ids of a session: the top byte of an id is the session's slot."""
 
+MAX_SLOT = 127
+
 
 def first_site(slot: int = 1) -> int:
     """The first site id of the session in a slot; 0 is none."""

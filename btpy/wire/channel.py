@@ -33,6 +33,7 @@ from btpy.errors import BtpyError, ProtocolError, TargetGone
 from btpy.temporary import Temporary
 from btpy.wire import codec
 from btpy.wire.messages import (
+    FROM_AGENT,
     MAGIC,
     VERSION,
     Classes,
@@ -88,6 +89,9 @@ Answer = TypeVar("Answer", bound=Message)
 Due = TypeVar("Due", Hello, Welcome)
 
 Tap = Callable[[Message, int, bool], None]
+
+_OF_AGENTS = {kind.code: kind for kind in FROM_AGENT}
+"""What an agent may send after the handshake."""
 
 _Place = queue.SimpleQueue[Message | BtpyError]
 """Where a request waits for its one answer. Futures would do, but cost every start 20 ms of imports."""
@@ -525,7 +529,7 @@ class Channel:
                     if len(payload) < length - 1:
                         failure = self._gone("the target ended in the middle of a message")
                         break
-                    message = codec.decode(header[4], payload)
+                    message = codec.decode(header[4], payload, _OF_AGENTS)
                     if self._tap is not None:
                         self._tap(message, length + 4, False)
                     self._dispatch(message)

@@ -72,6 +72,11 @@ class Door:
         (Path(self._directory.name) / f"secret-{self.secret.hex()}").touch()
         self.options = f"socket={address},secret-in={self._directory.name}"
 
+    @property
+    def directory(self) -> Path:
+        """The directory of the secret, and of the socket where it is no port."""
+        return Path(self._directory.name)
+
     def accept(self) -> socket.socket:
         connection, _ = self.server.accept()
         connection.settimeout(PATIENCE)

@@ -60,7 +60,7 @@ class Grower:
             f"fn f(long a, string b): long = a + {self._expression(NUMBER, 0)};",
             "fn g(object x) { print(x); return }",
             "map @m[string] = lru(10);",
-            f"config {{ max_map_keys = {self._pick('1', '10', '1048576')}; }}",
+            f"config {{ max_map_keys = {self._pick('1', '10', '262144')}; }}",
         )
 
     def _probe(self) -> str:

@@ -1,10 +1,21 @@
 package btpy.agent;
 
+import btpy.runtime.Headroom;
 import btpy.runtime.Session;
 import java.io.IOException;
 
 /** Requests about probes and maps: INSTALL, ENABLE, SAMPLE, LIMIT, LEVEL and REMOVE. */
 final class ProbeRequests extends RequestHandler {
+    /** What a probe and a map without keys take of the heap, with the cells of one thread. */
+    private static final int PROBE_BYTES = 8 << 10;
+    private static final int MAP_BYTES = 6 << 10;
+
+    /** Probes and maps of one INSTALL that are let in however little of the heap is free. */
+    private static final int ALWAYS_INSTALLED_BYTES = 1 << 20;
+
+    /** For a collection to show what is free. */
+    private static final int PATIENCE_MILLIS = 2_000;
+
     private final Session session;
     private final EventPump events;
     private final Transformer transformer;
@@ -45,7 +56,9 @@ final class ProbeRequests extends RequestHandler {
     private void install(int id, Payload request) throws IOException {
         String error = "";
         try {
-            for (int remaining = request.count(16); remaining > 0; remaining--) {
+            int maps = request.count(16);
+            requireRoom(maps, MAP_BYTES, "maps");
+            for (int remaining = maps; remaining > 0; remaining--) {
                 int map = request.u4();
                 int kind = request.u1();
                 int keys = request.u1();
@@ -57,7 +70,9 @@ final class ProbeRequests extends RequestHandler {
                     session.evict(map);
                 }
             }
-            for (int remaining = request.count(63); remaining > 0; remaining--) {
+            int probes = request.count(63);
+            requireRoom(probes, PROBE_BYTES, "probes");
+            for (int remaining = probes; remaining > 0; remaining--) {
                 int probe = request.u4();
                 boolean enabled = request.bool();
                 int mode = request.u1();
@@ -77,6 +92,14 @@ final class ProbeRequests extends RequestHandler {
             error = outOfRange.getMessage();
         }
         done(id, error);
+    }
+
+    /** Throws IllegalArgumentException when the heap has no room for so many; a few are always let in. */
+    private static void requireRoom(int count, int bytesOfEach, String what) {
+        long bytes = (long) count * bytesOfEach;
+        if (bytes > ALWAYS_INSTALLED_BYTES && !Headroom.awaits(bytes, PATIENCE_MILLIS)) {
+            throw new IllegalArgumentException("the heap of the JVM has no room for " + count + " " + what);
+        }
     }
 
     private void enable(int id, Payload request) throws IOException {

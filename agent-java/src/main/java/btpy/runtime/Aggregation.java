@@ -271,6 +271,10 @@ public final class Aggregation {
     private int lookup(Object a, Object b, Object c, Object d, Object[] all, boolean claim) {
         int hash = hash(a, b, c, d, all);
         KeyTable table = claim ? roomy() : tables[0];
+        if (claim && table.entries.length < 1 << indexBits) {
+            full();
+            return -1;
+        }
         boolean full = false;
         for (int attempt = 0; attempt < CLAIMS_TRIED; attempt++) {
             int free = -1;
@@ -324,10 +328,13 @@ public final class Aggregation {
         return -1;
     }
 
-    /** The table for new keys, made when there is the first: until then one in which there never is any stands in its place. */
+    /**
+     * The table for new keys, made when there is the first: until then, and where the heap has no room for it, one in which there
+     * never is any stands in its place.
+     */
     private KeyTable roomy() {
         KeyTable[] now = tables;
-        while (now[0].entries.length < 1 << indexBits) {
+        while (now[0].entries.length < 1 << indexBits && Headroom.hasToGrow(8L << indexBits)) {
             KeyTable[] roomy = new KeyTable[now.length];
             for (int i = 0; i < now.length; i++) {
                 roomy[i] = i == 0 ? new KeyTable(1 << indexBits) : now[i];
@@ -384,6 +391,7 @@ public final class Aggregation {
 
     private void grow(long bytes) {
         MEMORY.getAndAddLong(counters, BYTES, bytes);
+        Headroom.grew(bytes);
     }
 
     private void growOwn(long bytes) {
@@ -746,7 +754,7 @@ public final class Aggregation {
     }
 
     private long[] makeSegment(Cells in, int at, int length) {
-        if (MEMORY.getLongVolatile(counters, BYTES) >= MAX_BYTES) {
+        if (MEMORY.getLongVolatile(counters, BYTES) >= MAX_BYTES || Headroom.isScarce()) {
             if (length == Cells.SEGMENT) {
                 full();
             }

@@ -14,6 +14,9 @@ public final class Headroom {
     /** Less than this is left to the application. */
     private static final long RESERVE = Math.max(1L << 20, Math.min(4L << 20, max >> 6));
 
+    /** Maps and stacks do not grow where less than this is left: collectors cannot give all that is free to one generation. */
+    private static final long GROWTH_RESERVE = Math.max(1L << 20, Math.min(16L << 20, max >> 3));
+
     /** A part of the heap that buffers may take, and of what is free in it. */
     private static final int PART_OF_HEAP = 24;
     private static final int PART_OF_FREE = 8;
@@ -26,6 +29,11 @@ public final class Headroom {
     private static volatile long last = used();
     private static volatile long live = last;
     private static volatile boolean scarce;
+    /**
+     * What maps have allocated since that collection. A thread of the application can fill a heap between two looks. Threads add
+     * without a lock, so a part may be missing.
+     */
+    private static volatile long grown;
 
     /** What only a collection can fill, and counts as free (a survivor space), where nobody has told how much that is. */
     private static final long HIDDEN = Math.min(max >> 5, 16L << 20);
@@ -57,9 +65,10 @@ public final class Headroom {
         long now = used();
         if (now < last - NOISE || now < live) {
             live = now;
+            grown = 0;
         }
         last = now;
-        scarce = free() < RESERVE;
+        scarce = free() < GROWTH_RESERVE;
     }
 
     /** Whether so many bytes can be taken, and the application keeps what it needs. */
@@ -107,9 +116,19 @@ public final class Headroom {
         return max - used() >= bytes + HIDDEN;
     }
 
-    /** Whether nothing should grow any more; of the last look, for threads of the application. */
+    /** Whether nothing should grow any more: as of the last look, and by what maps have allocated since. For threads of the application. */
     static boolean isScarce() {
-        return scarce;
+        return scarce || free() < GROWTH_RESERVE;
+    }
+
+    /** Whether something may grow by so many bytes at once. By threads of the application. */
+    static boolean hasToGrow(long bytes) {
+        return free() >= GROWTH_RESERVE + bytes;
+    }
+
+    /** A map has allocated so many bytes, which it keeps. By threads of the application. */
+    static void grew(long bytes) {
+        grown += bytes;
     }
 
     /** Bytes for a buffer for which {@code wanted} are asked for. */
@@ -119,7 +138,7 @@ public final class Headroom {
     }
 
     private static long free() {
-        return max - live;
+        return max - live - grown;
     }
 
     private static long used() {
