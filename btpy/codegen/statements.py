@@ -587,30 +587,7 @@ def _emit_record(emitter: Emitter, node: Emit) -> None:
     """
     code = emitter.code
     held = [(value, None if _is_immediate(value) else _stored(emitter, value)) for value in node.values]
-    fixed = sum(_PUTS[value.type.kind][1] for value in node.values if not value.type.is_reference)
-    emitter.load_session()
-    code.constant("I", node.template)
-    code.constant("I", emitter.probe.id)
-    emitter.load_site()
-    code.constant("I", fixed)
-    for value, slot in held:
-        if value.type.is_reference:
-            assert slot is not None
-            emitter.load_session()
-            code.load("A", slot)
-            emitter.position(value.span)
-            emitter.call(api.BOUND)
-            code.op(op.IADD)
-    bound, end = emitter.allocate("I"), emitter.allocate("I")
-    code.op(op.DUP)
-    code.store("I", bound)
-    sampled = emitter.sampled_thread
-    if sampled is None:
-        emitter.call(api.BEGIN)
-    else:
-        emitter.load_input(sampled)
-        emitter.call(api.BEGIN_OF_SAMPLE)
-    emitter.store_begin()
+    bound, end = _begin_record(emitter, node, held), emitter.allocate("I")
     emitter.load_session()
     emitter.load_begin()
     emitter.call(api.WORDS)
@@ -641,6 +618,37 @@ def _emit_record(emitter: Emitter, node: Emit) -> None:
     emitter.call(api.COMMIT)
     emitter.place(dropped)
     emitter.no_record()
+
+
+def _begin_record(emitter: Emitter, node: Emit, held: Sequence[tuple[Expr, int | None]]) -> int:
+    """Begins a record with room for the values. ``held``: each with the local that holds it. The local with the bound
+    of its size is returned."""
+    code = emitter.code
+    fixed = sum(_PUTS[value.type.kind][1] for value in node.values if not value.type.is_reference)
+    emitter.load_session()
+    code.constant("I", node.template)
+    code.constant("I", emitter.probe.id)
+    emitter.load_site()
+    code.constant("I", fixed)
+    for value, slot in held:
+        if value.type.is_reference:
+            assert slot is not None
+            emitter.load_session()
+            code.load("A", slot)
+            emitter.position(value.span)
+            emitter.call(api.BOUND)
+            code.op(op.IADD)
+    bound = emitter.allocate("I")
+    code.op(op.DUP)
+    code.store("I", bound)
+    sampled = emitter.sampled_thread
+    if sampled is None:
+        emitter.call(api.BEGIN)
+    else:
+        emitter.load_input(sampled)
+        emitter.call(api.BEGIN_OF_SAMPLE)
+    emitter.store_begin()
+    return bound
 
 
 def _load_session_below(emitter: Emitter) -> None:

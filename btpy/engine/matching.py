@@ -14,7 +14,7 @@ from btpy.lang.program import Probe, Program
 from btpy.lang.syntax import nodes
 from btpy.model.attachments import MethodAttachment
 from btpy.model.diagnostics import Diagnostic, Severity
-from btpy.model.patterns import ClassPatternKind, MethodPattern, Pattern, class_patterns
+from btpy.model.patterns import ClassPattern, ClassPatternKind, Pattern
 from btpy.model.points import Point
 from btpy.model.source import Span
 from btpy.plan import diagnose, locations
@@ -178,31 +178,9 @@ def why_missing(
     attachment = probe.attachment
     assert isinstance(attachment, MethodAttachment)
     patterns = planner.class_patterns_of(probe.id)
-    mine = [
-        each
-        for each in classes
-        if any(
-            pattern.matches(
-                each.loaded.name,
-                inventory.ancestors(each.loaded.name),
-                each.file.annotations if each.file is not None else (),
-            )
-            for pattern in patterns
-        )
-    ]
+    mine = [matched for matched in classes if _is_of(matched, patterns, inventory)]
     if not mine:
-        refused = [
-            each
-            for each in refusals
-            if any(pattern.matches(each.class_name, inventory.ancestors(each.class_name)) for pattern in patterns)
-        ]
-        if refused:
-            return diagnose.classes_refused(probe, refused)
-        names = inventory.names()
-        loaded = {each.name: each for each in names}
-        nearby = diagnose.nearest_class_names(attachment.classes[0].text, loaded)
-        facts = replace(inventory.facts, loaders=len({each.loader for each in names}))
-        return diagnose.no_class_matches(probe, facts, [_read(loaded[name], inventory) for name in nearby], loaded)
+        return _why_no_class(probe, patterns, refusals, inventory)
     without_file = {each.loaded.name for each in mine if each.file is None}
     if len(without_file) == len(mine):
         refused = [each for each in refusals if each.method is None and each.class_name in without_file]
@@ -210,7 +188,7 @@ def why_missing(
             return diagnose.protected_class(probe, refused[0])
         if refused:
             return diagnose.classes_refused(probe, refused)
-    methods = [MethodPattern(pattern.text) for pattern in attachment.methods]
+    methods = [pattern.methods for pattern in attachment.methods]
     named = [
         (each, method)
         for each in mine
@@ -239,6 +217,33 @@ def why_missing(
     if inside:
         return _why_no_place(probe, [each for each, _, _ in inside], [operations for _, _, operations in inside])
     return diagnose.no_overload_fits(probe, [_spelled(method) for _, method in named])
+
+
+def _is_of(matched: MatchedClass, patterns: Iterable[ClassPattern], inventory: Inventory) -> bool:
+    """Whether one of the patterns of a probe matches a class."""
+    name = matched.loaded.name
+    annotations = matched.file.annotations if matched.file is not None else ()
+    return any(pattern.matches(name, inventory.ancestors(name), annotations) for pattern in patterns)
+
+
+def _why_no_class(
+    probe: Probe, patterns: Sequence[ClassPattern], refusals: Iterable[Refusal], inventory: Inventory
+) -> Diagnostic:
+    """The reason why a probe matches no loaded class that could be woven."""
+    attachment = probe.attachment
+    assert isinstance(attachment, MethodAttachment)
+    refused = [
+        refusal
+        for refusal in refusals
+        if any(pattern.matches(refusal.class_name, inventory.ancestors(refusal.class_name)) for pattern in patterns)
+    ]
+    if refused:
+        return diagnose.classes_refused(probe, refused)
+    names = inventory.names()
+    loaded = {loaded.name: loaded for loaded in names}
+    nearby = diagnose.nearest_class_names(attachment.classes[0].text, loaded)
+    facts = replace(inventory.facts, loaders=len({loaded.loader for loaded in names}))
+    return diagnose.no_class_matches(probe, facts, [_read(loaded[name], inventory) for name in nearby], loaded)
 
 
 def doubtful(
@@ -273,7 +278,7 @@ def _is_there(
     thrown: Pattern, loaders: Iterable[str], inventory: Inventory, exists: Callable[[str, str], bool]
 ) -> bool:
     """Whether a class of exceptions is loaded or can be: one that was never thrown may not be loaded yet."""
-    patterns = class_patterns(thrown.text)
+    patterns = thrown.classes
     if any(pattern.kind is ClassPatternKind.ANNOTATED for pattern in patterns):
         return True
     if any(pattern.is_meant_by(loaded.name) for loaded in inventory.names() for pattern in patterns):

@@ -183,14 +183,19 @@ def slowest(
     ``least``: share of the root below which nothing is worth it; ``depth``: the deepest that is looked into, the calls
     of the root being 1.
     """
-    found = []
-    for root in roots:
-        level = [root]
-        for _ in range(depth):
-            for parent in level:
-                for calls in parent.children.values():
-                    share = calls.took / parent.base if parent.base else 0.0
-                    if share >= least and is_open(calls):
-                        found.append(Slow(root, calls, share))
-            level = [calls for parent in level for calls in parent.children.values()]
-    return max(found, key=lambda slow: slow.share * slow.root.took, default=None)
+    slow = [
+        Slow(root, calls, share)
+        for root in roots
+        for parent, calls in _down_to(root, depth)
+        if (share := calls.took / parent.base if parent.base else 0.0) >= least and is_open(calls)
+    ]
+    return max(slow, key=lambda slow: slow.share * slow.root.took, default=None)
+
+
+def _down_to(root: MergedCalls, depth: int) -> Iterator[tuple[MergedCalls, MergedCalls]]:
+    """Calls with the calls that they are in, level by level."""
+    level = [root]
+    for _ in range(depth):
+        pairs = [(parent, calls) for parent in level for calls in parent.children.values()]
+        yield from pairs
+        level = [calls for _, calls in pairs]

@@ -16,6 +16,7 @@ import re
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
+from typing import NamedTuple
 
 from btpy.classfile import descriptors, mutf8
 from btpy.classfile.bytecode import scan
@@ -204,9 +205,7 @@ class Planner:
         """``in_jdk``: defined by the boot or the platform loader; ``ancestors``: all supertypes (binary names)."""
         name = classfile.name.replace("/", ".")
         methods: list[PlannedMethod] = []
-        refusals: list[Refusal] = []
-        problems: list[Diagnostic] = []
-        unfit: dict[int, list[_Unfit]] = {}
+        findings = _Findings([], [], {})
         rules = [rule for rule in self._rules if _applies(rule, name, classfile, ancestors)]
         if name.startswith(_OWN_CLASSES):
             rules = [rule for rule in rules if _is_named(rule, name)]  # a wide pattern is not about them
@@ -214,48 +213,52 @@ class Planner:
             return PlannedClass(classfile.name, (), (), ())
         rules, protected = self._split_protected(rules, name)
         if protected:
-            refusals.append(Refusal(RefusalReason.PROTECTED, name, None, protected))
+            findings.refusals.append(Refusal(RefusalReason.PROTECTED, name, None, protected))
         for method in classfile.methods if rules else ():
             # Most methods have a name of which it is known that no pattern matches it.
             selecting = [rule for rule in rules if rule.by_name.get(method.name) != () and _selects(rule, method)]
             if not selecting:
                 continue
-            advice: list[PlannedAdvice] = []
             inside = _Inside(classfile, method)
-            for rule in selecting:
-                unfit_before = len(problems)
-                if method.access_flags & (ACC_ABSTRACT | ACC_NATIVE):
-                    if INSIDE.issuperset(rule.attachment.points) and not any(each.is_exact for each in rule.methods):
-                        continue  # a method in which no operation can be is not what a wide pattern is about
-                    kind = "native" if method.access_flags & ACC_NATIVE else "abstract"
-                    label = method.name + method.descriptor
-                    refusals.append(
-                        Refusal(RefusalReason.NO_CODE, name, label, f"{method.name} is {kind}: it has no bytecode")
-                    )
-                    continue
-                try:
-                    for point in rule.attachment.points:
-                        if point in INSIDE:
-                            advice += self._plan_inside(rule, inside, point, in_jdk, refusals, problems)
-                        else:
-                            shape = _shape(rule, classfile, method, point, in_jdk)
-                            bound = self._bind(rule, shape, inside)
-                            if isinstance(bound, ScriptError):
-                                problems.extend(_in_method(each, inside.subject) for each in bound.diagnostics)
-                            else:
-                                advice.append(PlannedAdvice(bound))
-                except ClassFileError as error:
-                    label = method.name + method.descriptor
-                    refusals.append(Refusal(RefusalReason.MALFORMED, name, label, str(error)))
-                if len(problems) > unfit_before:
-                    unfit.setdefault(rule.probe.id, []).append(_Unfit(rule, method, unfit_before, len(problems)))
+            advice = [advice for rule in selecting for advice in self._plan_method(rule, inside, in_jdk, findings)]
             if advice:
                 methods.append(PlannedMethod(method.name, method.descriptor, tuple(advice)))
+        refusals, problems, unfit = findings
         for misfits in unfit.values():
             _with_fitting_overloads(problems, misfits, misfits[0].rule, classfile)
         return PlannedClass(
             classfile.name, tuple(methods), tuple(dict.fromkeys(refusals)), tuple(dict.fromkeys(problems))
         )
+
+    def _plan_method(self, rule: _Rule, inside: _Inside, in_jdk: bool, findings: _Findings) -> list[PlannedAdvice]:
+        """Where a rule goes in a method that it selects. Adds to ``findings``."""
+        refusals, problems, unfit = findings
+        classfile, method = inside.file, inside.method
+        name, label = classfile.name.replace("/", "."), method.name + method.descriptor
+        if method.access_flags & (ACC_ABSTRACT | ACC_NATIVE):
+            # A method in which no operation can be is not what a wide pattern is about.
+            if not INSIDE.issuperset(rule.attachment.points) or any(pattern.is_exact for pattern in rule.methods):
+                kind = "native" if method.access_flags & ACC_NATIVE else "abstract"
+                detail = f"{method.name} is {kind}: it has no bytecode"
+                refusals.append(Refusal(RefusalReason.NO_CODE, name, label, detail))
+            return []
+        advice: list[PlannedAdvice] = []
+        unfit_before = len(problems)
+        try:
+            for point in rule.attachment.points:
+                if point in INSIDE:
+                    advice += self._plan_inside(rule, inside, point, in_jdk, refusals, problems)
+                    continue
+                bound = self._bind(rule, _shape(rule, classfile, method, point, in_jdk), inside)
+                if isinstance(bound, ScriptError):
+                    problems.extend(_in_method(problem, inside.subject) for problem in bound.diagnostics)
+                else:
+                    advice.append(PlannedAdvice(bound))
+        except ClassFileError as error:
+            refusals.append(Refusal(RefusalReason.MALFORMED, name, label, str(error)))
+        if len(problems) > unfit_before:
+            unfit.setdefault(rule.probe.id, []).append(_Unfit(rule, method, unfit_before, len(problems)))
+        return advice
 
     def looked_through(self, probe: int, file: ClassFile) -> list[tuple[Member, MethodOperations]]:
         """The methods of a class in which a probe at points inside methods looks for its places."""
@@ -334,6 +337,14 @@ class _Unfit:
     method: Member
     first: int
     end: int
+
+
+class _Findings(NamedTuple):
+    """What is found out while a class is planned. ``unfit``: by probe id."""
+
+    refusals: list[Refusal]
+    problems: list[Diagnostic]
+    unfit: dict[int, list[_Unfit]]
 
 
 def _with_fitting_overloads(problems: list[Diagnostic], unfit: Sequence[_Unfit], rule: _Rule, file: ClassFile) -> None:

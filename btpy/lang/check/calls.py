@@ -48,60 +48,58 @@ def call_value(context: Context, tree: nodes.Call) -> Expr:
         return called
     function = FUNCTIONS.get(name)
     if function is None:
-        if name in AGGREGATIONS:
-            raise FaultError(
-                Diagnostic(
-                    "BT208",
-                    f"`{name}` is an aggregation",
-                    Label(tree.function.span, "only as the value of a map"),
-                    help=(_greater_or_less(tree),)
-                    if name in ("max", "min") and len(tree.arguments) == 2
-                    else (
-                        f"write @name = {tree.span.text}" if len(tree.span.text) < 40 else f"write @name = {name}(…)",
-                    ),
-                )
-            )
-        raise FaultError(_unknown(context, tree))
+        raise FaultError(_aggregation(tree) if name in AGGREGATIONS else _unknown(context, tree))
     if name == LOCALS:
         all_locals(context, tree)
-        raise FaultError(
-            Diagnostic(
-                "BT108",
-                "`locals()` is all variables, not one value",
-                Label(tree.span),
-                help=("print(locals()) works; one variable is $name",),
-            )
-        )
-    check_place(context, function, tree.function.span)
-    if name in SHOWN:
-        raise FaultError(
-            Diagnostic(
-                "BT108",
-                f"`{name}()` is for output, not one value",
-                Label(tree.span),
-                help=(f"print({tree.span.text})" if len(tree.span.text) < 40 else f"print({name}(…))",),
-            )
-        )
-    if name == STRFTIME:
-        raise FaultError(
-            Diagnostic(
-                "BT108",
-                "the text of `strftime` can only be printed",
-                Label(tree.span),
-                help=("keep the time itself:  now",),
-                notes=("the time is formatted by btpy, not in the traced program",),
-            )
-        )
-    if function.statement:
-        raise FaultError(
-            Diagnostic("BT108", f"`{name}` has no value", Label(tree.function.span, "a statement of its own"))
-        )
+    else:
+        check_place(context, function, tree.function.span)
+    fault = _no_value(tree, function)
+    if fault is not None:
+        raise FaultError(fault)
     if name == "owner_name":
         _check_owner(context, tree)
     values = function_arguments(context, tree, function)
     if function.group is builtins.Group.STACKS and not (values and values[0].type.is_reference):
         values = _own_stack(context, tree, function, values)
     return _builtin(context, function, tree.span, values)
+
+
+def _aggregation(tree: nodes.Call) -> Diagnostic:
+    """Of an aggregation that is used as a value."""
+    name = tree.function.text
+    if name in ("max", "min") and len(tree.arguments) == 2:
+        remedy = _greater_or_less(tree)
+    else:
+        remedy = f"write @name = {_shortened(tree)}"
+    label = Label(tree.function.span, "only as the value of a map")
+    return Diagnostic("BT208", f"`{name}` is an aggregation", label, help=(remedy,))
+
+
+def _no_value(tree: nodes.Call, function: Function) -> Diagnostic | None:
+    """Why a call has no value, or none that a probe can use; None: it has one."""
+    name = tree.function.text
+    if name == LOCALS:
+        works = "print(locals()) works; one variable is $name"
+        return Diagnostic("BT108", "`locals()` is all variables, not one value", Label(tree.span), help=(works,))
+    if name in SHOWN:
+        works = f"print({_shortened(tree)})"
+        return Diagnostic("BT108", f"`{name}()` is for output, not one value", Label(tree.span), help=(works,))
+    if name == STRFTIME:
+        return Diagnostic(
+            "BT108",
+            "the text of `strftime` can only be printed",
+            Label(tree.span),
+            help=("keep the time itself:  now",),
+            notes=("the time is formatted by btpy, not in the traced program",),
+        )
+    if function.statement:
+        return Diagnostic("BT108", f"`{name}` has no value", Label(tree.function.span, "a statement of its own"))
+    return None
+
+
+def _shortened(tree: nodes.Call) -> str:
+    """The call as it is written, without its arguments where it is long."""
+    return tree.span.text if len(tree.span.text) < 40 else f"{tree.function.text}(…)"
 
 
 def _own_stack(context: Context, tree: nodes.Call, function: Function, values: list[Expr]) -> list[Expr]:

@@ -26,7 +26,6 @@ from btpy.model.types import STRING, Type
 
 def value(context: Context, tree: nodes.Expression) -> Expr:
     """The typed expression; never of type VOID."""
-    span = tree.span
     match tree:
         case nodes.Literal():
             return literal(tree)
@@ -52,10 +51,7 @@ def value(context: Context, tree: nodes.Expression) -> Expr:
         case nodes.Binary():
             return operation(context, tree)
         case nodes.Conditional():
-            test = condition(context, tree.test, "`?`")
-            then, otherwise = context.value(tree.then), context.value(tree.otherwise)
-            joined, left, right = join(context, then, otherwise, tree.then, tree.otherwise)
-            return typed_tree.Conditional(joined, span, test, left, right)
+            return _conditional(context, tree)
         case nodes.InstanceOf():
             return instance_of(context, tree)
         case nodes.Membership():
@@ -70,27 +66,31 @@ def value(context: Context, tree: nodes.Expression) -> Expr:
             return quantified(context, tree)
         case nodes.ListDisplay():
             return list_display(context, tree)
-        case nodes.Range(first=nodes.Membership() as tested, end=last):
-            container = f"[{tested.container.span.text}..{last.span.text}]"
-            written = f"{tested.element.span.text} in {container}"
-            raise FaultError(
-                Diagnostic(
-                    "BT108",
-                    "a range after `in` needs brackets",
-                    Label(tested.container.span.to(last.span)),
-                    help=(f"write {written}",),
-                    fixes=(Fix(span, written),),
-                )
-            )
         case nodes.Range():
-            raise FaultError(
-                Diagnostic(
-                    "BT108",
-                    "a range is not one value",
-                    Label(span),
-                    help=(f"for i in {span.text} {{ }} and x in [{span.text}] work",),
-                )
-            )
+            raise FaultError(_no_value(tree))
+
+
+def _conditional(context: Context, tree: nodes.Conditional) -> Expr:
+    test = condition(context, tree.test, "`?`")
+    then, otherwise = context.value(tree.then), context.value(tree.otherwise)
+    joined, left, right = join(context, then, otherwise, tree.then, tree.otherwise)
+    return typed_tree.Conditional(joined, tree.span, test, left, right)
+
+
+def _no_value(tree: nodes.Range) -> Diagnostic:
+    """Why a range is no value; ``x in 1..5`` is one of a membership, as it is written."""
+    span, tested, last = tree.span, tree.first, tree.end
+    if not isinstance(tested, nodes.Membership):
+        works = f"for i in {span.text} {{ }} and x in [{span.text}] work"
+        return Diagnostic("BT108", "a range is not one value", Label(span), help=(works,))
+    written = f"{tested.element.span.text} in [{tested.container.span.text}..{last.span.text}]"
+    return Diagnostic(
+        "BT108",
+        "a range after `in` needs brackets",
+        Label(tested.container.span.to(last.span)),
+        help=(f"write {written}",),
+        fixes=(Fix(span, written),),
+    )
 
 
 def _text(context: Context, tree: nodes.FormattedString) -> Expr:

@@ -215,30 +215,27 @@ def _variable(context: Context, variable: Variable, span: Span) -> Expr:
             return _length(context, 0, span)
         case "size":
             return _size(context, span)
-        case "error":
-            fields = ", ".join(each.name for each in FACTS[Place.FAILURE])
-            raise FaultError(Diagnostic("BT108", "`error` is not one value", Label(span), help=(f"one of {fields}",)))
-        case "event":
-            raise FaultError(
-                Diagnostic(
-                    "BT108",
-                    "`event` is all provided values, not one value",
-                    Label(span),
-                    help=("one of them is event.name",),
-                    notes=("it has: " + quote(context.event or ()),),
-                )
-            )
-        case _:  # args, targs
-            raise FaultError(
-                Diagnostic(
-                    "BT108",
-                    f"`{variable.name}` is all arguments, not one value",
-                    Label(span),
-                    help=("print(args) and args[0] work; one argument is arg0, arg1, … or $name",)
-                    if variable.name == "args"
-                    else ("print(targs) and targs[0] work",),
-                )
-            )
+        case _:  # error, event, args, targs
+            raise FaultError(_not_one_value(context, variable.name, span))
+
+
+def _not_one_value(context: Context, name: str, span: Span) -> Diagnostic:
+    """Of a name that stands for several values."""
+    if name == "error":
+        fields = ", ".join(field.name for field in FACTS[Place.FAILURE])
+        return Diagnostic("BT108", "`error` is not one value", Label(span), help=(f"one of {fields}",))
+    if name == "event":
+        return Diagnostic(
+            "BT108",
+            "`event` is all provided values, not one value",
+            Label(span),
+            help=("one of them is event.name",),
+            notes=("it has: " + quote(context.event or ()),),
+        )
+    works = "print(targs) and targs[0] work"
+    if name == "args":
+        works = "print(args) and args[0] work; one argument is arg0, arg1, … or $name"
+    return Diagnostic("BT108", f"`{name}` is all arguments, not one value", Label(span), help=(works,))
 
 
 def fact(context: Context, name: str, span: Span) -> Expr | None:
