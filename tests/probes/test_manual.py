@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from btpy.cli import run, run_script
-from btpy.cli.manual import manual
 from btpy.lang.check.checker import check_source
 from btpy.lang.link.libraries import Libraries, Library
 from btpy.lang.link.linker import parameters
 from btpy.lang.link.parameters import declared
+from btpy.lang.manual import manual
 from btpy.lang.syntax import nodes
 from btpy.lang.syntax.parser import parse
 from btpy.model.source import Source

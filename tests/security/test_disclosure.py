@@ -155,7 +155,7 @@ def test_what_a_jvm_is_called_makes_no_completion_of_its_own(
     one = jvm()
     jvms = [replace(one, pid=100 + at, main=name, name="") for at, name in enumerate(HOSTILE_NAMES)]
     jvms += [replace(one, pid=200 + at, name=name) for at, name in enumerate(HOSTILE_NAMES)]
-    monkeypatch.setattr(processes, "list_jvms", lambda: jvms)
+    monkeypatch.setattr("btpy.api.jvms.list_jvms", lambda: jvms)
     assert main(["completion", "--word", "1", "--", "btpy", ""]) == 0
     lines = capfd.readouterr().out.split("\n")
     assert all(line.count("\t") == 1 and line.replace("\t", "").isprintable() for line in lines[:-1])
