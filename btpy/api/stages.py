@@ -50,10 +50,10 @@ def _tree_lines(node: Tree, name: str = "", indent: int = 0) -> Iterator[str]:
         value = getattr(node, field.name)
         if isinstance(value, Tree):
             below.append((field.name, value))
-        elif isinstance(value, tuple) and all(isinstance(each, Tree) for each in value):
-            below += [(f"{field.name}[{at}]", each) for at, each in enumerate(value)]
+        elif isinstance(value, tuple) and all(isinstance(child, Tree) for child in value):
+            below += [(f"{field.name}[{at}]", child) for at, child in enumerate(value)]
         elif field.name != "span" and value is not None:
             words.append(f"{field.name}={value!r}")
     yield f"{'  ' * indent}{' '.join(words)}  {line}:{column}"
-    for called, each in below:
-        yield from _tree_lines(each, called, indent + 1)
+    for called, child in below:
+        yield from _tree_lines(child, called, indent + 1)

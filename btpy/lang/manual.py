@@ -17,15 +17,15 @@ def manual(source: Source) -> str:
     sections = [script.doc or f"{name}: no description"]
     parameters = [declared(item, []) for item in script.items if isinstance(item, nodes.ScriptParameter)]
     rows = [
-        (f"--{each.name} {each.type.upper()}", each.help + _default(shown_default(each)))
-        for each in parameters
-        if each is not None
+        (f"--{parameter.name} {parameter.type.upper()}", parameter.help + _default(shown_default(parameter)))
+        for parameter in parameters
+        if parameter is not None
     ]
     sections += _section("parameters", rows)
     probes = [nodes.expand(item) if isinstance(item, nodes.PointProbe) else item for item in script.items]
-    sections += _section("probes", [_probe(each) for each in probes if isinstance(each, nodes.Probe)])
-    functions = [each for each in script.items if isinstance(each, nodes.Function)]
-    sections += _section("functions", [(_function(each), "") for each in functions])
+    sections += _section("probes", [_probe(probe) for probe in probes if isinstance(probe, nodes.Probe)])
+    functions = [item for item in script.items if isinstance(item, nodes.Function)]
+    sections += _section("functions", [(_function(function), "") for function in functions])
     return "\n\n".join(sections) + "\n"
 
 
@@ -43,11 +43,13 @@ def _section(title: str, rows: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _probe(tree: nodes.Probe) -> tuple[str, str]:
-    attaching = next((each for each in tree.annotations if each.name.text.startswith("On")), tree.annotations[0])
+    attaching = next(
+        (annotation for annotation in tree.annotations if annotation.name.text.startswith("On")), tree.annotations[0]
+    )
     notes = {
-        each.name.text: " ".join(_text(argument.value) for argument in each.arguments)
-        for each in tree.annotations
-        if each.name.text in ("Doc", "Unit")
+        annotation.name.text: " ".join(_text(argument.value) for argument in annotation.arguments)
+        for annotation in tree.annotations
+        if annotation.name.text in ("Doc", "Unit")
     }
     lines = [notes["Doc"]] if "Doc" in notes else []
     lines.append(attaching.span.text if len(attaching.span.text) < 200 else f"@{attaching.name.text}(…)")
