@@ -49,7 +49,7 @@ from btpy.jvm.launching import Launching
 from btpy.jvm.processes import JvmProcess
 from btpy.lang.link.libraries import Libraries
 from btpy.model.diagnostics import Diagnostic
-from btpy.model.permissions import Permissions
+from btpy.model.permissions import DEFAULT_PERMISSIONS, Permissions
 from btpy.model.secrets import NO_SECRETS, Secrets
 from btpy.model.secrets_file import configured
 from btpy.model.source import Source
@@ -89,24 +89,20 @@ def attach(
     Raises AttachError with what stands in the way and what to do about it, and UsageError for ``secrets`` that are
     neither names nor regular expressions.
     """
-    engine, permissions = _attached(target, limits, tap, _permissions(allow, redact, frameworks, secrets))
-    return Session(engine, permissions, _search(libraries), kept)
+    permissions = _permissions(allow, redact, frameworks, secrets)
+    return Session(_attached(target, limits, tap, permissions), permissions, _search(libraries), kept)
 
 
 def attach_pulled(
     target: int | str | JvmProcess | Connecting | Launching,
+    permissions: Permissions = DEFAULT_PERMISSIONS,
     *,
-    allow: Iterable[str] = (),
-    redact: bool = True,
-    secrets: Secrets | Iterable[str] = (),
-    frameworks: Iterable[str] = (),
-    libraries: Libraries | Sequence[str | Path] = (),
     limits: Limits | None = None,
     tap: Tap | None = None,
 ) -> PulledSession:
-    """As :func:`attach`, for a caller that takes what the target sends at its own pace."""
-    engine, permissions = _attached(target, limits, tap, _permissions(allow, redact, frameworks, secrets))
-    return PulledSession(engine, permissions, _search(libraries))
+    """As :func:`attach`, for a caller that takes what the target sends at its own pace. ``permissions``: those of the
+    program that it is going to load."""
+    return PulledSession(_attached(target, limits, tap, permissions), permissions, _search(()))
 
 
 def launch(
@@ -127,7 +123,7 @@ def launch(
     permissions = _permissions(allow, redact, (), secrets)
     with Launching(command) as launching:
         try:
-            engine, permissions = _attached(launching, limits, None, permissions)
+            engine = _attached(launching, limits, None, permissions)
         except BtpyError:
             launching.child.terminate()  # it was not meant to run without its probes
             raise
@@ -162,13 +158,13 @@ def _attached(
     limits: Limits | None,
     tap: Tap | None,
     permissions: Permissions,
-) -> tuple[EngineSession, Permissions]:
+) -> EngineSession:
     """Raises AttachError."""
     limits = replace(limits or Limits(), redact=permissions.redact, secret_names=permissions.secrets.names)
     if isinstance(target, Connecting | Launching):
-        return EngineSession.connected(target, limits, tap), permissions
+        return EngineSession.connected(target, limits, tap)
     with Connecting(target, allow=permissions.allow) as connecting:
-        return EngineSession.connected(connecting, limits, tap), permissions
+        return EngineSession.connected(connecting, limits, tap)
 
 
 class BaseSession:

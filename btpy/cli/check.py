@@ -164,7 +164,7 @@ def _matched(arguments: Arguments, program: Program, console: Console) -> Matchi
         from btpy.api import jvms
         from btpy.api.session import attach_pulled
 
-        with attach_pulled(jvms.find(target), allow=allow) as session:
+        with attach_pulled(jvms.find(target), program.permissions) as session:
             matching = session.scripts.match(program)
             late_bound = session.scripts.late_bound
     else:

@@ -108,7 +108,7 @@ def show(
         first = detail.classes if all(map(takes_every_method, wanted)) else None
         return session.scripts.listing(program, most=first)
 
-    with attach_pulled(process, allow=program.permissions.allow) as session:
+    with attach_pulled(process, program.permissions) as session:
         matching, probes = listed(session, program)
         if source.name == _PATTERN and not any(probe.classes or probe.unseen for probe in probes):
             full = _expanded(arguments.positionals[1], session)

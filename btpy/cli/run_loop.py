@@ -158,15 +158,7 @@ class RunLoop:
         permissions = self._program.permissions
         debugging = self._debugging
         tap = debugging.message if debugging is not None and debugging.wants_messages else None
-        return attach_pulled(
-            target,
-            allow=permissions.allow,
-            redact=permissions.redact,
-            secrets=permissions.secrets,
-            frameworks=permissions.frameworks,
-            limits=self._limits,
-            tap=tap,
-        )
+        return attach_pulled(target, permissions, limits=self._limits, tap=tap)
 
     @property
     def _limits(self) -> Limits:

@@ -186,7 +186,7 @@ def _plan(compile_: Callable[[], Program], process: JvmProcess, settings: Settin
     program = bounded(checked(compile_, console), settings)
     from btpy.api.session import attach_pulled  # while the Java that attaches is starting
 
-    with attach_pulled(process, allow=settings.allow) as session:
+    with attach_pulled(process, program.permissions) as session:
         matching = session.scripts.match(program)
     if matching.problems:
         raise ScriptError(matching.problems)

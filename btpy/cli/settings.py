@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from btpy.cli.debugging import stages_of
 from btpy.cli.destination import Destination, destination
 from btpy.cli.options import Arguments, Option, number, seconds, share
-from btpy.cli.permissions import permissions
 from btpy.cli.unattended import Stay, stay_of
 from btpy.errors import UsageError
 
@@ -43,7 +42,6 @@ class Settings(NamedTuple):
     hits_by_default: bool = False
     destination: Destination = Destination()
     missing: str | None = None
-    allow: frozenset[str] = frozenset()
     color: str | None = None
     level: int = 0
     rate: int | None = None
@@ -88,7 +86,6 @@ def flags(arguments: Arguments, name: str, *, one_liner: bool, missing: str | No
     shown = shown_settings(arguments)
     return limited(shown, arguments, one_liner=one_liner and not shown.destination.silent)._replace(
         missing="ignore" if arguments.switch("pending") else said or missing,
-        allow=permissions(arguments).allow,
         stay=stay_of(arguments, name),
         until=arguments.text("until"),
         sample=arguments.text("sample"),
