@@ -55,11 +55,14 @@ while True:
     connection, _ = server.accept()
     with connection:
         request = b""
-        while request.count(b"\\0") < 5:
-            part = connection.recv(65536)
-            if not part:
-                break
-            request += part
+        try:
+            while request.count(b"\\0") < 5:
+                part = connection.recv(65536)
+                if not part:
+                    break
+                request += part
+        except OSError:  # btpy has given the attach up
+            continue
         words = [word.decode("utf-8", "replace") for word in request.split(b"\\0")]
         print(json.dumps(words), flush=True)
         line = sys.stdin.readline()
