@@ -56,7 +56,7 @@ def hostile(seed: int, jvm: Target) -> str:
         return "accepted"
     jvm.open()
     for each in map_declarations(found.maps):
-        jvm.command("map", each.id, int(each.kind), each.keys, *each.parameters)
+        jvm.command("map", each.id, each.kind.number, each.keys, *each.parameters)
     for bound in _bound(found):
         _fire(jvm, found, bound, random.Random(seed))
     internal = [error for error in jvm.errors() if error.kind == INTERNAL]

@@ -143,7 +143,7 @@ class Bench:
         bound = bind(self._program, probe, kind.shape)
         jvm.open()
         for declaration in map_declarations(self._program.maps):
-            jvm.command("map", declaration.id, int(declaration.kind), declaration.keys, *declaration.parameters)
+            jvm.command("map", declaration.id, declaration.kind.number, declaration.keys, *declaration.parameters)
         handler = compile_fire(self._program, bound)
         self.handler = handler
         data, self.points = handler_variant(handler.data)

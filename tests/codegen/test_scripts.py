@@ -53,7 +53,7 @@ def _probe(body: str, *, when: str = "", text: str = "") -> Program:
 
 def _declare(jvm: Target, program: Program) -> None:
     for each in map_declarations(program.maps):
-        jvm.command("map", each.id, int(each.kind), each.keys, *each.parameters)
+        jvm.command("map", each.id, each.kind.number, each.keys, *each.parameters)
 
 
 def _run(jvm: Target, program: Program) -> list[tuple[object, ...]]:

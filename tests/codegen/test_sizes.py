@@ -29,7 +29,7 @@ def declared(jvm: Target, program: Program) -> None:
     jvm.open()
     jvm.command("capacity", KEYS)
     for each in map_declarations(program.maps):
-        jvm.command("map", each.id, int(each.kind), each.keys, *each.parameters)
+        jvm.command("map", each.id, each.kind.number, each.keys, *each.parameters)
 
 
 def test_a_script_of_ten_thousand_lines() -> None:

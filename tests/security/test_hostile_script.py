@@ -263,6 +263,7 @@ def test_a_script_is_bounded_while_it_runs(name: str, traced: Callable[[int], Tr
     assert bool(refusal) == (name in REFUSED), refusal
 
 
+@pytest.mark.proof  # in so small a heap the agent itself may find none, and gives up
 @pytest.mark.parametrize("jdk", JDKS)
 @pytest.mark.parametrize("name", FILLING)
 def test_a_script_that_fills_the_heap_leaves_room(name: str, jdk: int) -> None:
