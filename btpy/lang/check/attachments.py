@@ -395,8 +395,37 @@ def _on_low_memory(annotation: nodes.Annotation, report: Report) -> Attached | N
 
 
 def _on_method(annotation: nodes.Annotation, outermost: bool, report: Report) -> Attached | None:
-    rule = ANNOTATIONS["OnMethod"]
-    given: dict[str, nodes.Argument] = {}
+    arguments = _arguments_of_on_method(annotation, report)
+    if arguments is None:
+        return None
+    location = _locations(annotation, arguments.get("location"), report)
+    name_argument = arguments.get("id")
+    name = _string(name_argument, report)
+    methods = _patterns(arguments.get("method"), True, report)
+    if location is None:
+        return None
+    attachment = MethodAttachment(
+        classes=_patterns(arguments["class"], False, report),
+        methods=methods or (Pattern("*", annotation.name.span),),
+        exclude=_patterns(arguments.get("exclude"), False, report),
+        signature=_signature(arguments.get("type"), report),
+        loader=_pattern(arguments.get("loader"), report),
+        points=location.points,
+        thrown=location.thrown,
+        pending=_boolean(arguments.get("pending"), report),
+        max_methods=_count(arguments.get("max"), DEFAULT_MAX_METHODS, report),
+        operation=location.operation,
+    )
+    identifier = (
+        nodes.Identifier(name_argument.value.span, name) if name_argument is not None and name is not None else None
+    )
+    return Attached(attachment, location.places, location.reason, identifier, outermost)
+
+
+def _arguments_of_on_method(annotation: nodes.Annotation, report: Report) -> dict[str, nodes.Argument] | None:
+    """The arguments by their names; None when an error leaves nothing to go on with."""
+    names = ANNOTATIONS["OnMethod"].arguments
+    arguments: dict[str, nodes.Argument] = {}
     misspelt: dict[str, nodes.Argument] = {}
     for argument in annotation.arguments:
         if argument.name is None:
@@ -410,31 +439,23 @@ def _on_method(annotation: nodes.Annotation, outermost: bool, report: Report) ->
             )
             return None
         name = "class" if argument.name.text == "clazz" else argument.name.text
-        if name not in rule.arguments:
+        if name not in names:
             report(
                 Diagnostic(
                     "BT107",
                     f"`@OnMethod` has no argument `{name}`",
                     Label(argument.name.span),
-                    help=foreign_names.of_argument("OnMethod", name) or did_you_mean(name, rule.arguments),
-                    notes=("arguments: " + ", ".join(rule.arguments),),
+                    help=foreign_names.of_argument("OnMethod", name) or did_you_mean(name, names),
+                    notes=("arguments: " + ", ".join(names),),
                 )
             )
-            misspelt.update((meant.replace("clazz", "class"), argument) for meant in nearest(name, rule.arguments)[:1])
-        elif name in given:
-            report(
-                Diagnostic(
-                    "BT102",
-                    f"`{name}` is given twice",
-                    Label(argument.name.span, "again here"),
-                    (Label(given[name].span, "first here"),),
-                    help=('several patterns are a list:  class=["a.B", "c.D"]',) if name == "class" else (),
-                )
-            )
+            misspelt.update((meant.replace("clazz", "class"), argument) for meant in nearest(name, names)[:1])
+        elif name in arguments:
+            report(_given_twice(name, argument.name.span, arguments[name].span))
         else:
-            given[name] = argument
-    given = {**misspelt, **given}  # what is said of the others is not that this one is missing
-    if "class" not in given:
+            arguments[name] = argument
+    arguments = {**misspelt, **arguments}  # the error about the name is enough: the argument is not missing
+    if "class" not in arguments:
         report(
             Diagnostic(
                 "BT111",
@@ -447,30 +468,17 @@ def _on_method(annotation: nodes.Annotation, outermost: bool, report: Report) ->
             )
         )
         return None
-    location = _locations(annotation, given.get("location"), report)
-    name_argument = given.get("id")
-    name_text = _string(name_argument, report)
-    methods = _patterns(given.get("method"), True, report)
-    if location is None:
-        return None
-    attachment = MethodAttachment(
-        classes=_patterns(given["class"], False, report),
-        methods=methods or (Pattern("*", annotation.name.span),),
-        exclude=_patterns(given.get("exclude"), False, report),
-        signature=_signature(given.get("type"), report),
-        loader=_pattern(given.get("loader"), report),
-        points=location.points,
-        thrown=location.thrown,
-        pending=_boolean(given.get("pending"), report),
-        max_methods=_count(given.get("max"), DEFAULT_MAX_METHODS, report),
-        operation=location.operation,
+    return arguments
+
+
+def _given_twice(name: str, span: Span, first: Span) -> Diagnostic:
+    return Diagnostic(
+        "BT102",
+        f"`{name}` is given twice",
+        Label(span, "again here"),
+        (Label(first, "first here"),),
+        help=('several patterns are a list:  class=["a.B", "c.D"]',) if name == "class" else (),
     )
-    named = (
-        nodes.Identifier(name_argument.value.span, name_text)
-        if name_argument is not None and name_text is not None
-        else None
-    )
-    return Attached(attachment, location.places, location.reason, named, outermost)
 
 
 def _string(argument: nodes.Argument | None, report: Report) -> str | None:

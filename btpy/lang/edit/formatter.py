@@ -131,72 +131,90 @@ def _tokens(source: Source) -> list[_Token]:
 
 def _assign_parts(tokens: list[_Token]) -> None:
     """Sets what each token is; takes the semicolons out that end statements or nothing."""
-    openers: list[_Token] = []
-    blocks: tuple[_Token, ...] = ()
-    ternaries = [0]
-    item: list[_Token] = []  # what the open item has so far, at its own level
-    statement: _Token | None = None
-    previous: _Token | None = None
-    declares = False  # whether the token before names the type of a variable
-    kept: list[_Token] = []
-    for position, token in enumerate(tokens):
-        token.blocks = blocks
+    assigner = _PartAssigner(tokens)
+    tokens[:] = [token for position, token in enumerate(tokens) if assigner.assign(position, token)]
+
+
+class _PartAssigner:
+    """Goes once through the tokens of a script, and keeps what decides the part of the next token."""
+
+    def __init__(self, tokens: list[_Token]) -> None:
+        self._tokens = tokens
+        self._openers: list[_Token] = []
+        self._blocks: tuple[_Token, ...] = ()
+        self._ternaries = [0]
+        self._item: list[_Token] = []  # the tokens of the open item so far, at its own level
+        self._statement: _Token | None = None
+        self._previous: _Token | None = None
+        self._declares = False  # whether the token before names the type of a variable
+
+    def assign(self, position: int, token: _Token) -> bool:
+        """Whether the token stays. It does not when it is the semicolon of a statement, or ends nothing."""
+        token.blocks = self._blocks
+        for opener in self._openers:
+            opener.one_line = opener.one_line and not token.breaks and token.kind != "LINE_COMMENT"
         if token.is_comment:
-            kept.append(token)
-            for opener in openers:
-                opener.one_line = opener.one_line and not token.breaks and token.kind != "LINE_COMMENT"
-            continue
-        for opener in openers:
-            opener.one_line = opener.one_line and not token.breaks
-        in_block = bool(openers) and openers[-1].kind == "LBRACE"
-        if token.kind == "SEMICOLON" and (in_block or not item):
-            if in_block and statement is not None and previous is not None:
-                previous.ends_statement = True
-                statement = None
-            continue
-        if in_block and statement is None and token.kind != "RBRACE":
-            statement = token
-            token.part = _Part.STATEMENT
-        elif not openers and not item:
-            token.part = _Part.ITEM
-        elif not openers:
-            token.part = _part_in_head(token, item)
-        if token.part is _Part.PLAIN:
-            token.part = _part_in_line(token, previous, openers, ternaries, declares)
-        if not openers:
-            item.append(token)
+            return True
+        in_block = bool(self._openers) and self._openers[-1].kind == "LBRACE"
+        if token.kind == "SEMICOLON" and (in_block or not self._item):
+            if in_block:
+                self._end_statement()
+            return False
+        token.part = self._part(token, in_block)
+        if not self._openers:
+            self._item.append(token)
         if token.kind in _OPEN:
-            token.one_line = True
-            openers.append(token)
-            ternaries.append(0)
-            if token.kind == "LBRACE":
-                blocks = (*blocks, token)
-                statement = None
+            self._open(token)
         elif token.kind in _CLOSE:
-            token.opener = openers.pop()
-            ternaries.pop()
-            if token.kind == "RBRACE":
-                token.part = _Part.END
-                if statement is not None and previous is not None:
-                    previous.ends_statement = True
-                if previous is not None:
-                    previous.last = item[0].kind != "CONFIG"  # whose grammar has no optional semicolon
-                blocks = blocks[:-1]
-                token.blocks = blocks
-                follower = next((each for each in tokens[position + 1 :] if not each.is_comment), None)
-                goes_on = follower is not None and follower.kind == "ELSE"
-                statement = token if blocks and goes_on else None
-                if not openers:
-                    token.ends_item = not goes_on
-        if token.kind == "SEMICOLON" and not openers:
+            self._close(position, token)
+        if token.kind == "SEMICOLON" and not self._openers:
             token.ends_item = True
         if token.ends_item:
-            item = []
-        before = previous.kind if previous is not None else ""
-        declares = (token.kind == "QNAME" and before not in ("AS", "INSTANCEOF")) or token.kind == "ARRAY_SUFFIX"
-        kept.append(token)
-        previous = token
-    tokens[:] = kept
+            self._item = []
+        before = self._previous.kind if self._previous is not None else ""
+        is_type = token.kind == "QNAME" and before not in ("AS", "INSTANCEOF")
+        self._declares = is_type or token.kind == "ARRAY_SUFFIX"
+        self._previous = token
+        return True
+
+    def _part(self, token: _Token, in_block: bool) -> _Part:
+        part = _Part.PLAIN
+        if in_block and self._statement is None and token.kind != "RBRACE":
+            self._statement = token
+            part = _Part.STATEMENT
+        elif not self._openers:
+            part = _part_in_head(token, self._item) if self._item else _Part.ITEM
+        if part is _Part.PLAIN:
+            part = _part_in_line(token, self._previous, self._openers, self._ternaries, self._declares)
+        return part
+
+    def _open(self, token: _Token) -> None:
+        token.one_line = True
+        self._openers.append(token)
+        self._ternaries.append(0)
+        if token.kind == "LBRACE":
+            self._blocks = (*self._blocks, token)
+            self._statement = None
+
+    def _close(self, position: int, token: _Token) -> None:
+        token.opener = self._openers.pop()
+        self._ternaries.pop()
+        if token.kind != "RBRACE":
+            return
+        token.part = _Part.END
+        self._end_statement()
+        if self._previous is not None:
+            self._previous.last = self._item[0].kind != "CONFIG"  # its grammar has no optional semicolon
+        self._blocks = token.blocks = self._blocks[:-1]
+        follower = next((token for token in self._tokens[position + 1 :] if not token.is_comment), None)
+        has_else = follower is not None and follower.kind == "ELSE"
+        self._statement = token if self._blocks and has_else else None
+        token.ends_item = not self._openers and not has_else
+
+    def _end_statement(self) -> None:
+        if self._statement is not None and self._previous is not None:
+            self._previous.ends_statement = True
+            self._statement = None
 
 
 def _part_in_head(token: _Token, item: list[_Token]) -> _Part:

@@ -821,69 +821,96 @@ def _touched(tree: Tree, functions: Mapping[str, nodes.Function]) -> _Touched:
 def _running(modules: list[_Module], functions: dict[str, nodes.Function]) -> tuple[list[LinkedProbe], list[_Module]]:
     """The probes that run, those of libraries first, each library after those that it imports; and the modules of
     which all probes run: the script itself and the libraries that it uses."""
-    touched = {name: _touched(function, functions) for name, function in functions.items()}
+    activation = _Activation(modules, _reaches(modules, functions))
+    activation.run()
+    running = [
+        LinkedProbe(probe, module.prefix, tuple(functions[name] for name in activation.reaches[id(probe)].calls))
+        for module, probe in activation.probes
+        if id(probe) in activation.active
+    ]
+    return running, activation.used
 
-    def called(names: Iterable[str]) -> dict[str, None]:
-        """The functions of these names and what they call, in a stable order."""
-        found: dict[str, None] = {}
-        pending = sorted(names)
-        while pending:
-            name = pending.pop(0)
-            if name not in found:
-                found[name] = None
-                pending += sorted(touched[name].calls)
-        return found
 
-    every = [(module, probe) for module in reversed(modules) for probe in module.probes]
-    facts: dict[int, tuple[_Touched, dict[str, None]]] = {}
-    for _, probe in every:
-        own = _touched(probe, functions)
-        reach = called(own.calls)
-        for name in reach:
-            own.reads |= touched[name].reads
-            own.writes |= touched[name].writes
-        facts[id(probe)] = own, reach
+@dataclass(frozen=True, slots=True)
+class _Reach:
+    """What a probe touches, itself and through the functions that it calls (``calls``, in a stable order)."""
 
-    active: set[int] = set()
-    pending: list[tuple[_Module, nodes.Probe]] = []
-    visited: list[_Module] = []
-    used = [modules[0]]
+    touched: _Touched
+    calls: tuple[str, ...]
 
-    def activate(module: _Module, probe: nodes.Probe) -> None:
-        if id(probe) not in active:
-            active.add(id(probe))
-            pending.append((module, probe))
 
-    def use(module: _Module) -> None:
+def _reaches(modules: list[_Module], functions: dict[str, nodes.Function]) -> dict[int, _Reach]:
+    """By the identity of the probe."""
+    by_function = {name: _touched(function, functions) for name, function in functions.items()}
+    reaches = {}
+    for module in modules:
+        for probe in module.probes:
+            touched = _touched(probe, functions)
+            calls = _called(touched.calls, by_function)
+            for name in calls:
+                touched.reads |= by_function[name].reads
+                touched.writes |= by_function[name].writes
+            reaches[id(probe)] = _Reach(touched, calls)
+    return reaches
+
+
+def _called(names: Iterable[str], by_function: dict[str, _Touched]) -> tuple[str, ...]:
+    """The functions of these names and those that they call, in a stable order."""
+    reached: dict[str, None] = {}
+    pending = sorted(names)
+    while pending:
+        name = pending.pop(0)
+        if name not in reached:
+            reached[name] = None
+            pending += sorted(by_function[name].calls)
+    return tuple(reached)
+
+
+class _Activation:
+    """Finds the probes that run (``active``, by identity), beginning with those of the script.
+
+    ``modules``: the script, then its libraries. ``probes``: all probes, those of libraries first. ``used``: the modules
+    of which all probes run.
+    """
+
+    def __init__(self, modules: list[_Module], reaches: dict[int, _Reach]) -> None:
+        self.reaches = reaches
+        self.probes = [(module, probe) for module in reversed(modules) for probe in module.probes]
+        self.active: set[int] = set()
+        self.used = [modules[0]]
+        self._main = modules[0]
+        self._pending: list[tuple[_Module, nodes.Probe]] = []
+        self._visited: list[_Module] = []
+
+    def run(self) -> None:
+        for probe in self._main.probes:
+            self._activate(self._main, probe)
+        self._use_libraries(self._main)
+        hosts = {module.qualified(probe.name.text): (module, probe) for module, probe in self.probes if probe.name}
+        of_libraries = [(module, probe) for module, probe in self.probes if module is not self._main]
+        while self._pending:
+            module, probe = self._pending.pop()
+            self._use_libraries(module)
+            touched = self.reaches[id(probe)].touched
+            for host in touched.hosts & hosts.keys():
+                self._activate(*hosts[host])
+            for library, writer in of_libraries:
+                if not touched.reads.isdisjoint(self.reaches[id(writer)].touched.writes):
+                    self._activate(library, writer)
+
+    def _activate(self, module: _Module, probe: nodes.Probe) -> None:
+        if id(probe) not in self.active:
+            self.active.add(id(probe))
+            self._pending.append((module, probe))
+
+    def _use_libraries(self, module: _Module) -> None:
         """Runs the libraries that a running module says to use."""
-        if module in visited:
+        if module in self._visited:
             return
-        visited.append(module)
+        self._visited.append(module)
         for item, library in module.statements:
             if item.activates:
-                used.append(library)
+                self.used.append(library)
                 for probe in library.probes:
-                    activate(library, probe)
-                use(library)
-
-    main = modules[0]
-    named = {module.qualified(probe.name.text): (module, probe) for module, probe in every if probe.name is not None}
-    of_libraries = [(module, probe) for module, probe in every if module is not main]
-    for probe in main.probes:
-        activate(main, probe)
-    use(main)
-    while pending:
-        module, probe = pending.pop()
-        use(module)
-        own, _ = facts[id(probe)]
-        for host in own.hosts & named.keys():
-            activate(*named[host])
-        for other, candidate in of_libraries:
-            if not own.reads.isdisjoint(facts[id(candidate)][0].writes):
-                activate(other, candidate)
-    running = [
-        LinkedProbe(probe, module.prefix, tuple(functions[name] for name in facts[id(probe)][1]))
-        for module, probe in every
-        if id(probe) in active
-    ]
-    return running, used
+                    self._activate(library, probe)
+                self._use_libraries(library)
