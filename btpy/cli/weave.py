@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,7 +15,8 @@ from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT, SECRET, permissio
 
 if TYPE_CHECKING:
     from btpy.api.listings import Refusal
-    from btpy.api.offline import Classes, OfflineClass
+    from btpy.api.offline import Classes, MethodFilter, OfflineClass
+    from btpy.api.woven_jar import SourceJar
     from btpy.cli.console import Console
     from btpy.model.diagnostics import Diagnostic
 
@@ -59,8 +60,8 @@ COMMAND = Command(
 )
 
 
-class _Told(NamedTuple):
-    """What is left of a class that a probe matches. ``text``: its lines of the report. ``probes``: that are in it.
+class _Report(NamedTuple):
+    """What is told of a class that a probe matches. ``text``: its lines. ``probes``: the probes that are in it.
     ``files``: to be written, by their paths; the class itself is the first."""
 
     origin: str
@@ -73,14 +74,30 @@ class _Told(NamedTuple):
     files: tuple[tuple[str, bytes], ...]
 
 
+class _Totals:
+    """The sums over all classes."""
+
+    def __init__(self) -> None:
+        self.woven = self.sites = self.refused = 0
+        self.probes: set[int] = set()
+        self.problems: list[Diagnostic] = []
+
+    def add(self, report: _Report) -> None:
+        self.woven += report.woven
+        self.sites += report.sites
+        self.refused += report.refused
+        self.probes |= report.probes
+        self.problems += report.problems
+
+
 def run(arguments: Arguments, console: Console) -> int:
-    from btpy.api.offline import MethodFilter, OfflineWeaver, differences, once
+    from btpy.api.offline import MethodFilter, OfflineWeaver, once
     from btpy.cli.script import compile_source, read_script
     from btpy.model.attachments import MethodAttachment
     from btpy.output.stream import Stream
 
     classes = _classes(arguments)
-    wanted = [MethodFilter.parse(text) for text in arguments.texts("diff")]
+    shown = [MethodFilter.parse(text) for text in arguments.texts("diff")]
     program = compile_source(read_script(arguments, arguments.positionals), arguments)
     permitted = permissions(arguments)
     names = {probe.id: probe.name for probe in program.probes}
@@ -88,53 +105,33 @@ def run(arguments: Arguments, console: Console) -> int:
     as_json = arguments.text("report") == "json"
     output = arguments.text("output")
 
-    def tell(each: OfflineClass) -> _Told:
-        """Runs where the class was woven."""
-        lines = [json.dumps(_members(each, names), ensure_ascii=False)] if as_json else _text(each, names)
-        if not as_json:
-            lines += [line for method in wanted for line in differences(each, method)]
-        return _Told(
-            each.origin,
-            "".join(line + "\n" for line in lines),
-            each.data is not None,
-            len(each.sites),
-            frozenset(site.probe for site in each.sites),
-            len(each.refusals),
-            each.problems,
-            tuple(_files(each)) if output is not None else (),
-        )
+    def report_on(offline: OfflineClass) -> _Report:
+        """Runs in the process that has woven the class."""
+        lines = _json_lines(offline, names) if as_json else _text_lines(offline, names, shown)
+        files = () if output is None else tuple(_files(offline))
+        return _report(offline, "".join(line + "\n" for line in lines), files)
 
     stream = Stream.stdout(ascii_only=not console.unicode)
-    problems: list[Diagnostic] = []
-    matched: set[int] = set()
-    written: set[str] = set()
-    sources: dict[str, set[str]] = {}
-    woven = sites = refused = 0
+    totals = _Totals()
     with ExitStack() as stack:
-        write = None if output is None else stack.enter_context(_writing(Path(output), console))
-        for told in stack.enter_context(closing(weaver.weave(classes, tell))):
-            stream.write(told.text)
+        files = None if output is None else _WovenFiles(stack.enter_context(_writing(Path(output), console)))
+        for report in stack.enter_context(closing(weaver.weave(classes, report_on))):
+            stream.write(report.text)
             stream.flush()
-            problems += told.problems
-            matched |= told.probes
-            woven += told.woven
-            sites += told.sites
-            refused += told.refused
-            if told.files:
-                sources.setdefault(told.origin, set()).add(told.files[0][0])
-            for path, data in told.files:
-                if write is not None and path not in written:  # of two, a JVM would load the first
-                    written.add(path)
-                    write(path, (data,))
-        if write is not None and output is not None:
-            _write_companions(sources, Path(output), written, write, console)
-    if problems:
-        console.diagnostics(once(problems))
+            totals.add(report)
+            if files is not None:
+                files.add(report)
+        if files is not None and output is not None:
+            files.add_companions(Path(output), console)
+    if totals.problems:
+        console.diagnostics(once(totals.problems))
     for probe in program.probes:
-        if probe.id not in matched and isinstance(probe.attachment, MethodAttachment):
+        if probe.id not in totals.probes and isinstance(probe.attachment, MethodAttachment):
             console.warning(f"probe {probe.name} is nowhere in these classes")
-    console.say(f"{weaver.classes} classes: {woven} woven at {sites} sites, {refused} times refused")
-    return 0 if woven else 4
+    console.say(
+        f"{weaver.classes} classes: {totals.woven} woven at {totals.sites} sites, {totals.refused} times refused"
+    )
+    return 0 if totals.woven else 4
 
 
 def _classes(arguments: Arguments) -> Classes:
@@ -149,7 +146,26 @@ def _classes(arguments: Arguments) -> Classes:
     return class_path([Path(path) for path in (paths or "").split(os.pathsep) if path])
 
 
-def _text(woven: OfflineClass, names: dict[int, str]) -> list[str]:
+def _report(offline: OfflineClass, text: str, files: tuple[tuple[str, bytes], ...]) -> _Report:
+    return _Report(
+        offline.origin,
+        text,
+        offline.data is not None,
+        len(offline.sites),
+        frozenset(site.probe for site in offline.sites),
+        len(offline.refusals),
+        offline.problems,
+        files,
+    )
+
+
+def _json_lines(woven: OfflineClass, names: dict[int, str]) -> list[str]:
+    return [json.dumps(_members(woven, names), ensure_ascii=False)]
+
+
+def _text_lines(woven: OfflineClass, names: dict[int, str], shown: Sequence[MethodFilter]) -> list[str]:
+    """``shown``: the methods of which the code before and after is told."""
+    from btpy.api.offline import differences
     from btpy.output.values import visible
 
     lines = [woven.name + (f"  ({woven.origin})" if woven.origin else "")]
@@ -163,7 +179,7 @@ def _text(woven: OfflineClass, names: dict[int, str]) -> list[str]:
         lines.append(f"  {method}")
         lines += [f"    {place}" for place in places]
     lines += [f"  {_place(refusal)}refused [{refusal.reason.value}]: {refusal.detail}" for refusal in woven.refusals]
-    return [visible(line) for line in lines]
+    return [visible(line) for line in lines] + [line for method in shown for line in differences(woven, method)]
 
 
 def _place(refusal: Refusal) -> str:
@@ -193,7 +209,7 @@ def _members(woven: OfflineClass, names: dict[int, str]) -> dict[str, Any]:
             {"code": refusal.reason.value, "method": refusal.method, "reason": refusal.detail}
             for refusal in woven.refusals
         ],
-        "problems": [{"code": each.code, "message": each.message} for each in woven.problems],
+        "problems": [{"code": problem.code, "message": problem.message} for problem in woven.problems],
     }
 
 
@@ -205,42 +221,61 @@ def _files(woven: OfflineClass) -> Iterator[tuple[str, bytes]]:
             yield f"{handler.class_name.replace('.', '/')}.class", handler.data
 
 
-def _write_companions(
-    sources: dict[str, set[str]], output: Path, written: set[str], write: Write, console: Console
-) -> None:
-    """What a JVM needs beside the woven classes. ``sources``: the entries that were woven, by where they are from."""
-    from btpy.api.offline import readable
-    from btpy.api.woven_jar import MANIFEST, SourceJar, manifest
-
-    jars = []
-    is_jar = output.suffix == ".jar"
-    for origin, entries in sources.items():
-        path = Path(origin)
-        if not path.is_file():
-            continue  # a directory, or a module of a JDK
-        with readable(path):
-            jar = SourceJar.read(path)
-            for entry, data in jar.companions(entries):
-                if entry not in written:
-                    written.add(entry)
-                    write(entry, data)
-        jars.append(jar)
-        if jar.is_whole:
-            without = (
-                "is signed: {} holds the whole jar without the signature"
-                if jar.is_signed
-                else "is sealed: {} has all of it"
-            )
-            console.warning(f"{path} {without.format(output)}, use that in its place")
-        if jar.is_multi_release and not is_jar:
-            console.warning(f"{path} has classes in several versions, which a directory cannot have: write -o NAME.jar")
-    text = manifest(jars) if jars and is_jar else None
-    if text is not None:
-        write(MANIFEST, (text,))
-
-
 Write = Callable[[str, Iterable[bytes]], None]
 """Takes a path and what the file is to have, in pieces."""
+
+
+class _WovenFiles:
+    """Writes the woven classes, and at last what a JVM needs beside them."""
+
+    def __init__(self, write: Write) -> None:
+        self._write = write
+        self._written: set[str] = set()
+        self._entries: dict[str, set[str]] = {}  # of the woven classes, by the jar or directory they are from
+
+    def add(self, report: _Report) -> None:
+        if report.files:
+            self._entries.setdefault(report.origin, set()).add(report.files[0][0])
+        for path, data in report.files:
+            self._add_file(path, (data,))
+
+    def add_companions(self, output: Path, console: Console) -> None:
+        """The other entries that the woven classes of each jar need, and the manifest."""
+        from btpy.api.offline import readable
+        from btpy.api.woven_jar import MANIFEST, SourceJar, manifest
+
+        jars = []
+        is_jar = output.suffix == ".jar"
+        for origin, entries in self._entries.items():
+            path = Path(origin)
+            if not path.is_file():
+                continue  # a directory, or a module of a JDK
+            with readable(path):
+                jar = SourceJar.read(path)
+                for entry, data in jar.companions(entries):
+                    self._add_file(entry, data)
+            jars.append(jar)
+            _warn_of_jar(jar, path, output, console)
+        text = manifest(jars) if jars and is_jar else None
+        if text is not None:
+            self._write(MANIFEST, (text,))
+
+    def _add_file(self, path: str, content: Iterable[bytes]) -> None:
+        if path not in self._written:  # of two with this path, a JVM would load the first
+            self._written.add(path)
+            self._write(path, content)
+
+
+def _warn_of_jar(jar: SourceJar, path: Path, output: Path, console: Console) -> None:
+    if jar.is_whole:
+        reason = (
+            "is signed: {} holds the whole jar without the signature"
+            if jar.is_signed
+            else "is sealed: {} has all of it"
+        )
+        console.warning(f"{path} {reason.format(output)}, use that in its place")
+    if jar.is_multi_release and output.suffix != ".jar":
+        console.warning(f"{path} has classes in several versions, which a directory cannot have: write -o NAME.jar")
 
 
 @contextmanager

@@ -24,7 +24,7 @@ import hashlib
 from collections.abc import Callable
 
 from btpy.classfile import opcodes as op
-from btpy.classfile.assembler import Access, ClassBuilder, Label
+from btpy.classfile.assembler import Access, ClassBuilder, CodeBuilder, Label
 from btpy.classfile.descriptors import parse, slots
 from btpy.codegen import runtime_api as api
 from btpy.codegen.emitter import Emitter
@@ -149,7 +149,7 @@ def _around(probe_id: int, entering: RuntimeMethod, leaving: RuntimeMethod) -> t
     with enter.code.protected(failed):
         enter.code.load("I", 0)
         enter.code.constant("I", probe_id)
-        _call(enter, entering)
+        _call(enter.code, entering)
         enter.code.return_()
     enter.code.place(failed)
     enter.code.op(op.POP)
@@ -165,7 +165,7 @@ def _around(probe_id: int, entering: RuntimeMethod, leaving: RuntimeMethod) -> t
         release.code.load("I", 0)
         release.code.constant("I", probe_id)
         release.code.load(value, 1)
-        _call(release, leaving)
+        _call(release.code, leaving)
     release.code.branch(op.GOTO, done)
     release.code.place(failed)
     release.code.op(op.POP)
@@ -191,8 +191,8 @@ class _Method:
         return HandlerClass(name.replace("/", "."), data, self._descriptor)
 
 
-def _call(method: _Method, called: RuntimeMethod) -> None:
-    method.code.invoke(op.INVOKESTATIC, called.owner, called.name, called.descriptor)
+def _call(code: CodeBuilder, called: RuntimeMethod) -> None:
+    code.invoke(op.INVOKESTATIC, called.owner, called.name, called.descriptor)
 
 
 def _compile(
@@ -259,7 +259,7 @@ def _write(
         sampled_thread=sample_fact(SAMPLED_STACK) if samples else None,
         write=emit_statements,
     )
-    caught, left, done = Label(), Label(), Label()
+    caught, done = Label(), Label()
     emitter.begin(span)
     with code.protected(caught):
         sample(emitter, done)
@@ -267,19 +267,9 @@ def _write(
             emit_addition(emitter, addition)
             code.branch(op.GOTO, done)
         else:
-            emitter.load_site()
-            code.constant("I", bound.probe.id)
-            _call(method, api.ENTER if bound.shape else api.ENTER_AGENT)
-            code.op(op.DUP)
-            emitter.store_session()
-            code.branch(op.IFNULL, done)
+            _enter(emitter, api.ENTER if bound.shape else api.ENTER_AGENT, done)
             if guarded:
-                emitter.load_session()
-                code.constant("I", bound.probe.id)
-                _call(method, api.GUARD)
-                code.op(op.DUP)
-                emitter.store_entry()
-                code.branch(op.IFLT, done)
+                _enter_guard(emitter, done)
             write(emitter)
             if code.reachable:
                 code.branch(op.GOTO, emitter.stop)
@@ -293,21 +283,45 @@ def _write(
     emitter.place(emitter.stop)
     _time(emitter)
     if guarded:
-        with code.protected(left):
-            emitter.load_entry()
-            _call(method, api.LEAVE)
-        code.branch(op.GOTO, done)
-        emitter.place(left)
-        _leave_without_a_call(emitter, done)
+        _leave_guard(emitter, done)
     emitter.place(done)
     emitter.load_result()
     code.return_()
     return emitter.needs_guard
 
 
-def _leave_without_a_call(emitter: Emitter, done: Label) -> None:
-    """The error of a leave that failed is on the stack: this thread would fire no guarded handler for a while."""
+def _enter(emitter: Emitter, enter: RuntimeMethod, done: Label) -> None:
+    """Goes on to ``done`` where no session wants this firing."""
     code = emitter.code
+    emitter.load_site()
+    code.constant("I", emitter.probe.id)
+    _call(code, enter)
+    code.op(op.DUP)
+    emitter.store_session()
+    code.branch(op.IFNULL, done)
+
+
+def _enter_guard(emitter: Emitter, done: Label) -> None:
+    """Goes on to ``done`` where this thread is in a handler already."""
+    code = emitter.code
+    emitter.load_session()
+    code.constant("I", emitter.probe.id)
+    _call(code, api.GUARD)
+    code.op(op.DUP)
+    emitter.store_entry()
+    code.branch(op.IFLT, done)
+
+
+def _leave_guard(emitter: Emitter, done: Label) -> None:
+    """Where the call fails, the handler marks the entry as left itself: otherwise this thread would fire no guarded
+    handler for a while."""
+    code = emitter.code
+    failed = Label()
+    with code.protected(failed):
+        emitter.load_entry()
+        _call(code, api.LEAVE)
+    code.branch(op.GOTO, done)
+    emitter.place(failed)
     code.op(op.POP)
     emitter.load_entry()
     code.branch(op.IFLT, done)

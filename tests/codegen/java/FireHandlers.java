@@ -1,5 +1,6 @@
 import btpy.runtime.AgentThread;
 import btpy.runtime.Guard;
+import btpy.runtime.Headroom;
 import btpy.runtime.Limits;
 import btpy.runtime.Request;
 import btpy.runtime.Session;
@@ -134,6 +135,7 @@ public class FireHandlers {
             case "open":
                 capacity = 64;
                 session.close();
+                Headroom.look(); // as event threads do: maps of closed sessions are garbage
                 open();
                 return String.valueOf(site());
             case "capacity":
