@@ -114,7 +114,7 @@ class Live:
             self._keyboard.take()
             self._signals.echoed = not self._keyboard.is_ours
         if self._screen is not None:
-            self._stream.system_write = self._console.write = self._screen.write
+            self._stream.sink.system_write = self._console.write = self._screen.write
             self._signals.echoed = False  # what the terminal shows of a Ctrl-C is drawn over
         self._signals.attend(True)
         return self
@@ -125,7 +125,7 @@ class Live:
         self._signals.attend(False)
         if self._screen is not None:
             self._screen.clear()
-            self._stream.system_write = self._console.write = os.write
+            self._stream.sink.system_write = self._console.write = os.write
         if self._keyboard is not None:
             self._keyboard.give_back()
         self._signals.echoed = os.isatty(2)

@@ -51,10 +51,54 @@ class Document(NamedTuple):
     separator: str = ""
 
 
+class Sink:
+    """A file descriptor that takes all of what is written, and tells when its reader has gone.
+
+    ``name``: as errors call it. ``system_write``: as ``os.write``.
+    """
+
+    def __init__(self, descriptor: int, name: str) -> None:
+        self.descriptor = descriptor
+        self.name = name
+        self.system_write: Callable[[int, memoryview], int] = os.write
+        self._looked = time.monotonic()
+
+    def write(self, data: bytes) -> None:
+        """Raises ReaderGone, OutputError."""
+        view = memoryview(data)
+        while view:
+            try:
+                view = view[self.system_write(self.descriptor, view) :]
+            except BlockingIOError:
+                select.select((), (self.descriptor,), ())
+            except OSError as cause:
+                if isinstance(cause, BrokenPipeError | ConnectionResetError) or self._has_hung_up():
+                    raise self._reader_gone() from cause
+                raise OutputError(f"cannot write {self.name}: {_reason(cause)}", help=_remedy(cause)) from cause
+
+    def look_for_reader(self) -> None:
+        """A run that writes nothing gets no error from a write: it asks the system. Raises ReaderGone."""
+        now = time.monotonic()
+        if self.descriptor < 0 or now - self._looked < _LOOK_SECONDS:
+            return
+        self._looked = now
+        if self._has_hung_up():
+            raise self._reader_gone()
+
+    def _has_hung_up(self) -> bool:
+        """Whether a pipe, socket or terminal says that its other end is closed. Regular files never say so."""
+        poll = select.poll()
+        poll.register(self.descriptor, 0)  # errors and hang-ups are reported in any case
+        return any(events & (select.POLLERR | select.POLLHUP) for _, events in poll.poll(0))
+
+    def _reader_gone(self) -> ReaderGone:
+        return ReaderGone(f"{self.name} was closed by its reader")
+
+
 class Stream:
     """Collects text and writes it in whole batches, so that a reader of the pipe sees whole lines as they come.
 
-    ``system_write``: as ``os.write``. ``failure``: the error that the first failed write raised. After it, whatever is
+    ``sink``: where the bytes go. ``failure``: the error that the first failed write raised. After it, whatever is
     written is dropped, so that a run can end in order although nobody can see its output.
     """
 
@@ -69,8 +113,7 @@ class Stream:
         rotation: Rotation | None = None,
         compress: bool = False,
     ) -> None:
-        self._descriptor = descriptor
-        self._name = name
+        self.sink = Sink(descriptor, name)
         self._owned = owned
         self._encoding = encoding
         self._append = append
@@ -82,10 +125,8 @@ class Stream:
         self._fresh = True  # no record was
         self._size = os.fstat(descriptor).st_size if owned and append else 0
         self._opened = self._synced = time.monotonic()
-        self._looked = self._opened
         self._beside: dict[str, Stream] = {}
         self.failure: OutputError | None = None
-        self.system_write: Callable[[int, memoryview], int] = os.write
 
     @staticmethod
     def stdout(*, ascii_only: bool = False) -> Stream:
@@ -126,7 +167,7 @@ class Stream:
 
     @property
     def descriptor(self) -> int:
-        return self._descriptor
+        return self.sink.descriptor
 
     def beside(self, name: str, open_: Callable[[str], Stream]) -> Stream:
         """That of a name, which is flushed and closed with this one; whoever asks first has it opened."""
@@ -137,7 +178,7 @@ class Stream:
     def begin(self, document: Document) -> None:
         """What is written are records of such a document. To be called before the first. Raises OutputError when the
         file that is appended to begins otherwise."""
-        if self._append and self._owned and document.head and os.fstat(self._descriptor).st_size:
+        if self._append and self._owned and document.head and os.fstat(self.sink.descriptor).st_size:
             self._check_head(document.head)
             self._began, self._fresh = True, False
         self._document = document
@@ -147,10 +188,10 @@ class Stream:
         self.flush()
         self._finish()
         fresh = _open(path, append=True)
-        os.dup2(fresh, self._descriptor, inheritable=False)
+        os.dup2(fresh, self.sink.descriptor, inheritable=False)
         os.close(fresh)
         self._append = True
-        self._renew(began=os.fstat(self._descriptor).st_size > 0)
+        self._renew(began=os.fstat(self.sink.descriptor).st_size > 0)
 
     def write(self, text: str | bytes) -> None:
         self._pending.append(text)
@@ -173,7 +214,7 @@ class Stream:
                 pending, self._pending = self._pending, []
                 self._emit(self._head() + self._joined(pending))
             else:
-                self._look_for_reader()
+                self.sink.look_for_reader()
             if self._compressor is not None and time.monotonic() - self._synced >= SYNC_SECONDS:
                 self._sync()
 
@@ -197,15 +238,15 @@ class Stream:
             if self._owned:
                 self._owned = False
                 try:
-                    os.close(self._descriptor)
+                    os.close(self.sink.descriptor)
                 except OSError as cause:  # NFS and quotas report a full disk here
-                    raise OutputError(f"cannot write {self._name}: {_reason(cause)}") from cause
+                    raise OutputError(f"cannot write {self.sink.name}: {_reason(cause)}") from cause
 
     def abandon(self) -> None:
         """Closes the file as it was: the run never began."""
         if self._owned:
             self._owned = False
-            os.close(self._descriptor)
+            os.close(self.sink.descriptor)
 
     def __enter__(self) -> Stream:
         return self
@@ -229,8 +270,8 @@ class Stream:
         if self._began:
             return b""
         self._began = True
-        if not self._append and stat.S_ISREG(os.fstat(self._descriptor).st_mode):
-            os.ftruncate(self._descriptor, 0)
+        if not self._append and stat.S_ISREG(os.fstat(self.sink.descriptor).st_mode):
+            os.ftruncate(self.sink.descriptor, 0)
         return self._encoded(self._document.head)
 
     def _joined(self, pending: list[str | bytes]) -> bytes:
@@ -248,20 +289,20 @@ class Stream:
 
     def _finish(self) -> None:
         """The end of a document."""
-        if self._descriptor < 0 or self.failure is not None:
+        if self.sink.descriptor < 0 or self.failure is not None:
             return
         data = self._head() + self._encoded(self._document.tail)
         if self._compressor is None:
-            self._write(data)
+            self.sink.write(data)
         elif self._size or data:
-            self._write(self._compressor.compress(data) + self._compressor.flush())
+            self.sink.write(self._compressor.compress(data) + self._compressor.flush())
             self._compressor = _compressor()
 
     def _emit(self, data: bytes) -> None:
         if self._compressor is not None:
             data = self._compressor.compress(data)
         self._size += len(data)
-        self._write(data)
+        self.sink.write(data)
 
     def _sync(self) -> None:
         """From here on what was written so far can be read, whatever happens."""
@@ -269,47 +310,17 @@ class Stream:
         self._synced = time.monotonic()
         data = self._compressor.flush(zlib.Z_SYNC_FLUSH) if self._began else b""
         self._size += len(data)
-        self._write(data)
-
-    def _write(self, data: bytes) -> None:
-        view = memoryview(data)
-        while view:
-            try:
-                view = view[self.system_write(self._descriptor, view) :]
-            except BlockingIOError:
-                select.select((), (self._descriptor,), ())
-            except OSError as cause:
-                if isinstance(cause, BrokenPipeError | ConnectionResetError) or self._has_hung_up():
-                    raise self._reader_gone() from cause
-                raise OutputError(f"cannot write {self._name}: {_reason(cause)}", help=_remedy(cause)) from cause
-
-    def _look_for_reader(self) -> None:
-        """A run that writes nothing gets no error from a write: it asks the system. Raises ReaderGone."""
-        now = time.monotonic()
-        if self._descriptor < 0 or now - self._looked < _LOOK_SECONDS:
-            return
-        self._looked = now
-        if self._has_hung_up():
-            raise self._reader_gone()
-
-    def _has_hung_up(self) -> bool:
-        """Whether a pipe, socket or terminal says that its other end is closed. Regular files never say so."""
-        poll = select.poll()
-        poll.register(self._descriptor, 0)  # errors and hang-ups are reported in any case
-        return any(events & (select.POLLERR | select.POLLHUP) for _, events in poll.poll(0))
-
-    def _reader_gone(self) -> ReaderGone:
-        return ReaderGone(f"{self._name} was closed by its reader")
+        self.sink.write(data)
 
     def _check_head(self, head: str) -> None:
-        with open(self._name, "rb") as raw, gzip.open(raw) if self._compressor else raw as file:
+        with open(self.sink.name, "rb") as raw, gzip.open(raw) if self._compressor else raw as file:
             try:
                 found = file.read(len(self._encoded(head)))
             except (OSError, EOFError) as cause:
-                raise OutputError(f"cannot append to {self._name}: {cause}") from cause
+                raise OutputError(f"cannot append to {self.sink.name}: {cause}") from cause
         if found != self._encoded(head):
             raise OutputError(
-                f"{self._name} begins differently from this run: {found.decode('utf-8', 'replace').strip()!r}",
+                f"{self.sink.name} begins differently from this run: {found.decode('utf-8', 'replace').strip()!r}",
                 help=["write to another file, or leave --append out"],
             )
 
@@ -327,13 +338,13 @@ class Stream:
         """FILE becomes FILE.1, which was FILE.2 before. Raises OutputError."""
         assert self._rotation is not None
         self._finish()
-        path = Path(self._name)
+        path = Path(self.sink.name)
         try:
             turn(path, self._rotation.keep)
         except OSError as cause:
             raise OutputError(f"cannot rotate {path}: {_reason(cause)}") from cause
         fresh = _open(path, append=False)
-        os.dup2(fresh, self._descriptor, inheritable=False)
+        os.dup2(fresh, self.sink.descriptor, inheritable=False)
         os.close(fresh)
         self._renew(began=False)
 
