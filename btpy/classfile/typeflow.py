@@ -23,6 +23,7 @@ from btpy.classfile import descriptors, frames
 from btpy.classfile import opcodes as op
 from btpy.classfile import pool as constants
 from btpy.classfile.bytecode import Bytecode, branch_target, switch_targets
+from btpy.classfile.frames import Frame
 from btpy.classfile.pool import ConstantPool
 from btpy.classfile.reader import ClassFile, Code, ExceptionHandler, Member
 from btpy.errors import ClassFileError
@@ -96,17 +97,66 @@ _PUSHED: dict[str, tuple[Value, ...]] = {
 def verification_types(locals_: Sequence[Value], pool: ConstantPool) -> tuple[bytes, ...]:
     """Local variables as a stack map frame has them; adds classes to the pool. An object that a ``new`` made and whose
     constructor has not returned is left out: after the constructor call its type is another one."""
+    return _encoded([None if isinstance(value, int) else value for value in locals_], pool, trim=True)
+
+
+def frame_at(
+    offset: int,
+    bytecode: Bytecode,
+    known: Sequence[Frame],
+    initial: tuple[bytes, ...],
+    class_name: str,
+    pool: ConstantPool,
+) -> Frame:
+    """The frame at an instruction that has none. ``known``: the method's frames; ``initial``: its locals on entry.
+
+    Between two frames code runs straight on, so no paths meet. A conditional jump that was widened needs this: the
+    instruction after it has become a jump target. Classes of the types that the frame names are added to the pool.
+    Raises ClassFileError when the code does not verify.
+    """
+    start = Frame(0, initial, ())
+    for frame in known:
+        if frame.offset > offset:
+            break
+        start = frame
+    walk = _Walk(bytecode.code, f"L{class_name};", pool)
+    names = dict(_BASIC_TYPES)
+    walk.locals_ += _spread(start.locals_, names, pool)
+    walk.stack += _spread(start.stack, names, pool)
+    try:
+        for at in bytecode.starts:
+            if start.offset <= at < offset:
+                walk.step(at)
+    except IndexError:
+        raise ClassFileError(f"the operand stack is too small before offset {offset} (JVMS §4.9.2)") from None
+    return Frame(offset, _encoded(walk.locals_, pool, trim=True), _encoded(walk.stack, pool))
+
+
+_BASIC_TYPES: dict[bytes, Value] = {
+    frames.TOP: None,
+    frames.INTEGER: "I",
+    frames.FLOAT: "F",
+    frames.LONG: "J",
+    frames.DOUBLE: "D",
+    frames.NULL: NULL,
+    frames.UNINITIALIZED_THIS: THIS,
+}
+"""Verification types without a class."""
+
+_BASIC_NAMES = {value: name for name, value in _BASIC_TYPES.items()} | {ADDRESS: frames.TOP}
+
+
+def _encoded(values: Sequence[Value], pool: ConstantPool, *, trim: bool = False) -> tuple[bytes, ...]:
+    """Slots as the verification types of a frame; ``trim``: without unusable ones at the end."""
     types = []
-    for value in locals_:
+    for value in values:
         if value == "":
             continue
-        if value is None or value == ADDRESS or isinstance(value, int):
-            types.append(frames.TOP)
-        elif value in (NULL, THIS):
-            types.append(frames.NULL if value == NULL else frames.UNINITIALIZED_THIS)
-        else:
-            types.append(frames.type_of(value, pool))
-    while types and types[-1] == frames.TOP:
+        name = _BASIC_NAMES.get(value)
+        if name is None:
+            name = frames.uninitialized_type(value) if isinstance(value, int) else frames.type_of(str(value), pool)
+        types.append(name)
+    while trim and types and types[-1] == frames.TOP:
         types.pop()
     return tuple(types)
 
@@ -116,15 +166,7 @@ def verification_types(locals_: Sequence[Value], pool: ConstantPool) -> tuple[by
 
 def _frames(content: bytes, initial: Sequence[Value], pool: ConstantPool) -> dict[int, State]:
     # What the method starts with may name classes that are not in the pool: a type of four bytes stands for each.
-    names: dict[bytes, Value] = {
-        bytes((0,)): None,
-        frames.INTEGER: "I",
-        frames.FLOAT: "F",
-        frames.LONG: "J",
-        frames.DOUBLE: "D",
-        frames.NULL: NULL,
-        frames.UNINITIALIZED_THIS: THIS,
-    }
+    names = dict(_BASIC_TYPES)
     types = {name: kind for kind, name in names.items()}
     before = []
     for number, value in enumerate(value for value in initial if value != ""):

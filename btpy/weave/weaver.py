@@ -44,7 +44,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from btpy.classfile import descriptors, frames, inference, inserted, tables, typeflow
+from btpy.classfile import descriptors, frames, inserted, tables, typeflow
 from btpy.classfile import opcodes as op
 from btpy.classfile.bytecode import Bytecode, scan
 from btpy.classfile.initialized import Initialization
@@ -554,7 +554,7 @@ class _MethodWeaver:
         known = {frame.offset for frame in old}
         for target in relocation.new_targets:
             if target not in known:
-                old.append(inference.frame_at(target, self._bytecode, old, initial, self._file.name, self._pool))
+                old.append(typeflow.frame_at(target, self._bytecode, old, initial, self._file.name, self._pool))
                 old.sort(key=lambda frame: frame.offset)
         new = [frames.move(frame, relocation) for frame in old]
         if kept:
