@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from btpy.cli.debugging import stages_of
 from btpy.cli.destination import Destination, destination
 from btpy.cli.options import Arguments, Option, number, seconds, share
+from btpy.cli.permissions import permissions
 from btpy.cli.unattended import Stay, stay_of
 from btpy.errors import UsageError
 
@@ -83,6 +84,7 @@ def flags(arguments: Arguments, name: str, *, one_liner: bool, missing: str | No
         raise UsageError(f"--pending and --missing={said} contradict each other")
     interval = arguments.text("interval")
     methods, classes = arguments.text("max_methods"), arguments.text("max_classes")
+    permissions(arguments)  # a wrong one is reported before a JVM is looked for
     shown = shown_settings(arguments)
     return limited(shown, arguments, one_liner=one_liner and not shown.destination.silent)._replace(
         missing="ignore" if arguments.switch("pending") else said or missing,
