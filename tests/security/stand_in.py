@@ -8,6 +8,7 @@ it sends.
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import hmac
 import json
@@ -271,6 +272,18 @@ def contents(program: Program, ids: Sequence[int], key: bytes = string("abc"), c
     return out
 
 
+@contextmanager
+def acting_as(uid: int) -> Iterator[None]:
+    """Files are opened and sockets are made by this thread as that user (setfsuid(2)). btpy admits no other user than
+    the target's to a port."""
+    libc = ctypes.CDLL(None)
+    libc.setfsuid(uid)
+    try:
+        yield
+    finally:
+        libc.setfsuid(os.geteuid())
+
+
 def performance_data(jdk: int) -> bytes:
     values = {"java.property.java.version": f"{jdk}.0.1", "sun.rt.javaCommand": "Counted"}
     return counters(*(text_counter(name.encode(), value.encode()) for name, value in values.items()))
@@ -286,6 +299,7 @@ class StandIn:
         library.write_bytes(bytes(4096))
         user = pwd.getpwuid(os.geteuid() if uid is None else uid).pw_name
         self.jdk = jdk
+        self._uid = os.geteuid() if uid is None else uid
         self._counters = Path(f"/tmp/hsperfdata_stand-in-{user}-{os.getpid()}-{directory.name}")
         self._process = subprocess.Popen(
             [
@@ -329,7 +343,8 @@ class StandIn:
 
     def _begin(self, options: str) -> None:
         assert self.program is not None
-        impostor = Impostor(options, self.classes, self.program, self.lie, self.extra)
+        with acting_as(self._uid):
+            impostor = Impostor(options, self.classes, self.program, self.lie, self.extra)
         self._impostors.append(impostor)
 
         def talk() -> None:

@@ -22,7 +22,8 @@ class Peer:
             self.socket = socket.socket(socket.AF_UNIX)
             self.socket.connect(address)
         else:
-            self.socket = socket.create_connection(("127.0.0.1", int(address)))
+            self.socket = socket.socket(socket.AF_INET)
+            self.socket.connect(("127.0.0.1", int(address)))
         self.socket.settimeout(20)
 
     def __enter__(self) -> Peer:
