@@ -39,7 +39,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """A test of all Java versions runs on 11 or 17, and on 21 or 25: which ones follows from its name."""
     if config.getoption("--every-jdk") or config.option.keyword or any("::" in argument for argument in config.args):
         return
-    kept, dropped = [], []
+    kept: list[pytest.Item] = []
+    dropped: list[pytest.Item] = []
     for item in items:
         (kept if runs_on_its_jdk(item) else dropped).append(item)
     if dropped:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
+from collections.abc import Callable
 from dataclasses import field
 from typing import Any, ClassVar
 
@@ -85,14 +86,16 @@ def test_values(nothing: Any, point: Any, named: Any, spoken: Any) -> None:
 
 @BOTH
 def test_what_is_refused(nothing: Any, point: Any, named: Any, spoken: Any) -> None:
-    for change in (
+    changes: tuple[Callable[[], object], ...] = (
         lambda: setattr(point(1), "x", 2),
         lambda: setattr(named(1), "y", 2),
         lambda: delattr(point(1), "x"),
-    ):
+    )
+    for change in changes:
         with pytest.raises(dataclasses.FrozenInstanceError):
             change()
-    for wrong in (lambda: point(), lambda: point(1, 2, 3), lambda: point(z=1)):
+    wrong_calls: tuple[Callable[[], object], ...] = (lambda: point(), lambda: point(1, 2, 3), lambda: point(z=1))
+    for wrong in wrong_calls:
         with pytest.raises(TypeError):
             wrong()
     with pytest.raises(ValueError, match="negative"):

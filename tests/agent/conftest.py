@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import ModuleType
 
@@ -14,6 +14,11 @@ import pytest
 from tests.agent.client import Client, connect
 from tests.jdks import compiled
 from tests.targets import Target, target
+
+Subject = Callable[..., AbstractContextManager[Target]]
+"""Takes the version of the JDK, and flags."""
+
+Attach = Callable[..., Client]
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -35,7 +40,8 @@ def hatch_build() -> ModuleType:
 
 @pytest.fixture(scope="session")
 def jar(hatch_build: ModuleType) -> Path:
-    return hatch_build.build(ROOT)
+    built: Path = hatch_build.build(ROOT)
+    return built
 
 
 @pytest.fixture(scope="session")
@@ -44,7 +50,7 @@ def subject_classes() -> Path:
 
 
 @pytest.fixture
-def subject(subject_classes: Path) -> Callable[..., object]:
+def subject(subject_classes: Path) -> Subject:
     """``with subject(jdk) as program``: the Subject runs under full verification; it must end with a clean stderr."""
 
     @contextmanager
@@ -58,7 +64,7 @@ def subject(subject_classes: Path) -> Callable[..., object]:
 
 
 @pytest.fixture
-def attach(jar: Path) -> Iterator[Callable[..., Client]]:
+def attach(jar: Path) -> Iterator[Attach]:
     """Attach to a program and configure; all connections are closed at the end."""
     clients: list[Client] = []
 

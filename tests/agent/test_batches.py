@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
@@ -15,7 +16,7 @@ CLASSES = 10_007
 
 
 @pytest.fixture(scope="module")
-def classes(tmp_path_factory):
+def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("batches")
     agent = Path(__file__).parents[2] / "agent-java/src/main/java/btpy/agent/BatchSize.java"
     driver = Path(__file__).parent / "java" / "BatchSizes.java"
@@ -23,7 +24,9 @@ def classes(tmp_path_factory):
     return out
 
 
-def batches(classes, fixed_us, share_us, scatter, waits_us=()):
+def batches(
+    classes: Path, fixed_us: int, share_us: int, scatter: int, waits_us: Sequence[int] = ()
+) -> tuple[list[int], list[float]]:
     """Sizes, and stops in ms."""
     command = [str(java(17)), "-cp", str(classes), "btpy.agent.BatchSizes"]
     command += [str(each) for each in (BUDGET_MS, fixed_us, share_us, scatter, CLASSES, *waits_us)]
@@ -35,7 +38,7 @@ def batches(classes, fixed_us, share_us, scatter, waits_us=()):
 @pytest.mark.parametrize(
     ("fixed", "share", "most_batches"), [(5_000, 50, 60), (2_000, 20, 25), (1_000, 1_000, 800), (0, 200, 130)]
 )
-def test_stops_keep_to_the_budget(classes, fixed, share, most_batches):
+def test_stops_keep_to_the_budget(classes: Path, fixed: int, share: int, most_batches: int) -> None:
     sizes, stops = batches(classes, fixed, share, 0)
     assert sum(sizes) == CLASSES
     assert sizes[0] == 16
@@ -45,7 +48,7 @@ def test_stops_keep_to_the_budget(classes, fixed, share, most_batches):
 
 @pytest.mark.parametrize(("fixed", "share"), [(30_000, 50), (200_000, 100), (1_000_000, 300)])
 @pytest.mark.parametrize("scatter", [0, 50])
-def test_where_no_batch_can_keep_to_it_stops_are_few(classes, fixed, share, scatter):
+def test_where_no_batch_can_keep_to_it_stops_are_few(classes: Path, fixed: int, share: int, scatter: int) -> None:
     sizes, stops = batches(classes, fixed, share, scatter)
     assert len(sizes) <= 100
     assert max(stops) <= (1 + scatter / 100) * 2.1 * fixed / 1000, "no stop is much longer than it must be"
@@ -60,7 +63,7 @@ size from 4 to 256, which is hardly to be seen in the stops."""
 
 
 @pytest.mark.parametrize("shift", [0, 13, 20, 35])
-def test_on_a_busy_machine_stops_are_few_all_the_same(classes, shift):
+def test_on_a_busy_machine_stops_are_few_all_the_same(classes: Path, shift: int) -> None:
     recorded = [1000 * each for each in BUSY_MS[shift:] + BUSY_MS[:shift]]
     sizes, _ = batches(classes, 0, 41, 0, recorded)
     assert len(sizes) <= 75
@@ -68,7 +71,9 @@ def test_on_a_busy_machine_stops_are_few_all_the_same(classes, shift):
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("fixed", "share"), [(5_000, 41), (27_000, 41), (0, 200)])
-def test_stops_of_which_some_are_long_do_not_make_batches_small(classes, seed, fixed, share):
+def test_stops_of_which_some_are_long_do_not_make_batches_small(
+    classes: Path, seed: int, fixed: int, share: int
+) -> None:
     """What is longer has nothing to do with the size: half of the stops are, by any time."""
     random = Random(seed)
     waits = [random.choice((0, round(random.expovariate(1 / 60_000)))) for _ in range(499)]

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import shutil
 import zipfile
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -10,14 +12,14 @@ from tests.agent.conftest import ROOT
 
 
 @pytest.fixture
-def tree(tmp_path):
+def tree(tmp_path: Path) -> Path:
     """The sources and the jar that was built from them."""
     shutil.copytree(ROOT / "agent-java", tmp_path / "agent-java")
     shutil.copytree(ROOT / "btpy/_agent", tmp_path / "btpy/_agent")
     return tmp_path
 
 
-def test_the_jar_depends_on_the_sources_alone(hatch_build, tree, jar):
+def test_the_jar_depends_on_the_sources_alone(hatch_build: ModuleType, tree: Path, jar: Path) -> None:
     hatch_build.build(tree).unlink()
     assert hatch_build.build(tree).read_bytes() == jar.read_bytes()
     with zipfile.ZipFile(jar) as archive:
@@ -31,11 +33,11 @@ def test_the_jar_depends_on_the_sources_alone(hatch_build, tree, jar):
     assert {int.from_bytes(data[6:8]) for data in classes} == {52}
 
 
-def test_the_jar_is_small(jar):
+def test_the_jar_is_small(jar: Path) -> None:
     assert jar.stat().st_size <= 220_000
 
 
-def test_boot_classes_come_after_their_supertypes(jar):
+def test_boot_classes_come_after_their_supertypes(jar: Path) -> None:
     with zipfile.ZipFile(jar) as archive:
         boot = archive.read("btpy/boot.classes")
     defined: set[str | None] = set()
@@ -49,7 +51,9 @@ def test_boot_classes_come_after_their_supertypes(jar):
     assert {"btpy/agent/Agent", "btpy/runtime/Session", "btpy/runtime/InternalMemory"} <= defined
 
 
-def test_a_jar_that_is_there_for_these_sources_needs_no_jdk(hatch_build, tree, monkeypatch):
+def test_a_jar_that_is_there_for_these_sources_needs_no_jdk(
+    hatch_build: ModuleType, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     jar = hatch_build.build(tree)
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("JAVA_HOME", raising=False)
@@ -60,7 +64,7 @@ def test_a_jar_that_is_there_for_these_sources_needs_no_jdk(hatch_build, tree, m
         hatch_build.build(tree)
 
 
-def test_sources_that_do_not_compile_keep_the_old_jar(hatch_build, tree):
+def test_sources_that_do_not_compile_keep_the_old_jar(hatch_build: ModuleType, tree: Path) -> None:
     jar = hatch_build.build(tree)
     before = jar.read_bytes()
     (tree / "agent-java/src/main/java/btpy/agent/Lease.java").write_text("class {")

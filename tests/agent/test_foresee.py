@@ -22,7 +22,7 @@ from btpy.wire.messages import (
     Site,
 )
 from tests.agent.client import Client
-from tests.agent.conftest import answer
+from tests.agent.conftest import Attach, Subject, answer
 from tests.jdks import all_jdks
 
 LATER = "Subject$Later"
@@ -46,7 +46,9 @@ def watch(client: Client) -> None:
 
 
 @all_jdks
-def test_a_class_is_loaded_with_what_was_foreseen(jdk, subject, attach, subject_classes):
+def test_a_class_is_loaded_with_what_was_foreseen(
+    jdk: int, subject: Subject, attach: Attach, subject_classes: Path
+) -> None:
     with subject(jdk) as program:
         client = attach(program, jdk)
         assert foresee(client, later(subject_classes, client)) == ""
@@ -61,7 +63,7 @@ def test_a_class_is_loaded_with_what_was_foreseen(jdk, subject, attach, subject_
         assert client.detach().left_behind == ()
 
 
-def test_an_interrupt_of_the_thread_that_loads_is_kept(subject, attach, subject_classes):
+def test_an_interrupt_of_the_thread_that_loads_is_kept(subject: Subject, attach: Attach, subject_classes: Path) -> None:
     with subject(17) as program:
         client = attach(program, 17)
         foresee(client, later(subject_classes, client))
@@ -69,7 +71,7 @@ def test_an_interrupt_of_the_thread_that_loads_is_kept(subject, attach, subject_
         assert answer(program, f"make-interrupted {LATER}") == "Later says woven! true"
 
 
-def test_what_is_foreseen_to_stay_is_told(subject, attach, subject_classes):
+def test_what_is_foreseen_to_stay_is_told(subject: Subject, attach: Attach, subject_classes: Path) -> None:
     with subject(17) as program:
         client = attach(program, 17)
         data = (subject_classes / f"{LATER}.class").read_bytes()
@@ -81,7 +83,9 @@ def test_what_is_foreseen_to_stay_is_told(subject, attach, subject_classes):
         assert client.asked == []
 
 
-def test_what_was_taken_back_or_is_of_other_bytes_is_asked_about(subject, attach, subject_classes):
+def test_what_was_taken_back_or_is_of_other_bytes_is_asked_about(
+    subject: Subject, attach: Attach, subject_classes: Path
+) -> None:
     with subject(17) as program:
         client = attach(program, 17)
         foreseen = later(subject_classes, client)
@@ -93,7 +97,9 @@ def test_what_was_taken_back_or_is_of_other_bytes_is_asked_about(subject, attach
         assert [each.name for each in client.asked] == [LATER]
 
 
-def test_nothing_is_given_to_a_loader_that_does_not_see_the_runtime(subject, attach, subject_classes):
+def test_nothing_is_given_to_a_loader_that_does_not_see_the_runtime(
+    subject: Subject, attach: Attach, subject_classes: Path
+) -> None:
     with subject(17) as program:
         client = attach(program, 17)
         foresee(client, later(subject_classes, client))
@@ -103,7 +109,7 @@ def test_nothing_is_given_to_a_loader_that_does_not_see_the_runtime(subject, att
         assert answer(program, f"make {LATER}") == "Later says woven!"
 
 
-def test_nothing_is_given_that_no_pattern_names(subject, attach, subject_classes):
+def test_nothing_is_given_that_no_pattern_names(subject: Subject, attach: Attach, subject_classes: Path) -> None:
     with subject(17) as program:
         client = attach(program, 17)
         foresee(client, later(subject_classes, client))
@@ -112,7 +118,9 @@ def test_nothing_is_given_that_no_pattern_names(subject, attach, subject_classes
         assert client.restore().woven == 0
 
 
-def test_without_a_place_for_files_the_agent_says_so_and_asks(subject, attach, subject_classes, tmp_path):
+def test_without_a_place_for_files_the_agent_says_so_and_asks(
+    subject: Subject, attach: Attach, subject_classes: Path, tmp_path: Path
+) -> None:
     with subject(17, f"-Djava.io.tmpdir={tmp_path}/nowhere") as program:
         client = attach(program, 17)
         assert "nowhere" in foresee(client, later(subject_classes, client))
@@ -121,6 +129,6 @@ def test_without_a_place_for_files_the_agent_says_so_and_asks(subject, attach, s
         assert [each.name for each in client.asked] == [LATER]
 
 
-def test_it_tells_where_its_classes_are(subject, attach, subject_classes):
+def test_it_tells_where_its_classes_are(subject: Subject, attach: Attach, subject_classes: Path) -> None:
     with subject(17) as program:
         assert attach(program, 17).call(Locations, Locate).paths == (str(subject_classes),)

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import hashlib
 import struct
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +13,7 @@ from btpy.model.sampling import SampleMode
 from btpy.plan.plan import Advice, ClassPlan, Handler, MethodPlan, Operand, OperandKind, Point
 from btpy.weave.weaver import weave
 from btpy.wire.messages import (
+    ClassBytes,
     Counters,
     Done,
     Enable,
@@ -30,7 +33,8 @@ from btpy.wire.messages import (
     Timer,
     Trouble,
 )
-from tests.agent.conftest import agent_threads_end
+from tests.agent.client import Client
+from tests.agent.conftest import Attach, Subject, agent_threads_end
 from tests.agent.handlers import handler, named, unnamed
 from tests.jdks import all_jdks
 
@@ -64,7 +68,7 @@ PRINT_STACKS = f"""
 """
 
 
-def install(client, *handlers, maps=(), probes=(3,)) -> str:
+def install(client: Client, *handlers: HandlerClass, maps: Sequence[MapDecl] = (), probes: Sequence[int] = (3,)) -> str:
     return client.call(
         Done, lambda request: Install(request, tuple(maps), tuple(map(declared, probes)), tuple(handlers))
     ).error
@@ -74,25 +78,27 @@ def declared(probe: int) -> ProbeDecl:
     return ProbeDecl(probe, True, SampleMode.ALL, 0, False, probe, 0, 0, 0, 0)
 
 
-def run_once(client, built) -> str:
+def run_once(client: Client, built: HandlerClass) -> str:
     return client.call(Done, lambda request: Timer(request, client.slot << 24 | 1, 0, built.name)).error
 
 
 def records(events: Events) -> list[tuple[int, ...]]:
     """(template, site, probe, tag, value) of each record with an int."""
-    found = []
+    rows: list[tuple[int, ...]] = []
     at = 0
     while at < len(events.records):
         size, template, site, probe = struct.unpack_from("<iiii", events.records, at)
         tag, value = struct.unpack_from("<Bi", events.records, at + 32)
         if template != -1:
-            found.append((template, site, probe, tag, value))
+            rows.append((template, site, probe, tag, value))
         at += size
-    return found
+    return rows
 
 
 @all_jdks
-def test_a_handler_runs_and_its_records_come_before_the_answer(jdk, subject, attach, tmp_path):
+def test_a_handler_runs_and_its_records_come_before_the_answer(
+    jdk: int, subject: Subject, attach: Attach, tmp_path: Path
+) -> None:
     with subject(jdk) as program:
         client = attach(program, jdk)
         built = handler(tmp_path, RECORD)
@@ -108,28 +114,32 @@ def test_a_handler_runs_and_its_records_come_before_the_answer(jdk, subject, att
 
 
 @all_jdks
-def test_maps_stacks_and_exits_keep_their_place_among_the_records(jdk, subject, attach, tmp_path):
+def test_maps_stacks_and_exits_keep_their_place_among_the_records(
+    jdk: int, subject: Subject, attach: Attach, tmp_path: Path
+) -> None:
     with subject(jdk) as program:
         client = attach(program, jdk)
         built = handler(tmp_path, PRINT_STACKS)
         assert install(client, built, maps=[MapDecl(0, MapKind.COUNT, 1, 0, 16, False, ())]) == ""
         assert run_once(client, built) == ""
-        order = []
+        order: list[tuple[int | str, int]] = []
         for message in client.unasked:
             if isinstance(message, Events):
                 order += [(template, value) for template, _, _, _, value in records(message)]
             elif isinstance(message, Map):
                 order.append(("map", message.template))
             elif isinstance(message, Stacks):
-                order.append("stacks")
-        assert [each for each in order if each != "stacks"] == [(7, 1), ("map", 8), (7, 2), (9, 5)]
-        assert order.index("stacks") < order.index(("map", 8))
+                order.append(("stacks", 0))
+        assert [item for item in order if item[0] != "stacks"] == [(7, 1), ("map", 8), (7, 2), (9, 5)]
+        assert order.index(("stacks", 0)) < order.index(("map", 8))
         maps = client.call(Maps, lambda request: Snapshot(request, (0,)))
         printed = next(each for each in client.unasked if isinstance(each, Map))
         assert maps.contents == printed.contents
 
 
-def test_a_timer_goes_on_until_classes_are_put_back_and_what_comes_last_still_runs(subject, attach, tmp_path):
+def test_a_timer_goes_on_until_classes_are_put_back_and_what_comes_last_still_runs(
+    subject: Subject, attach: Attach, tmp_path: Path
+) -> None:
     with subject(17) as program:
         client = attach(program, 17)
         built = handler(tmp_path, RECORD)
@@ -151,7 +161,7 @@ def test_a_timer_goes_on_until_classes_are_put_back_and_what_comes_last_still_ru
         assert late == []
 
 
-def test_a_probe_can_be_switched_off_and_on(subject, attach, tmp_path):
+def test_a_probe_can_be_switched_off_and_on(subject: Subject, attach: Attach, tmp_path: Path) -> None:
     with subject(17) as program:
         client = attach(program, 17)
         built = handler(tmp_path, RECORD)
@@ -166,7 +176,7 @@ def test_a_probe_can_be_switched_off_and_on(subject, attach, tmp_path):
 
 
 @all_jdks
-def test_a_handler_that_does_not_verify_is_refused(jdk, subject, attach, tmp_path):
+def test_a_handler_that_does_not_verify_is_refused(jdk: int, subject: Subject, attach: Attach, tmp_path: Path) -> None:
     with subject(jdk) as program:
         client = attach(program, jdk)
         good = handler(tmp_path, "int two = 2; two += site; Guard.leave(-1);")
@@ -178,7 +188,9 @@ def test_a_handler_that_does_not_verify_is_refused(jdk, subject, attach, tmp_pat
         assert client.detach().handler_classes == 1
 
 
-def test_the_name_of_a_handler_must_be_the_hash_of_its_content(subject, attach, tmp_path):
+def test_the_name_of_a_handler_must_be_the_hash_of_its_content(
+    subject: Subject, attach: Attach, tmp_path: Path
+) -> None:
     with subject(17) as program:
         client = attach(program, 17)
         good = handler(tmp_path, RECORD)
@@ -189,7 +201,9 @@ def test_the_name_of_a_handler_must_be_the_hash_of_its_content(subject, attach, 
         assert client.detach().handler_classes == 0
 
 
-def test_handlers_are_defined_once_however_many_sessions_use_them(subject, attach, tmp_path):
+def test_handlers_are_defined_once_however_many_sessions_use_them(
+    subject: Subject, attach: Attach, tmp_path: Path
+) -> None:
     with subject(17) as program:
         built = handler(tmp_path, RECORD)
         for _ in range(2):
@@ -201,7 +215,7 @@ def test_handlers_are_defined_once_however_many_sessions_use_them(subject, attac
             agent_threads_end(program)
 
 
-def test_maps_and_probes_out_of_range_are_refused(subject, attach):
+def test_maps_and_probes_out_of_range_are_refused(subject: Subject, attach: Attach) -> None:
     with subject(17) as program:
         client = attach(program, 17)
         assert install(client, probes=[1 << 30])
@@ -209,7 +223,9 @@ def test_maps_and_probes_out_of_range_are_refused(subject, attach):
         assert install(client) == ""
 
 
-def test_without_credit_records_are_kept_then_dropped_and_counted(subject, attach, tmp_path):
+def test_without_credit_records_are_kept_then_dropped_and_counted(
+    subject: Subject, attach: Attach, tmp_path: Path
+) -> None:
     many = RECORD.replace("if (s == null) return;", "for (int i = 0; i < 40000; i++) {") + "}"
     with subject(17) as program:
         client = attach(program, 17, buffer_bytes=1 << 20)
@@ -230,7 +246,7 @@ def test_without_credit_records_are_kept_then_dropped_and_counted(subject, attac
 
 
 @pytest.mark.parametrize("name", ["java.lang.String", "btpy.runtime.Session", "btpy.handlers.Handler_" + "0" * 40])
-def test_only_handlers_can_be_run(subject, attach, name):
+def test_only_handlers_can_be_run(subject: Subject, attach: Attach, name: str) -> None:
     with subject(17) as program:
         client = attach(program, 17)
         assert client.call(Done, lambda request: Timer(request, client.slot << 24 | 1, 0, name)).error
@@ -249,7 +265,9 @@ GUARDED = f"""
 
 
 @all_jdks
-def test_what_the_agent_calls_while_a_class_is_loaded_fires_nothing(jdk, subject, attach, tmp_path):
+def test_what_the_agent_calls_while_a_class_is_loaded_fires_nothing(
+    jdk: int, subject: Subject, attach: Attach, tmp_path: Path
+) -> None:
     """The transformer turns slashes into dots with String.replace; class loaders turn dots into slashes with it."""
     with subject(jdk) as program:
         client = attach(program, jdk)
@@ -261,7 +279,7 @@ def test_what_the_agent_calls_while_a_class_is_loaded_fires_nothing(jdk, subject
         replace = MethodPlan("replace", "(CC)Ljava/lang/String;", (Advice(Point.ENTRY, 3, call, operands),))
         plan = ClassPlan("java/lang/String", (replace,))
 
-        def weaver(question):
+        def weaver(question: ClassBytes) -> bytes | None:
             if question.name != "java.lang.String":
                 return None
             woven = weave(question.data, plan, client.slot << 24 | 1)

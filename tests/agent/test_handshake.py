@@ -1,8 +1,12 @@
 from __future__ import annotations
 
 import os
+import socket
 import struct
 import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -11,12 +15,14 @@ from btpy.wire import codec
 from btpy.wire.messages import Configure, Hello, Ping, Proof, Search, Trouble
 from tests.agent.attach import load_agent
 from tests.agent.client import Door, mac, receive, shake_hands
-from tests.agent.conftest import agent_threads_end, answer
+from tests.agent.conftest import Attach, Subject, agent_threads_end, answer
 from tests.jdks import all_jdks
 
 
 @all_jdks
-def test_the_agent_tells_what_it_runs_in_and_configures_a_session(jdk, subject, attach, jar, hatch_build):
+def test_the_agent_tells_what_it_runs_in_and_configures_a_session(
+    jdk: int, subject: Subject, attach: Attach, jar: Path, hatch_build: ModuleType
+) -> None:
     with subject(jdk) as program:
         client = attach(program, jdk)
         welcome = client.welcome
@@ -29,13 +35,16 @@ def test_the_agent_tells_what_it_runs_in_and_configures_a_session(jdk, subject, 
         assert client.slot == 1
 
 
+Knock = Callable[[], tuple[Door, socket.socket]]
+
+
 @pytest.fixture
-def knock(subject, jar):
+def knock(subject: Subject, jar: Path) -> Iterator[Knock]:
     """Gives the connection of an agent that waits for a PROOF; afterwards nothing of it may be left."""
     with subject(17) as program:
-        opened = []
+        opened: list[Door | socket.socket] = []
 
-        def open_door():
+        def open_door() -> tuple[Door, socket.socket]:
             door = Door(tcp=False)
             opened.append(door)
             load_agent(program.pid, jar, door.options)
@@ -45,28 +54,34 @@ def knock(subject, jar):
 
         yield open_door
         agent_threads_end(program)
-        for each in opened:
-            each.close()
+        for end in opened:
+            end.close()
 
 
-def is_closed(connection) -> bool:
+def hello_on(connection: socket.socket) -> Hello:
+    hello = receive(connection)
+    assert isinstance(hello, Hello)
+    return hello
+
+
+def is_closed(connection: socket.socket) -> bool:
     try:
         return connection.recv(1) == b""
     except ConnectionResetError:
         return True
 
 
-def test_a_client_that_does_not_know_the_secret_learns_nothing(knock):
+def test_a_client_that_does_not_know_the_secret_learns_nothing(knock: Knock) -> None:
     _, connection = knock()
-    hello = receive(connection)
+    hello = hello_on(connection)
     nonce = os.urandom(32)
     connection.sendall(codec.encode(Proof(nonce, mac(os.urandom(32), b"client", hello.nonce, nonce))))
     assert is_closed(connection)
 
 
-def test_a_proof_that_was_overheard_is_of_no_use(knock):
+def test_a_proof_that_was_overheard_is_of_no_use(knock: Knock) -> None:
     door, connection = knock()
-    hello = receive(connection)
+    hello = hello_on(connection)
     nonce = os.urandom(32)
     proof = codec.encode(Proof(nonce, mac(door.secret, b"client", hello.nonce, nonce)))
     connection.close()
@@ -76,9 +91,9 @@ def test_a_proof_that_was_overheard_is_of_no_use(knock):
     assert is_closed(second)
 
 
-def test_the_agents_own_proof_cannot_be_reflected(knock):
+def test_the_agents_own_proof_cannot_be_reflected(knock: Knock) -> None:
     door, connection = knock()
-    hello = receive(connection)
+    hello = hello_on(connection)
     connection.sendall(codec.encode(Proof(hello.nonce, mac(door.secret, b"agent", hello.nonce, hello.nonce))))
     assert is_closed(connection)
 
@@ -95,26 +110,24 @@ def test_the_agents_own_proof_cannot_be_reflected(knock):
     ],
     ids=["http", "empty", "negative", "oversized", "other message", "one byte too many"],
 )
-def test_noise_instead_of_a_proof_ends_the_connection(knock, noise):
+def test_noise_instead_of_a_proof_ends_the_connection(knock: Knock, noise: bytes) -> None:
     _, connection = knock()
     receive(connection)
     connection.sendall(noise)
     assert is_closed(connection)
 
 
-def test_silence_ends_the_connection(knock):
+def test_silence_ends_the_connection(knock: Knock) -> None:
     _, connection = knock()
     receive(connection)
     assert is_closed(connection)
 
 
-def test_the_nonce_is_fresh(knock):
+def test_the_nonce_is_fresh(knock: Knock) -> None:
     nonces = set()
     for _ in range(3):
         _, connection = knock()
-        hello = receive(connection)
-        assert isinstance(hello, Hello)
-        nonces.add(hello.nonce)
+        nonces.add(hello_on(connection).nonce)
         connection.close()
     assert len(nonces) == 3
 
@@ -123,7 +136,7 @@ def test_the_nonce_is_fresh(knock):
     "options",
     ["", "socket=tcp:1", "secret-in=/nowhere", "socket=pigeon,secret-in=/", "nonsense"],
 )
-def test_an_attach_request_without_sense_changes_nothing(subject, jar, options):
+def test_an_attach_request_without_sense_changes_nothing(subject: Subject, jar: Path, options: str) -> None:
     with subject(17) as program:
         load_agent(program.pid, jar, options)
         agent_threads_end(program)
@@ -146,7 +159,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_a_client_that_breaks_the_protocol_is_told_and_left(subject, attach, case):
+def test_a_client_that_breaks_the_protocol_is_told_and_left(subject: Subject, attach: Attach, case: str) -> None:
     with subject(17) as program:
         client = attach(program, 17)
         client.weaver = lambda question: question.data.replace(b"plain!", b"woven!")
@@ -157,7 +170,7 @@ def test_a_client_that_breaks_the_protocol_is_told_and_left(subject, attach, cas
         assert answer(program, "base") == "Base says plain!"
 
 
-def test_configuration_must_come_first(subject, attach):
+def test_configuration_must_come_first(subject: Subject, attach: Attach) -> None:
     with subject(17) as program:
         client = attach(program, 17, configure=False)
         client.send(Search(1, (), 1, 0))
@@ -165,7 +178,7 @@ def test_configuration_must_come_first(subject, attach):
         agent_threads_end(program)
 
 
-def test_the_connection_may_come_over_tcp_everywhere(subject, jar):
+def test_the_connection_may_come_over_tcp_everywhere(subject: Subject, jar: Path) -> None:
     with subject(17) as program:
         door = Door(tcp=True)
         load_agent(program.pid, jar, door.options)
@@ -176,7 +189,7 @@ def test_the_connection_may_come_over_tcp_everywhere(subject, jar):
         agent_threads_end(program)
 
 
-def test_text_outside_of_latin_1_arrives_as_it_was_sent(subject, attach):
+def test_text_outside_of_latin_1_arrives_as_it_was_sent(subject: Subject, attach: Attach) -> None:
     with subject(17) as program:
         client = attach(program, 17)
         found = client.search(ClassPatternKind.REGEX, "Subject|\U0001f600\ud800é€")

@@ -4,18 +4,20 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from btpy.model.patterns import ClassPatternKind
 from btpy.wire.messages import ClassBytes, Configure, Detach, Farewell, Pattern, Ping, Pong, Search, Weave
 from tests.agent.client import Serving
-from tests.agent.conftest import ROOT, agent_threads_end, answer
+from tests.agent.conftest import ROOT, Attach, Subject, agent_threads_end, answer
 from tests.agent.test_weave import mark
 from tests.jdks import all_jdks
+from tests.targets import Target
 
 
-def says(program, text: str) -> None:
+def says(program: Target, text: str) -> None:
     """Waits until the program's ``base`` says that."""
     for _ in range(600):
         if answer(program, "base") == f"Base says {text}":
@@ -25,7 +27,7 @@ def says(program, text: str) -> None:
 
 
 @all_jdks
-def test_when_the_connection_ends_everything_is_put_back(jdk, subject, attach):
+def test_when_the_connection_ends_everything_is_put_back(jdk: int, subject: Subject, attach: Attach) -> None:
     with subject(jdk) as program:
         client = attach(program, jdk)
         client.weaver = mark
@@ -38,7 +40,9 @@ def test_when_the_connection_ends_everything_is_put_back(jdk, subject, attach):
 
 
 @all_jdks
-def test_when_the_connection_ends_while_the_target_has_no_memory_everything_is_put_back(jdk, subject, attach):
+def test_when_the_connection_ends_while_the_target_has_no_memory_everything_is_put_back(
+    jdk: int, subject: Subject, attach: Attach
+) -> None:
     with subject(jdk, "-Xmx32m") as program:
         client = attach(program, jdk)
         client.weaver = mark
@@ -53,7 +57,9 @@ def test_when_the_connection_ends_while_the_target_has_no_memory_everything_is_p
 
 
 @all_jdks
-def test_when_the_lease_runs_out_while_the_target_has_no_memory_everything_is_put_back(jdk, subject, attach):
+def test_when_the_lease_runs_out_while_the_target_has_no_memory_everything_is_put_back(
+    jdk: int, subject: Subject, attach: Attach
+) -> None:
     with subject(jdk, "-Xmx32m") as program:
         client = attach(program, jdk, lease_ms=1000)
         client.weaver = mark
@@ -80,7 +86,9 @@ time.sleep(600)
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "stopped"])
-def test_a_client_that_is_killed_or_stopped_leaves_nothing_behind(subject, jar, how):
+def test_a_client_that_is_killed_or_stopped_leaves_nothing_behind(
+    subject: Subject, jar: Path, how: signal.Signals
+) -> None:
     with subject(17) as program:
         command = [sys.executable, "-c", KILLED.replace("configure()", "configure(lease_ms=1500)"), str(program.pid)]
         client = subprocess.Popen([*command, str(jar)], stdout=subprocess.PIPE, text=True, cwd=ROOT)
@@ -96,7 +104,7 @@ def test_a_client_that_is_killed_or_stopped_leaves_nothing_behind(subject, jar, 
             client.stdout.close()
 
 
-def test_when_both_are_suspended_beyond_the_lease_nothing_is_left_behind(subject, jar):
+def test_when_both_are_suspended_beyond_the_lease_nothing_is_left_behind(subject: Subject, jar: Path) -> None:
     """As when the machine sleeps. The client pings no more afterwards; had it, the session would go on."""
     with subject(17) as program:
         command = [sys.executable, "-c", KILLED.replace("configure()", "configure(lease_ms=1500)"), str(program.pid)]
@@ -118,7 +126,7 @@ def test_when_both_are_suspended_beyond_the_lease_nothing_is_left_behind(subject
             client.stdout.close()
 
 
-def test_a_target_that_stands_still_beyond_the_lease_keeps_its_session(subject, attach):
+def test_a_target_that_stands_still_beyond_the_lease_keeps_its_session(subject: Subject, attach: Attach) -> None:
     """As in a frozen container or a long collection: it has heard nothing because it did not listen."""
     with subject(17) as program:
         client = attach(program, 17, lease_ms=4000)
@@ -133,7 +141,7 @@ def test_a_target_that_stands_still_beyond_the_lease_keeps_its_session(subject, 
         client.detach()
 
 
-def test_pings_keep_the_lease(subject, attach):
+def test_pings_keep_the_lease(subject: Subject, attach: Attach) -> None:
     with subject(17) as program:
         client = attach(program, 17, lease_ms=1000)
         client.weaver = mark
@@ -147,7 +155,7 @@ def test_pings_keep_the_lease(subject, attach):
         agent_threads_end(program)
 
 
-def test_a_client_that_reads_nothing_loses_its_lease(subject, attach):
+def test_a_client_that_reads_nothing_loses_its_lease(subject: Subject, attach: Attach) -> None:
     with subject(17) as program:
         client = attach(program, 17, lease_ms=1000)
         client.weaver = mark
@@ -158,7 +166,7 @@ def test_a_client_that_reads_nothing_loses_its_lease(subject, attach):
         agent_threads_end(program)
 
 
-def test_a_client_that_reads_nothing_while_a_class_is_woven_loses_its_lease(subject, attach):
+def test_a_client_that_reads_nothing_while_a_class_is_woven_loses_its_lease(subject: Subject, attach: Attach) -> None:
     """The thread that retransforms cannot get rid of its question, and the others are to put the classes back."""
     with subject(17) as program:
         client = attach(program, 17, lease_ms=1000)
@@ -172,7 +180,7 @@ def test_a_client_that_reads_nothing_while_a_class_is_woven_loses_its_lease(subj
         agent_threads_end(program)
 
 
-def test_a_client_that_ends_while_a_class_is_being_woven(subject, attach):
+def test_a_client_that_ends_while_a_class_is_being_woven(subject: Subject, attach: Attach) -> None:
     with subject(17) as program:
         client = attach(program, 17)
         client.send(Weave(1, client.ids("Subject$Base")))
@@ -182,7 +190,7 @@ def test_a_client_that_ends_while_a_class_is_being_woven(subject, attach):
         assert answer(program, "base") == "Base says plain!"
 
 
-def test_a_client_that_ends_while_a_class_is_being_loaded(subject, attach):
+def test_a_client_that_ends_while_a_class_is_being_loaded(subject: Subject, attach: Attach) -> None:
     with subject(17) as program:
         client = attach(program, 17, deadline_ms=600_000)
         client.watch(Pattern(ClassPatternKind.EXACT, "Subject$Later"))
@@ -193,7 +201,7 @@ def test_a_client_that_ends_while_a_class_is_being_loaded(subject, attach):
         agent_threads_end(program)
 
 
-def test_detaching_restores_first(subject, attach):
+def test_detaching_restores_first(subject: Subject, attach: Attach) -> None:
     with subject(17) as program:
         client = attach(program, 17)
         client.weaver = mark
@@ -205,7 +213,7 @@ def test_detaching_restores_first(subject, attach):
         agent_threads_end(program)
 
 
-def test_slots_are_given_back(subject, attach):
+def test_slots_are_given_back(subject: Subject, attach: Attach) -> None:
     with subject(17) as program:
         first = attach(program, 17)
         second = attach(program, 17)
@@ -221,7 +229,7 @@ def test_slots_are_given_back(subject, attach):
 
 @pytest.mark.parametrize("order", ["first leaves first", "second leaves first"])
 @all_jdks
-def test_two_sessions_on_one_class_leave_in_any_order(jdk, subject, attach, order):
+def test_two_sessions_on_one_class_leave_in_any_order(jdk: int, subject: Subject, attach: Attach, order: str) -> None:
     with subject(jdk) as program:
         one = attach(program, jdk)
         two = attach(program, jdk)
@@ -245,7 +253,7 @@ def test_two_sessions_on_one_class_leave_in_any_order(jdk, subject, attach, orde
         agent_threads_end(program)
 
 
-def test_attaching_again_and_again_leaves_no_class_and_no_thread_more(subject, attach):
+def test_attaching_again_and_again_leaves_no_class_and_no_thread_more(subject: Subject, attach: Attach) -> None:
     with subject(17) as program:
         counts = []
         for _ in range(6):
@@ -260,7 +268,7 @@ def test_attaching_again_and_again_leaves_no_class_and_no_thread_more(subject, a
         assert counts[5][0] - counts[1][0] < 4
 
 
-def test_farewell_comes_after_the_last_class_is_back_and_carries_the_request(subject, attach):
+def test_farewell_comes_after_the_last_class_is_back_and_carries_the_request(subject: Subject, attach: Attach) -> None:
     with subject(17) as program:
         client = attach(program, 17, configure=False)
         client.send(Configure(10_000, 1000, 1 << 20, 100, 2, 5, 5, 16, 20, True))

@@ -1,18 +1,21 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from btpy.model.patterns import ClassPattern, ClassPatternKind
-from btpy.wire.messages import ClassFiles, LoadedRefusal, Read
+from btpy.wire.messages import Classes, ClassFiles, LoadedRefusal, Read
+from tests.agent.conftest import Attach, Subject
 from tests.jdks import all_jdks
 
 
-def names(found) -> set[str]:
-    return {each.name for each in found.classes}
+def names(answer: Classes) -> set[str]:
+    return {loaded.name for loaded in answer.classes}
 
 
 @all_jdks
-def test_every_kind_of_pattern(jdk, subject, attach):
+def test_every_kind_of_pattern(jdk: int, subject: Subject, attach: Attach) -> None:
     with subject(jdk) as program:
         client = attach(program, jdk)
         assert client.order(program, "make Subject$Marked") == "Marked says plain!"
@@ -51,7 +54,9 @@ def test_every_kind_of_pattern(jdk, subject, attach):
         (ClassPatternKind.REGEX, r"java\.util\.[A-M]\w*"),
     ],
 )
-def test_names_match_in_the_agent_as_they_do_in_the_client(subject, attach, kind, text):
+def test_names_match_in_the_agent_as_they_do_in_the_client(
+    subject: Subject, attach: Attach, kind: ClassPatternKind, text: str
+) -> None:
     with subject(17) as program:
         client = attach(program, 17)
         everything = client.search(ClassPatternKind.GLOB, "**", 100_000)
@@ -74,11 +79,11 @@ SAYS = b"\x01\x00\x13Derived says plain!"  # a Utf8 constant: its tag, its lengt
         (ClassPatternKind.EXACT, "Subject$Derived"),
     ],
 )
-def test_what_a_class_file_must_hold(subject, attach, kind, text):
+def test_what_a_class_file_must_hold(subject: Subject, attach: Attach, kind: ClassPatternKind, text: str) -> None:
     with subject(17) as program:
         client = attach(program, 17)
 
-        def holding(*constants):
+        def holding(*constants: bytes) -> set[str]:
             """Without the classes that have no class file, which only the JVM's bytes can tell of."""
             found = client.search(kind, text, 100_000, constants=constants)
             return {each.name for each in found.classes if each.modifiable and "Lambda" not in each.name}
@@ -90,7 +95,7 @@ def test_what_a_class_file_must_hold(subject, attach, kind, text):
         assert client.asked == [], "searching must not retransform"
 
 
-def test_classes_that_a_search_has_seen_are_left_out_of_the_next(subject, attach):
+def test_classes_that_a_search_has_seen_are_left_out_of_the_next(subject: Subject, attach: Attach) -> None:
     with subject(17) as program:
         client = attach(program, 17)
         first = client.search(ClassPatternKind.GLOB, "Subject**")
@@ -103,7 +108,7 @@ def test_classes_that_a_search_has_seen_are_left_out_of_the_next(subject, attach
         } | names(first), "the search before was another one"
 
 
-def test_what_is_told_of_a_class(subject, attach):
+def test_what_is_told_of_a_class(subject: Subject, attach: Attach) -> None:
     with subject(17) as program:
         client = attach(program, 17)
         (derived,) = client.search(ClassPatternKind.EXACT, "Subject$Derived").classes
@@ -120,7 +125,7 @@ def test_what_is_told_of_a_class(subject, attach):
         assert client.ids("Subject$Derived") == (derived.id,), "ids are stable"
 
 
-def test_a_class_whose_loader_does_not_see_the_run_time_is_refused(subject, attach):
+def test_a_class_whose_loader_does_not_see_the_run_time_is_refused(subject: Subject, attach: Attach) -> None:
     with subject(17) as program:
         client = attach(program, 17)
         client.order(program, "make-on-island Subject$Later")
@@ -129,7 +134,7 @@ def test_a_class_whose_loader_does_not_see_the_run_time_is_refused(subject, atta
         assert later.refusal is LoadedRefusal.LOADER
 
 
-def test_hidden_classes_are_unmodifiable(subject, attach):
+def test_hidden_classes_are_unmodifiable(subject: Subject, attach: Attach) -> None:
     with subject(17) as program:
         client = attach(program, 17)
         hidden = client.search(ClassPatternKind.REGEX, r"Subject\$\$Lambda.*").classes
@@ -139,7 +144,7 @@ def test_hidden_classes_are_unmodifiable(subject, attach):
         assert [each.class_id for each in failures] == [hidden[0].id]
 
 
-def test_results_are_limited_and_counted(subject, attach):
+def test_results_are_limited_and_counted(subject: Subject, attach: Attach) -> None:
     with subject(17) as program:
         client = attach(program, 17)
         found = client.search(ClassPatternKind.GLOB, "Subject**", 2)
@@ -148,7 +153,7 @@ def test_results_are_limited_and_counted(subject, attach):
         assert found.loaded > found.matched
 
 
-def test_a_regular_expression_that_explodes_does_not_hold_anything_up(subject, attach):
+def test_a_regular_expression_that_explodes_does_not_hold_anything_up(subject: Subject, attach: Attach) -> None:
     with subject(17) as program:
         client = attach(program, 17)
         assert client.search(ClassPatternKind.REGEX, "(([a-zA-Z.$]+)+)+!").matched == 0
@@ -156,7 +161,7 @@ def test_a_regular_expression_that_explodes_does_not_hold_anything_up(subject, a
 
 
 @all_jdks
-def test_class_files_are_read_from_resources(jdk, subject, attach, subject_classes):
+def test_class_files_are_read_from_resources(jdk: int, subject: Subject, attach: Attach, subject_classes: Path) -> None:
     with subject(jdk) as program:
         client = attach(program, jdk)
         ids = client.ids("Subject$Base", "java.lang.String")

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +15,7 @@ from btpy.weave.weaver import weave, weave_methods
 from btpy.wire.fingerprint import fingerprint
 from btpy.wire.messages import ClassBytes, Late, LateOutcome, Pattern, Ping, Trouble, Verdict, Weave, Woven, WovenAhead
 from tests.agent.client import PATIENCE, Serving
-from tests.agent.conftest import agent_threads_end, answer
+from tests.agent.conftest import Attach, Subject, agent_threads_end, answer
 from tests.jdks import all_jdks
 
 
@@ -23,7 +25,9 @@ def mark(question: ClassBytes) -> bytes:
 
 
 @all_jdks
-def test_loaded_classes_are_woven_and_put_back(jdk, subject, attach, subject_classes):
+def test_loaded_classes_are_woven_and_put_back(
+    jdk: int, subject: Subject, attach: Attach, subject_classes: Path
+) -> None:
     with subject(jdk) as program:
         client = attach(program, jdk)
         client.weaver = mark
@@ -48,7 +52,7 @@ def test_loaded_classes_are_woven_and_put_back(jdk, subject, attach, subject_cla
 
 
 @all_jdks
-def test_the_same_bytes_and_an_unchanged_verdict_are_harmless(jdk, subject, attach):
+def test_the_same_bytes_and_an_unchanged_verdict_are_harmless(jdk: int, subject: Subject, attach: Attach) -> None:
     with subject(jdk) as program:
         client = attach(program, jdk)
         client.weaver = lambda question: question.data
@@ -61,7 +65,7 @@ def test_the_same_bytes_and_an_unchanged_verdict_are_harmless(jdk, subject, atta
         assert (receipt.woven, receipt.restored, receipt.not_restored) == (2, 2, ())
 
 
-def test_weaving_again_starts_from_the_original(subject, attach):
+def test_weaving_again_starts_from_the_original(subject: Subject, attach: Attach) -> None:
     with subject(17) as program:
         client = attach(program, 17)
         client.weaver = mark
@@ -77,7 +81,7 @@ def test_weaving_again_starts_from_the_original(subject, attach):
         assert client.restore().woven == 0
 
 
-def test_a_class_that_the_jvm_refuses_is_reported_alone(subject, attach):
+def test_a_class_that_the_jvm_refuses_is_reported_alone(subject: Subject, attach: Attach) -> None:
     with subject(17) as program:
         client = attach(program, 17)
 
@@ -116,7 +120,7 @@ def counted_ahead(shown: bytes, class_id: int, slot: int) -> tuple[WovenAhead, b
 
 
 @all_jdks
-def test_methods_woven_ahead_take_their_places_without_a_question(jdk, subject, attach):
+def test_methods_woven_ahead_take_their_places_without_a_question(jdk: int, subject: Subject, attach: Attach) -> None:
     with subject(jdk) as program:
         client, witness = attach(program, jdk), attach(program, jdk)
         (base,) = client.ids("Subject$Base")
@@ -137,7 +141,7 @@ def test_methods_woven_ahead_take_their_places_without_a_question(jdk, subject, 
         *("version", "constant", "longer", "endless", "flags", "code", "sum", "shorter", "name", "twice", "no code"),
     ],
 )
-def test_the_agent_asks_when_that_was_woven_into_something_else(subject, attach, change):
+def test_the_agent_asks_when_that_was_woven_into_something_else(subject: Subject, attach: Attach, change: str) -> None:
     with subject(17) as program:
         client = attach(program, 17)
         (base,) = client.ids("Subject$Base")
@@ -146,7 +150,7 @@ def test_the_agent_asks_when_that_was_woven_into_something_else(subject, attach,
         first = ahead.methods[0]
         beginning = client.asked[0].data[4 : ClassFile.parse(client.asked[0].data).pool_end]
 
-        def method(**changed: object) -> WovenAhead:
+        def method(**changed: Any) -> WovenAhead:
             return replace(ahead, methods=(replace(first, **changed), *ahead.methods[1:]))
 
         wrong = {
@@ -170,7 +174,7 @@ def test_the_agent_asks_when_that_was_woven_into_something_else(subject, attach,
         assert len(client.asked) == 3
 
 
-def test_an_answer_for_other_bytes_is_refused(subject, attach):
+def test_an_answer_for_other_bytes_is_refused(subject: Subject, attach: Attach) -> None:
     with subject(17) as program:
         client = attach(program, 17)
         client.send(Weave(99, client.ids("Subject$Base")))
@@ -182,7 +186,7 @@ def test_an_answer_for_other_bytes_is_refused(subject, attach):
         assert answer(program, "base") == "Base says plain!"
 
 
-def test_nothing_is_woven_after_restoring(subject, attach):
+def test_nothing_is_woven_after_restoring(subject: Subject, attach: Attach) -> None:
     with subject(17) as program:
         client = attach(program, 17)
         client.weaver = mark
@@ -195,7 +199,9 @@ def test_nothing_is_woven_after_restoring(subject, attach):
 
 
 @all_jdks
-def test_classes_are_woven_while_they_are_loaded(jdk, subject, attach, subject_classes):
+def test_classes_are_woven_while_they_are_loaded(
+    jdk: int, subject: Subject, attach: Attach, subject_classes: Path
+) -> None:
     with subject(jdk) as program:
         client = attach(program, jdk)
         client.weaver = mark
@@ -213,7 +219,7 @@ def test_classes_are_woven_while_they_are_loaded(jdk, subject, attach, subject_c
         assert client.order(program, "make Subject$Later") == "Later says plain!"
 
 
-def test_classes_being_loaded_are_asked_about_when_they_hold_what_they_must(subject, attach):
+def test_classes_being_loaded_are_asked_about_when_they_hold_what_they_must(subject: Subject, attach: Attach) -> None:
     with subject(17) as program:
         client = attach(program, 17)
         client.weaver = mark
@@ -225,7 +231,7 @@ def test_classes_being_loaded_are_asked_about_when_they_hold_what_they_must(subj
 
 
 @all_jdks
-def test_a_subtype_is_found_whatever_is_loaded_first(jdk, subject, attach):
+def test_a_subtype_is_found_whatever_is_loaded_first(jdk: int, subject: Subject, attach: Attach) -> None:
     with subject(jdk) as program:
         client = attach(program, jdk)
         client.weaver = mark
@@ -239,7 +245,9 @@ def test_a_subtype_is_found_whatever_is_loaded_first(jdk, subject, attach):
         assert (receipt.woven, receipt.restored) == (2, 2)
 
 
-def test_a_class_that_misses_the_deadline_is_loaded_as_it_is_and_woven_afterwards(subject, attach):
+def test_a_class_that_misses_the_deadline_is_loaded_as_it_is_and_woven_afterwards(
+    subject: Subject, attach: Attach
+) -> None:
     with subject(17) as program:
         client = attach(program, 17, deadline_ms=200)
         client.weaver = mark
@@ -252,7 +260,7 @@ def test_a_class_that_misses_the_deadline_is_loaded_as_it_is_and_woven_afterward
         assert client.restore().restored == 1
 
 
-def test_after_a_missed_deadline_nobody_waits_until_the_client_answers_again(subject, attach):
+def test_after_a_missed_deadline_nobody_waits_until_the_client_answers_again(subject: Subject, attach: Attach) -> None:
     """As when it is stopped: an application that loads hundreds of classes would stand still for each."""
     with subject(17) as program:
         client = attach(program, 17, deadline_ms=200)
@@ -269,7 +277,7 @@ def test_after_a_missed_deadline_nobody_waits_until_the_client_answers_again(sub
         assert client.restore().not_restored == ()
 
 
-def test_a_class_that_misses_the_deadline_and_is_not_wanted_is_left_alone(subject, attach):
+def test_a_class_that_misses_the_deadline_and_is_not_wanted_is_left_alone(subject: Subject, attach: Attach) -> None:
     with subject(17) as program:
         client = attach(program, 17, deadline_ms=200)
         client.watch(Pattern(ClassPatternKind.EXACT, "Subject$Later"))
@@ -281,7 +289,7 @@ def test_a_class_that_misses_the_deadline_and_is_not_wanted_is_left_alone(subjec
 
 
 @all_jdks
-def test_the_interrupt_of_a_loading_thread_is_kept(jdk, subject, attach):
+def test_the_interrupt_of_a_loading_thread_is_kept(jdk: int, subject: Subject, attach: Attach) -> None:
     with subject(jdk) as program:
         client = attach(program, jdk)
         client.weaver = mark
@@ -292,7 +300,7 @@ def test_the_interrupt_of_a_loading_thread_is_kept(jdk, subject, attach):
         client.restore()
 
 
-def test_a_loader_that_does_not_see_the_run_time_is_refused(subject, attach):
+def test_a_loader_that_does_not_see_the_run_time_is_refused(subject: Subject, attach: Attach) -> None:
     with subject(17) as program:
         client = attach(program, 17)
         client.weaver = mark
@@ -304,7 +312,7 @@ def test_a_loader_that_does_not_see_the_run_time_is_refused(subject, attach):
         assert client.asked == []
 
 
-def test_large_sets_are_woven_in_batches(subject, attach):
+def test_large_sets_are_woven_in_batches(subject: Subject, attach: Attach) -> None:
     with subject(17) as program:
         client = attach(program, 17)
         client.weaver = lambda question: question.data
@@ -319,7 +327,7 @@ def test_large_sets_are_woven_in_batches(subject, attach):
 
 
 @all_jdks
-def test_what_the_agent_itself_needs_can_be_woven_and_watched(jdk, subject, attach):
+def test_what_the_agent_itself_needs_can_be_woven_and_watched(jdk: int, subject: Subject, attach: Attach) -> None:
     with subject(jdk) as program:
         client = attach(program, jdk, deadline_ms=int(PATIENCE * 1000))
         client.weaver = lambda question: question.data

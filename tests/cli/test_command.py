@@ -16,7 +16,7 @@ from tests.targets import target
 UNUSED_PID = str(2**22 + 1)  # above the greatest that Linux gives
 
 
-def btpy(*arguments: str | Path, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+def btpy(*arguments: str | int | Path, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "btpy", *map(str, arguments)],
         input=stdin,

@@ -50,9 +50,9 @@ def test_each_tree_is_deeper_along_the_slow_path(nested: Target) -> None:
     assert kinds == ["attached_probes", *["tree"] * 4, "end"]
     trees = [line["data"] for line in lines if line["type"] == "tree"]
     first: dict[str, Any] = {"quick": {}, "middle": {}}
-    second = {"quick": {}, "middle": {"take": {}, "quick": {}}, "<init>": {}}
-    third = {"quick": {}, "middle": {"take": {"quick": {}, "sleep": {}}, "quick": {}}}
-    fourth = {"quick": {}, "middle": {"take": {"quick": {}, "sleep": {"sleep": {}}}, "quick": {}}}
+    second: dict[str, Any] = {"quick": {}, "middle": {"take": {}, "quick": {}}, "<init>": {}}
+    third: dict[str, Any] = {"quick": {}, "middle": {"take": {"quick": {}, "sleep": {}}, "quick": {}}}
+    fourth: dict[str, Any] = {"quick": {}, "middle": {"take": {"quick": {}, "sleep": {"sleep": {}}}, "quick": {}}}
     assert [shape(each) for each in trees] == [first, second, third, fourth]
     assert [len(each["calls"]) for each in trees] == [4, 5, 4, 4]
     assert [each["failed"] for each in trees] == [None, "java.lang.IllegalStateException", None, None]

@@ -140,7 +140,12 @@ def _variant(data: bytes, first: int, *, everywhere: bool) -> tuple[bytes, Point
             relocation = relocate(bytecode, {}, blocks)
             assert not relocation.new_targets
             rows = [
-                ExceptionHandler(*map(relocation.reference, (row.start, row.end, row.handler)), row.catch_type)
+                ExceptionHandler(
+                    relocation.reference(row.start),
+                    relocation.reference(row.end),
+                    relocation.reference(row.handler),
+                    row.catch_type,
+                )
                 for row in code.exceptions
             ]
             maps = [

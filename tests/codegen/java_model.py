@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Sequence
+from typing import Any
 
 from btpy.lang.typed_tree import Binary, Coalesce, Conditional, Constant, Convert, Expr, InputValue, Logical, Unary
 from btpy.model import types as t
@@ -145,18 +146,14 @@ def _less(operator: str, left: Value, right: Value) -> bool:
     if left is None or right is None:
         raise FailsError(NULL_OPERAND)
     if isinstance(left, str) and isinstance(right, str):
-        one: object = left.encode("utf-16-be", "surrogatepass")
-        other: object = right.encode("utf-16-be", "surrogatepass")
+        one: Any = left.encode("utf-16-be", "surrogatepass")
+        other: Any = right.encode("utf-16-be", "surrogatepass")
     else:
         one, other = _number(left), _number(right)
         if isinstance(one, float) or isinstance(other, float):
             one, other = float(one), float(other)
-    return {
-        "<": one < other,  # type: ignore[operator]
-        "<=": one <= other,  # type: ignore[operator]
-        ">": one > other,  # type: ignore[operator]
-        ">=": one >= other,  # type: ignore[operator]
-    }[operator]
+    result: bool = {"<": one < other, "<=": one <= other, ">": one > other, ">=": one >= other}[operator]
+    return result
 
 
 def _wrapped(value: int, type_: t.Type) -> int:

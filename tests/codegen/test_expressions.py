@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -90,7 +92,8 @@ def test_arithmetic_edges(
     descriptors = [type_.slot, "I" if operator in ("<<", ">>", ">>>") else type_.slot]
     inputs = [trees.argument(index, descriptor) for index, descriptor in enumerate(descriptors)]
     constants = [trees.constant(input_.type, value) for input_, value in zip(inputs, (left, right), strict=True)]
-    for operands in (inputs, constants, [inputs[0], constants[1]]):
+    pairs: tuple[Sequence[Expr], ...] = (inputs, constants, [inputs[0], constants[1]])
+    for operands in pairs:
         node = trees.binary(operator, operands[0], operands[1], type_)
         handler = compile_entry(trees.program(), trees.bound(), trees.entry(node, [input_.input for input_ in inputs]))
         assert jvm17.fire(handler, left, right) == expected

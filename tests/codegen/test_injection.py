@@ -164,7 +164,7 @@ class Bench:
             return None
         (map_,) = self._program.maps
         entries = aggregates.decode_content(self._jvm.content(map_.id), {map_.id: map_}).entries
-        return sum(aggregate.n for aggregate in dict(entries).values())
+        return sum(aggregate.n for aggregate in dict(entries).values() if isinstance(aggregate, aggregates.Count))
 
     def inject(self, first: int, second: int = NEVER, *, mode: int = SINGLE, memory: bool = False) -> None:
         self._jvm.command("inject", first, second, mode, "memory" if memory else "stack")

@@ -53,7 +53,7 @@ def run(jvm: Target, body: str) -> tuple[list[tuple[object, ...]], list[tuple[in
     jvm.open()
     checked, fire, inputs = handler(body)
     assert jvm.fire(fire, *(_INPUTS[index] for index in inputs)) == "void"
-    records = [record.values for record in jvm.events()]
+    records: list[tuple[object, ...]] = [record.values for record in jvm.events()]
     places = [(error.kind, error.position >> 11, error.position & 0x7FF) for error in jvm.errors()]
     return records, [(kind, checked.source.text[start : start + length]) for kind, start, length in places]
 

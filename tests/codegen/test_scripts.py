@@ -243,7 +243,7 @@ def _of_text(jvm: Target, expression: str, text: str, errors: Sequence[int] = ()
     if errors:
         return None
     (value,) = values
-    return value if not hasattr(value, "text") else value.text
+    return getattr(value, "text", value)
 
 
 _FORMATS = [">10", "<10", "^9", "*^9", "05", "+", " ", ",", ".2f", "+.1f", "08.3f", "%", ".1%", "x", "X", "o", "b"]

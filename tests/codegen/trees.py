@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -176,7 +177,7 @@ def _inputs_of(type_: Type) -> st.SearchStrategy[Expr]:
 
 
 def _constants(type_: Type) -> st.SearchStrategy[Expr]:
-    values = {
+    values: st.SearchStrategy[Any] = {
         BOOLEAN: st.booleans(),
         CHAR: st.integers(0, 0xFFFF),
         INT: ints,
@@ -226,7 +227,8 @@ def expressions(draw: st.DrawFn, type_: Type, depth: int) -> Expr:
             return binary(draw(st.sampled_from(["==", "!="])), of(BOOLEAN), of(BOOLEAN))
         case "null":
             operands_ = [of(ANY), constant(t.NULL, None)]
-            return binary(draw(st.sampled_from(["==", "!="])), *draw(st.permutations(operands_)))
+            left, right = draw(st.permutations(operands_))
+            return binary(draw(st.sampled_from(["==", "!="])), left, right)
         case "logical":
             operand = [BOOLEAN, ANY]
             return logical(draw(st.sampled_from(["&&", "||"])), *(of(draw(st.sampled_from(operand))) for _ in range(2)))

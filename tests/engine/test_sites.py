@@ -30,17 +30,23 @@ def instrumentation(left: int) -> Instrumentation:
     return Instrumentation(program, weave_state, frozenset())
 
 
+def verdict(session: Instrumentation, name: str) -> Verdict:
+    answer = session.answer(asked(name))
+    assert answer is not None
+    return answer.verdict
+
+
 def test_the_last_numbers_are_given_out() -> None:
     session = instrumentation(left=2)
-    assert session.answer(asked("OrderService")).verdict is Verdict.WOVEN
+    assert verdict(session, "OrderService") is Verdict.WOVEN
     assert sorted(session.weave_state.sites) == [(SLOT + 1) * SITES - 2, (SLOT + 1) * SITES - 1]
     assert first_site(SLOT + 1) not in session.weave_state.sites
 
 
 def test_what_comes_later_is_refused_by_name() -> None:
     session = instrumentation(left=1)
-    assert session.answer(asked("OrderService")).verdict is Verdict.UNCHANGED
+    assert verdict(session, "OrderService") is Verdict.UNCHANGED
     assert session.weave_state.sites == {}
     (refusal,) = session.weave_state.refusals
     assert (refusal.reason, refusal.class_name) == (RefusalReason.NO_SITES, "com.acme.shop.OrderService")
-    assert session.answer(asked("PricingEngine")).verdict is Verdict.WOVEN  # which needs one only
+    assert verdict(session, "PricingEngine") is Verdict.WOVEN  # which needs one only

@@ -108,7 +108,7 @@ def test_texts_inside_of_objects_are_masked_and_their_names_are_not() -> None:
 
 
 def test_the_beginning_of_a_match_that_was_cut_is_hidden() -> None:
-    values = [CutString("paid with AC-123", 200), CutString("paid with AC", 200), "AC-123"]
+    values: list[Value] = [CutString("paid with AC-123", 200), CutString("paid with AC", 200), "AC-123"]
     first, second, whole = shown(encode_record(values), f"/{NUMBER}/")
     assert isinstance(first, CutString)
     assert isinstance(second, CutString)

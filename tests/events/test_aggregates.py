@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import math
 import struct
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -272,7 +273,10 @@ def test_extremes_and_sums_merge() -> None:
 
 def test_ranking() -> None:
     counts = content(MapKind.COUNT, ("b", Count(2)), ("a", Count(2)), ("c", Count(9)), ("d", Count(1)))
-    keys = lambda entries: [key[0] for key, _ in entries]  # noqa: E731
+
+    def keys(entries: Iterable[tuple[tuple[object, ...], object]]) -> list[object]:
+        return [key[0] for key, _ in entries]
+
     assert keys(ranked(counts)) == ["c", "a", "b", "d"]
     assert keys(ranked(counts, top=2)) == ["c", "a"]
     assert keys(ranked(counts, descending=False)) == ["d", "a", "b", "c"]

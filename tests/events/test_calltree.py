@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from btpy.events.calltree import MAX_PENDING, MOST_LATE, Call, CallTrees, MergedTrees, slowest
 
-Plan = tuple[str, list["Plan"]]  # type: ignore[misc]  # a method, and what it calls
+Plan = tuple[str, list["Plan"]]  # a method, and what it calls
 
-plans = st.recursive(
+plans: st.SearchStrategy[Plan] = st.recursive(
     st.tuples(st.sampled_from("ab"), st.just([])),
     lambda below: st.tuples(st.sampled_from("ab"), st.lists(below, max_size=4)),
     max_leaves=30,

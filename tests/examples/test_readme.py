@@ -33,7 +33,8 @@ com.acme.shop.PricingEngine::quote @return as quote { emit("slow", sku=$sku, too
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
-    jar = shutil.copy(shop_jar(), tmp_path_factory.mktemp("shop") / "shop.jar")
+    jar = tmp_path_factory.mktemp("shop") / "shop.jar"
+    shutil.copy(shop_jar(), jar)
     with target(17, MAIN, "--requests", "1000000", "--rate", "300", classpath=[jar]) as running:
         yield running
 

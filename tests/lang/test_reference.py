@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ from btpy.model.permissions import Permissions
 from btpy.model.source import Source
 from docs.build_reference import outputs
 
-TABLES = {
+TABLES: dict[str, Mapping[str, object]] = {
     "annotations": ANNOTATIONS,
     "locations": LOCATIONS,
     "variables": VARIABLES,

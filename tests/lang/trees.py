@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 
 from btpy.lang import program, typed_tree
 from btpy.lang.inputs import Input
@@ -99,7 +99,7 @@ def show(node: object) -> str:
         return f"({type(node).__name__}:{show_type(node.type)} {' '.join(parts)})"
     if isinstance(node, tuple):
         return "[" + " ".join(map(show, node)) + "]"
-    if hasattr(node, "__dataclass_fields__"):
+    if is_dataclass(node):
         parts = [show(getattr(node, field.name)) for field in fields(node)]
         return f"({type(node).__name__} {' '.join(parts)})"
     return str(getattr(node, "value", node))

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -82,7 +83,7 @@ def test_every_figure_is_exact_or_says_between_what_the_true_one_lies(jdk: int, 
         "p90": 7,
         "p99": 7,
     }
-    truth = {
+    truth: dict[str, Any] = {
         "@n": PRIME, "@sum": total, "@avg": total / PRIME, "@min": 0, "@max": PRIME - 1, "@different": 256,
         "@by": keys, "@hist": numbers, "@lhist": numbers | {"p50": 3.5, "p90": 7, "p99": 7}, "@stats": numbers,
         "@top": {"count": PRIME}, "@some": {"count": PRIME}, "@series": {"count": PRIME},

@@ -11,6 +11,7 @@ import pytest
 
 from btpy.engine.session import Session
 from btpy.errors import ScriptError
+from btpy.events.aggregates import Count
 from btpy.events.items import Records
 from btpy.wire.messages import ErrorKind, Errors
 from tests.jdks import all_jdks, compiled
@@ -45,7 +46,7 @@ def test_exceptions_that_end_threads(jdk: int) -> None:
         assert str(found[0][1][2]).startswith("Happening.lambda$main$")
         running.wait_for("died")
         (content,) = session.delivery.snapshot()
-        assert dict(content.entries)[("Happening$Boom",)].n == 5
+        assert dict(content.entries)[("Happening$Boom",)] == Count(5)
         receipt = session.departure.detach()
         assert receipt.clean
         assert receipt.woven == 1

@@ -85,14 +85,14 @@ def outcome(cell: Cell, *arguments: str) -> tuple[str, int]:
         return "does not start", 0
 
 
-SESSION = (
+SESSION: tuple[str, ...] = (
     "{pid}",
     "-e",
     COUNT.replace("{", "{{").replace("}", "}}"),
     "-e",
     PRINT.replace("{", "{{").replace("}", "}}"),
 )
-SESSION = (*SESSION, "--for", "1s")
+SESSION += ("--for", "1s")
 DOCTOR = ("doctor", "{pid}")
 REFUSED, WOVE_NOTHING, GAVE_UP = 3, 4, 5
 

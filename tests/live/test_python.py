@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -323,9 +324,13 @@ def test_the_latest_errors_are_kept_and_all_are_counted(monkeypatch: pytest.Monk
     monkeypatch.setattr("btpy.api.probe_figures.MOST_ERRORS", 2)
     with traffic() as running, btpy.attach(running.pid) as session:
         (probe,) = session.add("Traffic::serve @entry { print(1 / arg0) }")
+
+        def failed(times: int) -> bool:
+            return probe.errors == times
+
         for expected in range(1, 6):
             called(running, 1)
-            waited(lambda expected=expected: probe.errors == expected, "an error of the probe")
+            waited(partial(failed, expected), "an error of the probe")
         assert (len(session.errors), session.errors_forgotten) == (2, 3)
 
 

@@ -63,13 +63,13 @@ def test_every_thread_is_sampled_with_its_state_where_all_are_asked_for(jdk: int
         session.add(script)
         parked = {(f"parked-{i}", "WAITING") for i in range(PARKED)}
 
-        def seen() -> dict[object, int]:
+        def seen() -> dict[tuple[str, str], int]:
             return dict(session.maps["@seen"])
 
         waited(lambda: all(seen().get(thread, 0) >= 7 for thread in parked), "not all threads were sampled seven times")
         final = seen()
         assert len({final[thread] for thread in parked}) == 1, "each look samples every thread"
-        names = {name for name, _ in final}  # type: ignore[misc]
+        names = {thread[0] for thread in final}
         assert not {name for name in names if str(name).startswith("btpy")}, "threads of btpy are not the application's"
         assert not names & {"Reference Handler", "Finalizer", "Signal Dispatcher", "Common-Cleaner"}
         assert "Object.wait" in str(session.maps["@under"]["parked-3"])

@@ -11,10 +11,11 @@ import textwrap
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from btpy.engine.instrumentation import AgentProbe
+from btpy.engine.agent_probes import AgentProbe
 from btpy.engine.session import Session
 from btpy.engine.target import Limits
 from btpy.errors import NothingMatched, ScriptError, TargetGone, UsageError
@@ -357,7 +358,7 @@ def test_events_before_the_end_of_the_target_are_not_lost() -> None:
         session.deployer.load(program('@OnMethod(class="Counted", method="step") { print(arg1); }'))
         target.send("call 7")
         target.wait_for("called")
-        found = []
+        found: list[Any] = []
         while len(found) < 7:
             found += drained(session, 0.05)
         target.send("halt")

@@ -77,7 +77,7 @@ def test_limits_of_capture() -> None:
         found = values_until(session, lambda found: len(found) == 3)
         assert {values[0] for _, values in found} == {CutString("ab", 3)}
         stacks = {session.delivery.stacks.frames(values[1].id) for _, values in found}  # type: ignore[attr-defined]
-        assert [len(frames) for frames in stacks] == [1]
+        assert [frames and len(frames) for frames in stacks] == [1]
 
 
 def test_a_probe_that_keeps_failing_is_disabled() -> None:

@@ -32,6 +32,7 @@ def complaint(running: Target, script: str) -> Diagnostic:
         with pytest.raises((NothingMatched, ScriptError)) as caught:
             session.deployer.load(program(script))
         assert session.departure.detach().woven == 0
+    assert isinstance(caught.value, NothingMatched | ScriptError)
     (diagnostic,) = caught.value.diagnostics
     return diagnostic
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +16,7 @@ from btpy.errors import TargetGone, UsageError
 from btpy.events.accounts import Cause
 from btpy.events.aggregates import Count
 from btpy.events.items import PrintedMaps, Records
-from btpy.events.records import StackRef
+from btpy.events.records import Record, StackRef
 from btpy.jvm.connecting import Connecting
 from btpy.lang.check.checker import check_source
 from btpy.model.attachments import event_number
@@ -58,6 +60,10 @@ def joined(target: Target, wanted: int | str) -> Iterator[Session]:
         yield session
 
 
+def has_length(length: int, values: Sized) -> bool:
+    return len(values) == length
+
+
 def listed(target: Target) -> tuple[SessionInfo, ...]:
     with Connecting(target.pid) as connecting, Session.enquire(connecting) as session:
         return session.agent.sessions()
@@ -80,7 +86,7 @@ def method_of(session: Session, stack: object) -> str:
     return frames[0].method
 
 
-def counts(session: Session) -> dict[str, object]:
+def counts(session: Session) -> dict[str, dict[Any, Any]]:
     return {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
 
 
@@ -99,10 +105,11 @@ def test_probes_count_on_and_whoever_joins_gets_all_of_it(jdk: int) -> None:
         assert 0 < info.ttl_ns <= HOUR * 1e9
 
         with joined(target, "nightly") as second:
+            assert second.joined is not None
             assert second.joined.name == "nightly"
             assert listed(target)[0].clients == 1
             call(target, 503)
-            records = []
+            records: list[Record] = []
             while len(records) < fives(1009) + fives(503):
                 records += [
                     each for item in second.delivery.items(0.1) if isinstance(item, Records) for each in item.records
@@ -148,7 +155,7 @@ def test_what_went_to_a_client_before_is_not_missed_by_the_next() -> None:
         for calls in (101, 103, 107):
             call(target, calls)
             with joined(target, session) as client:
-                assert len(values_until(client, lambda found, n=calls: len(found) == n)) == calls
+                assert len(values_until(client, partial(has_length, calls))) == calls
                 assert client.departure.leave(HOUR) == session
                 (account,) = client.delivery.accounts.values()
                 assert (account.produced, account.delivered, account.dropped) == (calls, calls, 0)
@@ -162,6 +169,7 @@ def test_a_client_that_is_killed_leaves_its_session_to_the_next() -> None:
         session = left(target, script)
         (found,) = listed(target)
         with joined(target, session) as client:
+            assert client.joined is not None
             assert client.joined.age > found.age_ns / 1e9 > 0
             client.close()  # as the kernel does for a process that is killed
         call(target, 13)
@@ -182,6 +190,7 @@ def test_classes_loaded_while_nobody_is_there_are_woven_on_joining() -> None:
         target.wait_for("sum 5")
         call(target, 7)
         with joined(target, session) as client:
+            assert client.joined is not None
             assert client.joined.deployment is not None
             assert client.joined.deployment.loaded_meanwhile == ("Counted$Square",)
             target.send("late 5")

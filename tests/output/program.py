@@ -58,7 +58,7 @@ def context(*templates: Template, sites: dict[int, Any] | None = None) -> Contex
     program = Program(SOURCE, (probe(0, "slow_quote"),), (), templates)
     return Context(
         outline_of(program),
-        {SITE: Place()} if sites is None else sites,
+        {SITE: cast(Any, Place())} if sites is None else sites,
         stacks,
         Clock(1_000, 1_700_000_000_000_000_000),
     )

@@ -32,7 +32,7 @@ def lines(path: Path, name: str, labels: tuple[str, str], values: tuple[Value, V
     for each in (event, printed):
         for made in (TextWriter, NdjsonWriter):
             with Stream.file(path, append=False) as stream:
-                writer = made(stream, context(each), *([Style()] if made is TextWriter else []))  # type: ignore[call-arg]
+                writer = made(stream, context(each), *([Style()] if made is TextWriter else []))
                 writer.records([record(*values)])
                 writer.close()
             found += path.read_bytes()

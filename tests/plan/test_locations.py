@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,7 @@ Find = Callable[..., PlannedClass]
 
 @pytest.fixture
 def find(places: ClassFile) -> Find:
-    def plan(location: str, body: str = "print(1);", method: str = "*", **more: object) -> PlannedClass:
+    def plan(location: str, body: str = "print(1);", method: str = "*", **more: Any) -> PlannedClass:
         return planner(location, body, method, **more).plan_class(places, in_jdk=False, ancestors=frozenset())
 
     return plan

@@ -190,7 +190,7 @@ def test_recordings_of_several_jvms_are_one_run(tmp_path: Path) -> None:
         ((files[0], GOLDEN / "every_kind.btz"), "is of another script than"),
         ((*files, "-f", "folded"), "folded is one document about one JVM"),
     ):
-        refused = replay(*arguments)
+        refused = replay(Path(str(arguments[0])), *arguments[1:])
         assert (refused.returncode, said in refused.stderr.decode()) == (2, True), refused.stderr
 
 

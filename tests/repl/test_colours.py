@@ -42,7 +42,7 @@ def test_colours_are_those_of_the_editors(path: Path) -> None:
         for name, theirs in SAME.items():
             if ours[at] == name and value.strip() and name not in ("string", "comment"):
                 place = f"{text.count(chr(10), 0, at) + 1}: {value!r} {token}"
-                assert any(token in each for each in theirs) or token in String, place
+                assert any(token in kind for kind in theirs) or token in String, place  # type: ignore[comparison-overlap]
 
 
 def test_a_location_behind_types_of_parameters_is_one() -> None:

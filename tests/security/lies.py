@@ -9,7 +9,7 @@ import struct
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from enum import Enum
-from typing import Any, Protocol, get_args, get_origin, get_type_hints
+from typing import Any, Protocol, cast, get_args, get_origin, get_type_hints
 
 from btpy.wire import codec, messages
 from btpy.wire.messages import Fixed, Message, Remainder, Width
@@ -120,7 +120,8 @@ def _other_request(difference: int) -> Change:
         request = getattr(message, "request", None)
         if request is None:
             return _twice(message, sender)
-        return [codec.encode(replace(message, request=(request + difference) & 0xFFFFFFFF))]  # type: ignore[call-arg]
+        changed: Message = replace(cast(Any, message), request=(request + difference) & 0xFFFFFFFF)
+        return [codec.encode(changed)]
 
     return lie
 

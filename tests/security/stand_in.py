@@ -22,6 +22,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from btpy.events.aggregates import CONTENT, COUNTS, SKIPS
 from btpy.events.records import fewest_values
@@ -221,7 +222,8 @@ def loaded_class(id_: int, name: str) -> messages.LoadedClass:
 
 
 def counters_of(probe: int) -> messages.ProbeCounters:
-    return messages.ProbeCounters(probe, *[0] * 17, messages.ProbeState.ON)
+    fields: tuple[Any, ...] = (probe, *[0] * 17, messages.ProbeState.ON)
+    return messages.ProbeCounters(*fields)
 
 
 def unasked(program: Program) -> Iterator[Message]:

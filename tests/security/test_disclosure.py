@@ -97,7 +97,7 @@ def test_a_recording_of_jfr_does_not_have_the_secret(tmp_path: Path, monkeypatch
         with Session.attach(target.pid) as session:
             session.deployer.load(program(SCRIPT))
             assert session.departure.detach().clean
-        dump = [tools / "jcmd", str(target.pid), "JFR.dump", f"filename={recording}"]
+        dump = [str(tools / "jcmd"), str(target.pid), "JFR.dump", f"filename={recording}"]
         subprocess.run(dump, check=True, capture_output=True)
     shown = subprocess.run([tools / "jfr", "print", "--events", "jdk.JavaAgent", recording], capture_output=True)
     assert b"btpy-agent.jar" in shown.stdout, shown.stderr

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -185,7 +186,7 @@ def end_unattended(victim: Attacked) -> None:
     for id_ in unattended:
         client = victim.client()
         try:
-            joined = client.call(messages.Joined, lambda request, id_=id_: messages.Join(request, id_, True))
+            joined = client.call(messages.Joined, partial(messages.Join, session=id_, take_over=True))
             assert joined.error == ""
             client.detach()
         finally:
@@ -271,7 +272,7 @@ def test_a_client_that_stops_in_the_middle_of_a_frame(victim: Attacked) -> None:
 
 def test_slots_run_out(victim: Attacked) -> None:
     """The client that finds no slot is told, and the others go on."""
-    clients = []
+    clients: list[Client] = []
     try:
         while len(clients) < SLOTS:
             client = victim.client()

@@ -29,7 +29,7 @@ from btpy.wire.messages import FROM_AGENT, Hello, Message, Welcome
 from tests.containers.cells import NOBODY, needs_root
 from tests.live.scripts import counted_classes
 from tests.security.lies import HOSTILE, LIES, about
-from tests.security.stand_in import StandIn, honest, stand_in
+from tests.security.stand_in import StandIn, counters_of, honest, stand_in
 from tests.targets import PATIENCE
 
 LIMIT = 30.0
@@ -328,9 +328,7 @@ FLOODS: dict[str, Callable[[int], Message]] = {
         (),
         b"\xca\xfe\xba\xbe" + bytes(FLOOD_BYTES),
     ),
-    "counters": lambda number: messages.Counters(
-        tuple(messages.ProbeCounters(at, *[0] * 17, messages.ProbeState.ON) for at in range(6000))
-    ),
+    "counters": lambda number: messages.Counters(tuple(map(counters_of, range(6000)))),
 }
 
 

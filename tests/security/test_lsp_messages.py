@@ -27,7 +27,7 @@ class Messages:
 
     def __init__(self, seed: int, path: Path) -> None:
         self._random = random.Random(seed)
-        self._names = (
+        self._names: tuple[str, ...] = (
             "textDocument",
             "uri",
             "version",

@@ -85,7 +85,7 @@ def test_a_data_frame_has_no_secret(package: str, secretive: Target, monkeypatch
         def DataFrame(rows: list[dict[str, object]], **how: object) -> list[dict[str, object]]:  # noqa: N802
             return rows
 
-    monkeypatch.setitem(sys.modules, package, Frames)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, package, Frames)
     with btpy.attach(secretive.pid) as session:
         session.add(test_redaction.SCRIPT)
         made(secretive, CALLS)

@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -36,7 +37,9 @@ def _nested(inner: st.SearchStrategy[Statement]) -> st.SearchStrategy[Statement]
     return st.tuples(st.sampled_from(_NESTED), st.integers(0, 4), st.lists(inner, max_size=4))
 
 
-statements = st.recursive(st.tuples(st.sampled_from(_SIMPLE), st.integers(0, 4), st.just([])), _nested, max_leaves=12)
+statements: st.SearchStrategy[Any] = st.recursive(
+    st.tuples(st.sampled_from(_SIMPLE), st.integers(0, 4), st.just([])), _nested, max_leaves=12
+)
 
 
 class Body:

@@ -69,6 +69,11 @@ def connected(listener: Listener | None = None) -> Iterator[Connected]:
             both.channel.close()
 
 
+def answer(both: Connected, message: Message) -> None:
+    both.next_from_client()
+    both.peer.send(message)
+
+
 def in_thread(function: object) -> threading.Thread:
     assert callable(function)
     thread = threading.Thread(target=function)
@@ -247,7 +252,7 @@ def test_replies_come_whole_and_in_order_among_what_others_send() -> None:
         for size in range(1, 54):
             peer.send(Events(bytes(size)))
             channel.send(Done(1000 + size, "y" * 30_011))
-        received = []
+        received: list[tuple[int, int]] = []
         while len(received) < 106:
             message = peer.receive()
             if isinstance(message, Done):
@@ -259,8 +264,8 @@ def test_replies_come_whole_and_in_order_among_what_others_send() -> None:
 
 def test_configured_answers_configure() -> None:
     with connected() as both:
-        answering = in_thread(lambda: (both.next_from_client(), both.peer.send(Configured(5))))
-        assert both.channel.configure(Configure(*range(9), True), PATIENCE).slot == 5
+        answering = in_thread(lambda: answer(both, Configured(5)))
+        assert both.channel.configure(Configure(*(*range(9), True)), PATIENCE).slot == 5
         answering.join()
 
 
@@ -284,7 +289,12 @@ def test_a_quiet_channel_pings_to_keep_the_lease(monkeypatch: pytest.MonkeyPatch
 
 def test_the_end_of_the_target_ends_calls_and_later_sends() -> None:
     with connected() as both:
-        asking = threading.Thread(target=lambda: (both.peer.receive(), both.peer.socket.close()))
+
+        def hang_up() -> None:
+            both.peer.receive()
+            both.peer.socket.close()
+
+        asking = threading.Thread(target=hang_up)
         asking.start()
         with pytest.raises(TargetGone, match="ended or cut the connection"):
             both.channel.call(Ping, Pong)
@@ -339,7 +349,7 @@ def test_a_breach_of_the_protocol_ends_the_connection(sent: bytes, reason: str) 
 
 def test_an_answer_of_another_type_is_a_breach() -> None:
     with connected() as both:
-        answering = in_thread(lambda: (both.next_from_client(), both.peer.send(Done(1, ""))))
+        answering = in_thread(lambda: answer(both, Done(1, "")))
         with pytest.raises(ProtocolError, match="Done in answer to Search"):
             both.channel.call(lambda request: Search(request, (), 1, 0), Classes, PATIENCE)
         answering.join()
@@ -382,7 +392,7 @@ def test_closing_is_no_failure_and_leaves_no_thread() -> None:
 
 def test_the_end_after_farewell_is_no_failure() -> None:
     with connected() as both:
-        answering = in_thread(lambda: (both.next_from_client(), both.peer.send(Farewell(1, (), 3, 4))))
+        answering = in_thread(lambda: answer(both, Farewell(1, (), 3, 4)))
         assert both.channel.call(Detach, Farewell, PATIENCE).handler_classes == 3
         answering.join()
         both.peer.socket.shutdown(socket.SHUT_RDWR)
@@ -391,7 +401,7 @@ def test_the_end_after_farewell_is_no_failure() -> None:
 
 def test_what_the_client_sends_too_late_does_not_make_a_failure_of_the_end() -> None:
     with connected() as both:
-        answering = in_thread(lambda: (both.next_from_client(), both.peer.send(Farewell(1, (), 3, 4))))
+        answering = in_thread(lambda: answer(both, Farewell(1, (), 3, 4)))
         both.channel.call(Detach, Farewell, PATIENCE)
         answering.join()
         both.channel.send(Done(1, ""))

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from btpy.errors import ProtocolError
+from btpy.model.maps import MapKind
 from btpy.model.patterns import ClassPatternKind
 from btpy.wire import codec, messages
 from btpy.wire.messages import (
@@ -23,7 +24,6 @@ from btpy.wire.messages import (
     LoadedClass,
     LoadedRefusal,
     MapDecl,
-    MapKind,
     Message,
     Pattern,
     Ping,
@@ -171,7 +171,7 @@ def test_samples_decode_to_what_was_sent() -> None:
         Woven(3, bytes(12), messages.Verdict.WOVEN, (messages.HandlerClass("h", b"1"),), (), b"2"),
         Welcome(bytes(32), "b1", 7, "17.0.15", "OpenJDK", "a.Main x", 1, 2, 3, True),
         Errors((messages.ProbeFailure(1, 2, messages.ErrorKind.DEPTH, 3, "m"),)),
-        Counters((messages.ProbeCounters(*range(1, 19), messages.ProbeState.TIME_IS_UP),)),
+        Counters((messages.ProbeCounters(*(*range(1, 19), messages.ProbeState.TIME_IS_UP)),)),
         Farewell(5, ("x",), 3, 40),
     ):
         assert decode(codec.encode(message)) == message
