@@ -103,22 +103,28 @@ def nothing() -> Iterator[None]:
 
 @contextmanager
 def readable_cache() -> Iterator[None]:
-    """Lets other users pass the directories above the JDKs and classes of the tests.
+    """Lets other users pass the directories above the JDKs and classes of the tests, and above this interpreter.
 
     One test at a time: tests that run side by side would close the directories that another one needs open."""
     with (cache() / "readable.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        closed = [path for path in (cache(), *cache().parents) if not path.stat().st_mode & 0o001]
-        modes = [path.stat().st_mode for path in closed]
-        try:
-            for path in closed:
-                path.chmod(path.stat().st_mode | 0o001)
+        with passable(cache()), passable(Path(sys.executable).resolve().parent):
             for path in (cache() / "classes").iterdir():
                 path.chmod(0o755)
             yield
-        finally:
-            for path, mode in zip(closed, modes, strict=True):
-                path.chmod(mode)
+
+
+@contextmanager
+def passable(directory: Path) -> Iterator[None]:
+    """Lets other users pass the directory and those above it."""
+    closed = {path: path.stat().st_mode for path in (directory, *directory.parents) if not path.stat().st_mode & 0o001}
+    try:
+        for path, mode in closed.items():
+            path.chmod(mode | 0o001)
+        yield
+    finally:
+        for path, mode in closed.items():
+            path.chmod(mode)
 
 
 def assert_traced(found: Cell) -> None:

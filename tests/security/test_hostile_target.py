@@ -26,11 +26,13 @@ from btpy.lang.check.checker import check_source
 from btpy.model.source import Source
 from btpy.wire import messages
 from btpy.wire.messages import FROM_AGENT, Hello, Message, Welcome
-from tests.containers.cells import NOBODY, needs_root
+from tests.containers.cells import NOBODY, needs_root, passable, readable_cache
 from tests.live.scripts import counted_classes
 from tests.security.lies import HOSTILE, LIES, about
 from tests.security.stand_in import StandIn, counters_of, honest, stand_in
 from tests.targets import PATIENCE
+
+ROOT = Path(__file__).parents[2]
 
 LIMIT = 30.0
 """Seconds for one run of btpy. An honest run takes a tenth of a second."""
@@ -38,7 +40,7 @@ LIMIT = 30.0
 ANSWER_SECONDS = 0.5
 """How long btpy waits for an answer in these tests; users wait for 30 s. The honest stand-in needs a millisecond."""
 
-PATIENCE_OF_USER = 3.0
+PATIENCE_OF_USER = 5.0
 """Seconds after which the user presses Ctrl-C."""
 
 SCRIPT = """
@@ -147,6 +149,46 @@ class Run:
         assert self.status not in (2, 3, 5) or "error" in self.outputs["stderr"], self.outputs
 
 
+class RunAsUser(Run):
+    """The same as an ordinary user, in a process of its own."""
+
+    def __call__(self, *arguments: str) -> int:
+        command = [sys.executable, "-c", IMPATIENT.format(seconds=ANSWER_SECONDS), *arguments]
+        home = str(self.directory.parent / "state")
+        environment = {**os.environ, "HOME": home, "XDG_STATE_HOME": home, "PYTHONPATH": str(ROOT)}
+        process = subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.directory,
+            env=environment,
+            user=NOBODY,
+            group=NOBODY,
+            extra_groups=[],
+        )
+        self.user.has_interrupted = False
+        try:
+            out, err = process.communicate(timeout=2 * PATIENCE_OF_USER)  # it starts Python
+        except subprocess.TimeoutExpired:
+            self.user.has_interrupted = True
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=LIMIT)
+        self.status = process.returncode
+        self.outputs = {"stdout": out, "stderr": err}
+        return self.status
+
+
+IMPATIENT = """
+import sys
+from btpy.engine import agent
+from btpy.jvm import connecting
+agent.ANSWER_SECONDS = agent.RESTORE_SECONDS = connecting.CALL_SECONDS = {seconds}
+from btpy.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
 def check_text(name: str, text: str) -> None:
     assert "internal error" not in text, text
     assert "Traceback" not in text, text
@@ -166,6 +208,21 @@ def run(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.M
     monkeypatch.setattr("btpy.engine.agent.RESTORE_SECONDS", ANSWER_SECONDS)
     monkeypatch.setattr("btpy.jvm.connecting.CALL_SECONDS", ANSWER_SECONDS)
     return Run(work, capfd)
+
+
+@pytest.fixture
+def open_cache() -> Iterator[None]:
+    with readable_cache():
+        yield
+
+
+@pytest.fixture
+def run_as_user(open_cache: None, run: Run, capfd: pytest.CaptureFixture[str]) -> Iterator[Run]:
+    """``run`` has made the directories."""
+    for path in (run.directory, run.directory.parent / "state"):
+        os.chown(path, NOBODY, NOBODY)
+    with passable(run.directory.parent):
+        yield RunAsUser(run.directory, capfd)
 
 
 def traced(run: Run, target: StandIn, *options: str) -> None:
@@ -268,9 +325,33 @@ def test_an_honest_stand_in_is_traced(targets: Callable[..., StandIn], run: Run,
 @KINDS
 def test_lies_in_each_message(kind: type[Message], targets: Callable[..., StandIn], run: Run) -> None:
     """A quarter of the lies for each kind of message, by turns on a stand-in of JDK 11 and of JDK 25."""
-    first = list(COMMANDS).index(kind) % 4
-    names = list(LIES)[first::4]
-    all_lied(run, kind, ((name, targets((11, 25)[at % 2]), COMMANDS[kind]) for at, name in enumerate(names)))
+    lies = enumerate(some_commands(kind, 4))
+    all_lied(run, kind, ((name, targets((11, 25)[at % 2]), command) for at, (name, command) in lies))
+
+
+def some_commands(kind: type[Message], every: int) -> Iterator[tuple[str, Callable[[Run, StandIn], None]]]:
+    """One lie of so many, beginning with another one for each kind of message."""
+    first = list(COMMANDS).index(kind) % every
+    return ((name, COMMANDS[kind]) for name in list(LIES)[first::every])
+
+
+@needs_root
+@KINDS
+def test_lies_to_an_ordinary_user(kind: type[Message], targets: Callable[..., StandIn], run_as_user: Run) -> None:
+    """btpy and the target are of the same user."""
+    target = targets(25, NOBODY)
+    all_lied(run_as_user, kind, ((name, target, command) for name, command in some_commands(kind, len(LIES))))
+
+
+@pytest.mark.proof
+@needs_root
+@pytest.mark.parametrize("jdk", [11, 25])
+@KINDS
+def test_every_lie_to_an_ordinary_user(
+    kind: type[Message], jdk: int, targets: Callable[..., StandIn], run_as_user: Run
+) -> None:
+    target = targets(jdk, NOBODY)
+    all_lied(run_as_user, kind, ((name, target, command) for name, command in some_commands(kind, 1)))
 
 
 @pytest.mark.proof
