@@ -24,41 +24,18 @@ import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from enum import Enum, IntFlag
+from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
 from btpy.classfile import descriptors, frames
 from btpy.classfile import opcodes as op
 from btpy.classfile.descriptors import OBJECT
+from btpy.classfile.jvms import ACC_FINAL, ACC_PUBLIC, ACC_STATIC, ACC_SUPER, FIRST_WITH_FRAMES, MAX_CODE_LENGTH
 from btpy.classfile.pool import ConstantPool
 from btpy.errors import ClassFileError
 
-#: Class files from this version on have a StackMapTable (JVMS §4.10).
-_FIRST_WITH_FRAMES = 50
-
-_MAX_CODE = 65_535
-
 _NEAR = 32_767  # as far as a short branch reaches
-
-
-class Access(IntFlag):
-    """``access_flags`` of classes, fields and methods (JVMS §4.1, §4.5, §4.6)."""
-
-    PUBLIC = 0x0001
-    PRIVATE = 0x0002
-    PROTECTED = 0x0004
-    STATIC = 0x0008
-    FINAL = 0x0010
-    SUPER = 0x0020
-    SYNCHRONIZED = 0x0020
-    BRIDGE = 0x0040
-    VARARGS = 0x0080
-    NATIVE = 0x0100
-    INTERFACE = 0x0200
-    ABSTRACT = 0x0400
-    STRICT = 0x0800
-    SYNTHETIC = 0x1000
 
 
 class Tracking(Enum):
@@ -300,7 +277,7 @@ class CodeBuilder:
     """
 
     def __init__(
-        self, pool: ConstantPool, major: int, owner: str, access: Access, name: str, descriptor: str, tracking: Tracking
+        self, pool: ConstantPool, major: int, owner: str, access: int, name: str, descriptor: str, tracking: Tracking
     ) -> None:
         self._pool = pool
         self._major = major
@@ -321,7 +298,7 @@ class CodeBuilder:
         self._lines: list[tuple[int, Label]] = []
         self._attributes: list[tuple[str, bytes]] = []
         parameters, _ = descriptors.parse(descriptor)
-        if not access & Access.STATIC:
+        if not access & ACC_STATIC:
             self._set_local(0, UNINITIALIZED_THIS if name == "<init>" else self._this)
         for parameter in parameters:
             self._set_local(len(self._locals), _of_descriptor(parameter))
@@ -736,7 +713,7 @@ class CodeBuilder:
         if self._tracking is Tracking.TYPES and self._reachable:
             raise self._error("the end of the code can be reached (JVMS §4.9.2)")
         length = self._lay_out()
-        if length > _MAX_CODE or length == 0:
+        if length > MAX_CODE_LENGTH or length == 0:
             raise self._error(f"{length} bytes of code, 1 to 65535 are possible (JVMS §4.7.3)")
         states: dict[int, TypeState] = {}
         code = self._encode(states)
@@ -750,7 +727,7 @@ class CodeBuilder:
         if self._lines:
             table = b"".join(struct.pack(">HH", self._offset(label), number) for number, label in self._lines)
             attributes.append(("LineNumberTable", struct.pack(">H", len(self._lines)) + table))
-        if states and self._major >= _FIRST_WITH_FRAMES and self._tracking is Tracking.TYPES:
+        if states and self._major >= FIRST_WITH_FRAMES and self._tracking is Tracking.TYPES:
             attributes.append(("StackMapTable", self._stack_map_table(states)))
         return b"".join(
             (
@@ -907,7 +884,7 @@ def _attributes(pool: ConstantPool, attributes: Sequence[tuple[str, bytes]]) -> 
 
 @dataclass(slots=True)
 class _Member:
-    access: Access
+    access: int
     name: str
     descriptor: str
     code: CodeBuilder | None
@@ -921,7 +898,7 @@ class ClassBuilder:
         self,
         name: str,
         *,
-        access: Access = Access.PUBLIC | Access.FINAL | Access.SUPER,
+        access: int = ACC_PUBLIC | ACC_FINAL | ACC_SUPER,
         super_name: str = "java/lang/Object",
         interfaces: Sequence[str] = (),
         major: int = 52,
@@ -935,15 +912,13 @@ class ClassBuilder:
         self._methods: list[_Member] = []
         self._attributes: list[tuple[str, bytes]] = []
 
-    def method(self, access: Access, name: str, descriptor: str, *, tracking: Tracking = Tracking.TYPES) -> CodeBuilder:
+    def method(self, access: int, name: str, descriptor: str, *, tracking: Tracking = Tracking.TYPES) -> CodeBuilder:
         """Adds a method and gives its code to write."""
         code = CodeBuilder(self.pool, self._major, self._name, access, name, descriptor, tracking)
         self._methods.append(_Member(access, name, descriptor, code, []))
         return code
 
-    def raw_method(
-        self, access: Access, name: str, descriptor: str, attributes: Sequence[tuple[str, bytes]] = ()
-    ) -> None:
+    def raw_method(self, access: int, name: str, descriptor: str, attributes: Sequence[tuple[str, bytes]] = ()) -> None:
         """A method as it is: native, abstract, or with a ``Code`` attribute given as bytes."""
         self._methods.append(_Member(access, name, descriptor, None, list(attributes)))
 
@@ -951,7 +926,7 @@ class ClassBuilder:
         """An attribute of the method added last, besides ``Code``."""
         self._methods[-1].attributes.append((name, data))
 
-    def field(self, access: Access, name: str, descriptor: str, attributes: Sequence[tuple[str, bytes]] = ()) -> None:
+    def field(self, access: int, name: str, descriptor: str, attributes: Sequence[tuple[str, bytes]] = ()) -> None:
         self._fields.append(_Member(access, name, descriptor, None, list(attributes)))
 
     def attribute(self, name: str, data: bytes) -> None:

@@ -11,6 +11,7 @@ from bisect import bisect_right
 from functools import lru_cache
 
 from btpy.classfile import mutf8
+from btpy.classfile.jvms import MAX_POOL_COUNT, MAX_UTF8_LENGTH
 from btpy.errors import ClassFileError
 
 UTF8 = 1
@@ -39,8 +40,6 @@ _WITH_DESCRIPTOR = (FIELDREF, METHODREF, INTERFACE_METHODREF, DYNAMIC, INVOKE_DY
 
 _WIDE_SIZE = 9  # of a long or double, which takes two indexes
 
-_MAX_COUNT = 65_535
-
 
 class PoolOverflowError(ClassFileError):
     """An entry that the pool has no index left for."""
@@ -48,8 +47,8 @@ class PoolOverflowError(ClassFileError):
 
 def _utf8(raw: bytes) -> bytes:
     """The entry of a CONSTANT_Utf8."""
-    if len(raw) > 65_535:
-        raise ClassFileError(f"a string constant of {len(raw)} bytes: the limit is 65535 (JVMS §4.4.7)")
+    if len(raw) > MAX_UTF8_LENGTH:
+        raise ClassFileError(f"a string constant of {len(raw)} bytes: the limit is {MAX_UTF8_LENGTH} (JVMS §4.4.7)")
     return b"\x01" + len(raw).to_bytes(2) + raw
 
 
@@ -216,8 +215,10 @@ class ConstantPool:
             index = self.count
             wide = entry[0] in (LONG, DOUBLE)
             count = index + 2 if wide else index + 1
-            if count > _MAX_COUNT:
-                raise PoolOverflowError("the constant pool is full: 65535 is the limit of its count (JVMS §4.1)")
+            if count > MAX_POOL_COUNT:
+                raise PoolOverflowError(
+                    f"the constant pool is full: {MAX_POOL_COUNT} is the limit of its count (JVMS §4.1)"
+                )
             self._added.append(entry)
             if wide:
                 self._added.append(b"")

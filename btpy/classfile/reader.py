@@ -21,16 +21,9 @@ from struct import iter_unpack, unpack_from
 from typing import NamedTuple, ParamSpec, TypeVar
 
 from btpy.classfile import descriptors, mutf8
+from btpy.classfile.jvms import ACC_STATIC
 from btpy.classfile.pool import ConstantPool
 from btpy.errors import ClassFileError
-
-ACC_STATIC = 0x0008
-ACC_SYNCHRONIZED = 0x0020
-ACC_BRIDGE = 0x0040
-ACC_NATIVE = 0x0100
-ACC_INTERFACE = 0x0200
-ACC_ABSTRACT = 0x0400
-ACC_SYNTHETIC = 0x1000
 
 CLASS_CONSTANTS_SINCE = 49
 """The class-file version from which ``ldc`` may push a class (JVMS §4.4)."""

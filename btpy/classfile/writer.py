@@ -9,8 +9,6 @@ from struct import Struct
 from btpy.classfile.pool import ConstantPool
 from btpy.classfile.reader import Attribute, ClassFile, ExceptionHandler, Member
 
-MAX_CODE_LENGTH = 65_535
-
 _CODE = Struct(">HHI").pack
 _EXCEPTION_HANDLER = Struct(">HHHH").pack
 _ATTRIBUTE = Struct(">HI").pack

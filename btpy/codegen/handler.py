@@ -24,8 +24,9 @@ import hashlib
 from collections.abc import Callable
 
 from btpy.classfile import opcodes as op
-from btpy.classfile.assembler import Access, ClassBuilder, CodeBuilder, Label
+from btpy.classfile.assembler import ClassBuilder, CodeBuilder, Label
 from btpy.classfile.descriptors import parse, slots
+from btpy.classfile.jvms import ACC_FINAL, ACC_PUBLIC, ACC_STATIC, ACC_SUPER, ACC_SYNTHETIC, MAX_PARAMETER_SLOTS
 from btpy.codegen import runtime_api as api
 from btpy.codegen.emitter import Emitter
 from btpy.codegen.expressions import emit_as
@@ -43,8 +44,6 @@ from btpy.model.source import Span
 from btpy.model.types import ANY, INT
 
 _PLACEHOLDER = api.HANDLER_PREFIX + "0" * 40
-
-_MAX_PARAMETER_SLOTS = 255
 
 
 class ParameterOverflowError(CompileError):
@@ -179,8 +178,8 @@ class _Method:
 
     def __init__(self, descriptor: str) -> None:
         self._descriptor = descriptor
-        self._class = ClassBuilder(_PLACEHOLDER, access=Access.PUBLIC | Access.FINAL | Access.SUPER | Access.SYNTHETIC)
-        self.code = self._class.method(Access.PUBLIC | Access.STATIC, api.HANDLER_METHOD, descriptor)
+        self._class = ClassBuilder(_PLACEHOLDER, access=ACC_PUBLIC | ACC_FINAL | ACC_SUPER | ACC_SYNTHETIC)
+        self.code = self._class.method(ACC_PUBLIC | ACC_STATIC, api.HANDLER_METHOD, descriptor)
 
     def finish(self) -> HandlerClass:
         anonymous = self._class.to_bytes()
@@ -209,9 +208,9 @@ def _compile(
     probe = bound.probe
     descriptor = f"(I{''.join(input_.descriptor for input_ in inputs)}){returns}"
     taken = 1 + sum(slots(input_.descriptor) for input_ in inputs)
-    if taken > _MAX_PARAMETER_SLOTS:
+    if taken > MAX_PARAMETER_SLOTS:
         raise ParameterOverflowError(
-            f"{_title(program, probe)} passes {taken} slots to its handler; the JVM allows {_MAX_PARAMETER_SLOTS}",
+            f"{_title(program, probe)} passes {taken} slots to its handler; the JVM allows {MAX_PARAMETER_SLOTS}",
             help=("print fewer arguments: name the ones that you need instead of `args`",),
         )
     of_agent = bound.shape is None

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from btpy.classfile.jvms import ACC_ABSTRACT, ACC_BRIDGE, ACC_NATIVE, ACC_SYNTHETIC
 from btpy.classfile.reader import ClassFile, Member
 from btpy.frozen import dataclass
 from btpy.model.types import Type, from_descriptor
 from btpy.plan.listing import ListedMethod, Skipped, described
-from btpy.plan.planner import ACC_ABSTRACT, ACC_BRIDGE, ACC_SYNTHETIC
-
-_ACC_NATIVE = 0x0100
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +48,7 @@ class Members:
 
 
 def _without_code(method: Member) -> Skipped | None:
-    if method.access_flags & _ACC_NATIVE:
+    if method.access_flags & ACC_NATIVE:
         return Skipped("", "native")
     return Skipped("", "no code") if method.access_flags & ACC_ABSTRACT else None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from btpy.classfile.jvms import ACC_INTERFACE, ACC_NATIVE
 from btpy.classfile.operations import MethodOperations
 from btpy.classfile.reader import ClassFile, Member
 from btpy.classfile.sourcemap import source_map
@@ -23,8 +24,6 @@ from btpy.plan.listing import ListedClass, ListedProbe, Skipped, kind_of, listed
 from btpy.plan.plan import OF_PLACES, Refusal, RefusalReason
 from btpy.plan.planner import PlannedClass, PlannedMethod, Planner, java_signature
 from btpy.wire.messages import LoadedClass, LoadedRefusal
-
-ACC_INTERFACE, ACC_NATIVE = 0x0200, 0x0100
 
 
 @dataclass(frozen=True, slots=True)

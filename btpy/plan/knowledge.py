@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from btpy.classfile.bytecode import scan
+from btpy.classfile.jvms import ACC_ABSTRACT, ACC_FINAL, ACC_INTERFACE
 from btpy.classfile.operations import OperationKind, operations
 from btpy.classfile.reader import ClassFile
 from btpy.errors import ClassFileError
@@ -15,7 +16,6 @@ from btpy.lang.check.classes import ClassFields, MethodFacts
 from btpy.model.patterns import java_type, simple_name
 from btpy.model.types import Type, from_descriptor
 
-ACC_FINAL, ACC_INTERFACE, ACC_ABSTRACT = 0x0010, 0x0200, 0x0400
 _MAX_SUPERTYPES = 500
 _MAX_SUBTYPES = 200
 _GETTER_BYTES = 5  # aload_0, getfield, return of the value

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from btpy.classfile import descriptors, operations
+from btpy.classfile.jvms import ACC_ABSTRACT, ACC_ANNOTATION, ACC_BRIDGE, ACC_ENUM, ACC_INTERFACE, ACC_SYNTHETIC
 from btpy.classfile.reader import ClassFile, Member
 from btpy.errors import ClassFileError
 from btpy.frozen import dataclass
@@ -14,9 +15,7 @@ from btpy.model.attachments import MethodAttachment
 from btpy.model.patterns import java_type
 from btpy.plan.locations import INSIDE
 from btpy.plan.plan import Refusal
-from btpy.plan.planner import ACC_ABSTRACT, ACC_BRIDGE, ACC_SYNTHETIC, PlannedClass
-
-ACC_INTERFACE, ACC_ANNOTATION, ACC_ENUM = 0x0200, 0x2000, 0x4000
+from btpy.plan.planner import PlannedClass
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from btpy.classfile import descriptors, operations
+from btpy.classfile.jvms import ACC_SYNCHRONIZED
 from btpy.classfile.operations import MethodOperations, Operation, OperationKind
-from btpy.classfile.reader import ACC_SYNCHRONIZED, CLASS_CONSTANTS_SINCE, ClassFile, Member
+from btpy.classfile.reader import CLASS_CONSTANTS_SINCE, ClassFile, Member
 from btpy.frozen import dataclass
 from btpy.lang.inputs import InputKind
 from btpy.lang.typed_tree import OperationShape, Variable

@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from btpy.classfile import descriptors, mutf8
 from btpy.classfile.bytecode import scan
+from btpy.classfile.jvms import ACC_ABSTRACT, ACC_BRIDGE, ACC_NATIVE, ACC_STATIC, ACC_SYNTHETIC
 from btpy.classfile.operations import MethodOperations
 from btpy.classfile.reader import ClassFile, Member
 from btpy.errors import ClassFileError, ScriptError
@@ -48,9 +49,6 @@ from btpy.plan import locations
 from btpy.plan.knowledge import Knowledge
 from btpy.plan.locations import INSIDE, Place, Selector, Supertypes, erased_type
 from btpy.plan.plan import MATCHED, NEEDS_CORE, Refusal, RefusalReason
-
-ACC_STATIC, ACC_BRIDGE, ACC_NATIVE, ACC_ABSTRACT = 0x0008, 0x0040, 0x0100, 0x0400
-ACC_SYNTHETIC = 0x1000
 
 # Traced only when named exactly and with `--allow core`: the JVM, or btpy's own run time, stands on each of them.
 _CORE_CLASSES = frozenset(

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from btpy.classfile import descriptors
 from btpy.classfile import opcodes as op
+from btpy.classfile.jvms import MAX_LOCALS
 from btpy.classfile.operations import Operation
 from btpy.classfile.pool import FIELDREF, METHODREF, ConstantPool, MemberKey
 from btpy.plan.plan import OBJECT, Handler, Operand, OperandKind
@@ -45,7 +46,6 @@ def variable(slot: int, descriptor: str) -> Variable:
     return Variable(slot, descriptor)
 
 
-MAX_LOCALS = 65_535
 """Slots of local variables that a method can have (JVMS §4.11)."""
 
 

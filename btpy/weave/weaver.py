@@ -48,11 +48,12 @@ from btpy.classfile import descriptors, frames, inserted, tables, typeflow
 from btpy.classfile import opcodes as op
 from btpy.classfile.bytecode import Bytecode, scan
 from btpy.classfile.initialized import Initialization
+from btpy.classfile.jvms import MAX_CODE_LENGTH, MAX_HANDLERS, MAX_STACK
 from btpy.classfile.operations import initializes_this, made, may_be_uninitialized, operation_at
 from btpy.classfile.pool import ConstantPool, PoolOverflowError
 from btpy.classfile.reader import CLASS_CONSTANTS_SINCE, ClassFile, Code, ExceptionHandler, Member
 from btpy.classfile.relocation import Relocation, relocate
-from btpy.classfile.writer import MAX_CODE_LENGTH, code_attribute, code_of, name_index, with_code
+from btpy.classfile.writer import code_attribute, code_of, name_index, with_code
 from btpy.errors import ClassFileError
 from btpy.plan.plan import (
     OBJECT,
@@ -395,8 +396,8 @@ class _MethodWeaver:
                 code += self._block(ends.throw_block, 0, self._numbering.number_all(ends.throwing, self._line))
         if len(code) > MAX_CODE_LENGTH:
             raise _RefusedError(RefusalReason.TOO_LARGE, f"the code would grow to {len(code)} bytes")
-        if self._max_stack > 65_535 or len(exceptions) > 65_535:
-            raise _RefusedError(RefusalReason.TOO_LARGE, "more than 65535 stack slots or handlers")
+        if self._max_stack > MAX_STACK or len(exceptions) > MAX_HANDLERS:
+            raise _RefusedError(RefusalReason.TOO_LARGE, f"more than {MAX_STACK} stack slots or handlers")
         attributes = self._attributes(relocation, handlers)
         attributes.append((self._pool.utf8(inserted.NAME), self._inserted(relocation, code)))
         return code_attribute(self._max_stack, self._variables.limit, code, exceptions, attributes)

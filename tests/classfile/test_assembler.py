@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 
 from btpy.classfile import opcodes as op
-from btpy.classfile.assembler import Access, ClassBuilder, CodeBuilder, Label, Tracking
+from btpy.classfile.assembler import ClassBuilder, CodeBuilder, Label, Tracking
+from btpy.classfile.jvms import ACC_ABSTRACT, ACC_FINAL, ACC_PRIVATE, ACC_PUBLIC, ACC_STATIC, ACC_SUPER
 from btpy.errors import ClassFileError
 from tests.jdks import all_jdks, java, javac
 
-STATIC = Access.PUBLIC | Access.STATIC
+STATIC = ACC_PUBLIC | ACC_STATIC
 
 # Calls every static method without parameters of the classes in its arguments and prints what it returns.
 _RUNNER = """
@@ -466,8 +467,8 @@ def test_constants_keep_their_bits(call_all: Callable[..., dict[str, str]]) -> N
 def test_constructors_and_fields(call_all: Callable[..., dict[str, str]]) -> None:
     """`this` is uninitialised across a branch before super(…), and a field may be set meanwhile (JVMS §4.10.1.9)."""
     built = ClassBuilder("Made")
-    built.field(Access.PRIVATE, "value", "I")
-    made = built.method(Access.PUBLIC, "<init>", "(I)V")
+    built.field(ACC_PRIVATE, "value", "I")
+    made = built.method(ACC_PUBLIC, "<init>", "(I)V")
     other, end = Label(), Label()
     made.load("A", 0)
     made.load("I", 1)
@@ -513,12 +514,10 @@ def test_unfollowed_code_can_hold_subroutines(call_all: Callable[..., dict[str, 
 
 
 def test_raw_members_and_attributes(call_all: Callable[..., dict[str, str]]) -> None:
-    built = ClassBuilder(
-        "Raw", access=Access.PUBLIC | Access.ABSTRACT | Access.SUPER, interfaces=["java/io/Serializable"]
-    )
+    built = ClassBuilder("Raw", access=ACC_PUBLIC | ACC_ABSTRACT | ACC_SUPER, interfaces=["java/io/Serializable"])
     built.attribute("SourceFile", struct.pack(">H", built.pool.utf8("Odd.source")))
-    built.field(STATIC | Access.FINAL, "LIMIT", "I", [("ConstantValue", struct.pack(">H", built.pool.integer(41)))])
-    built.raw_method(Access.PUBLIC | Access.ABSTRACT, "none", "()V")
+    built.field(STATIC | ACC_FINAL, "LIMIT", "I", [("ConstantValue", struct.pack(">H", built.pool.integer(41)))])
+    built.raw_method(ACC_PUBLIC | ACC_ABSTRACT, "none", "()V")
     code = struct.pack(">HHI", 1, 0, 2) + bytes((op.ICONST_5, op.IRETURN)) + bytes(4)
     built.raw_method(STATIC, "five", "()I", [("Code", code)])
     built.method_attribute("Deprecated", b"")

@@ -9,8 +9,9 @@ import pytest
 from btpy.classfile import opcodes as op
 from btpy.classfile import operations as ops
 from btpy.classfile import tables, typeflow
-from btpy.classfile.assembler import Access, ClassBuilder, CodeBuilder, Label, Tracking
+from btpy.classfile.assembler import ClassBuilder, CodeBuilder, Label, Tracking
 from btpy.classfile.bytecode import scan
+from btpy.classfile.jvms import ACC_PUBLIC, ACC_STATIC
 from btpy.classfile.operations import MethodOperations, OperationKind
 from btpy.classfile.reader import ClassFile
 from btpy.classfile.relocation import relocate
@@ -18,7 +19,7 @@ from btpy.errors import ClassFileError
 from tests.jdks import compiled
 
 JAVA = Path(__file__).parent.parent / "weave" / "java"
-STATIC = Access.PUBLIC | Access.STATIC
+STATIC = ACC_PUBLIC | ACC_STATIC
 
 
 def kind(value: typeflow.Value) -> typeflow.Value:

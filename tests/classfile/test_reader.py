@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from btpy.classfile import opcodes as op
-from btpy.classfile.assembler import Access, ClassBuilder, Label, Tracking
+from btpy.classfile.assembler import ClassBuilder, Label, Tracking
 from btpy.classfile.bytecode import scan
 from btpy.classfile.disassembler import disassemble, disassemble_class
 from btpy.classfile.initialized import Initialization
+from btpy.classfile.jvms import ACC_PUBLIC, ACC_STATIC
 from btpy.classfile.reader import ClassFile, Code, Member
 from btpy.classfile.relocation import relocate
 from btpy.classfile.tables import relocated, with_line
@@ -173,7 +174,7 @@ def test_type_annotations_name_the_instruction_itself(described: ClassFile) -> N
 def test_where_this_is_initialized() -> None:
     """Groovy's shape: one of two super calls is chosen, and another object of the superclass is made in between."""
     builder = ClassBuilder("Chooser", super_name="java/lang/Exception")
-    code = builder.method(Access.PUBLIC, "<init>", "(I)V")
+    code = builder.method(ACC_PUBLIC, "<init>", "(I)V")
     other, end = Label(), Label()
     code.local(op.ALOAD, 0)
     code.load("I", 1)
@@ -198,7 +199,7 @@ def test_where_this_is_initialized() -> None:
 
 def test_a_return_that_super_was_not_called_before_is_found() -> None:
     builder = ClassBuilder("Early")
-    code = builder.method(Access.PUBLIC, "<init>", "(I)V", tracking=Tracking.OFF)
+    code = builder.method(ACC_PUBLIC, "<init>", "(I)V", tracking=Tracking.OFF)
     code.limits(1, 2)
     late = Label()
     code.load("I", 1)
@@ -215,7 +216,7 @@ def test_a_return_that_super_was_not_called_before_is_found() -> None:
 
 def test_disassembly() -> None:
     builder = ClassBuilder("Shown")
-    code = builder.method(Access.PUBLIC | Access.STATIC, "shown", "(I)J")
+    code = builder.method(ACC_PUBLIC | ACC_STATIC, "shown", "(I)J")
     zero, handler = Label(), Label()
     code.line(10)
     with code.protected(handler, "java/lang/RuntimeException"):

@@ -20,7 +20,8 @@ import pytest
 
 from btpy.api.woven_jar import SourceJar, manifest, parsed
 from btpy.classfile import opcodes as op
-from btpy.classfile.assembler import Access, ClassBuilder, Tracking
+from btpy.classfile.assembler import ClassBuilder, Tracking
+from btpy.classfile.jvms import ACC_STATIC
 from btpy.classfile.reader import ClassFile
 from btpy.cli import weave
 from btpy.cli.main import main
@@ -525,7 +526,7 @@ def test_a_method_with_too_many_locals_is_refused_by_name_and_the_others_are_wov
 ) -> None:
     builder = ClassBuilder("Odd")
     for name, most in (("full", 65_531), ("plain", 1)):
-        code = builder.method(Access.STATIC, name, "()V", tracking=Tracking.OFF)
+        code = builder.method(ACC_STATIC, name, "()V", tracking=Tracking.OFF)
         code.limits(0, most)
         code.op(op.RETURN)
     (tmp_path / "Odd.class").write_bytes(builder.to_bytes())

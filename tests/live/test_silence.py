@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from btpy.classfile import opcodes as op
-from btpy.classfile.assembler import Access, ClassBuilder, Tracking
+from btpy.classfile.assembler import ClassBuilder, Tracking
+from btpy.classfile.jvms import ACC_PUBLIC
 from btpy.engine.session import Session
 from btpy.errors import NothingMatched, ScriptError
 from btpy.events.aggregates import Count
@@ -134,7 +135,7 @@ PAGE = b"SMAP\nguest_jsp.java\nJSP\n*S JSP\n*F\n+ 1 guest.jsp\npages/guest.jsp\n
 def page() -> bytes:
     """The class that was made of a page."""
     guest = runnable()
-    run = guest.method(Access.PUBLIC, "run", "()V")
+    run = guest.method(ACC_PUBLIC, "run", "()V")
     for line in (101, 102):
         run.line(line)
         run.op(op.NOP)
@@ -222,7 +223,7 @@ def test_a_class_that_was_waited_for_and_lacks_the_place_is_told(
 def runnable() -> ClassBuilder:
     """A Runnable that lacks its method."""
     guest = ClassBuilder("Guest", major=52, super_name="java/lang/Object", interfaces=("java/lang/Runnable",))
-    plain = guest.method(Access.PUBLIC, "<init>", "()V")
+    plain = guest.method(ACC_PUBLIC, "<init>", "()V")
     plain.local(op.ALOAD, 0)
     plain.invoke(op.INVOKESPECIAL, "java/lang/Object", "<init>", "()V")
     plain.op(op.RETURN)
@@ -230,7 +231,7 @@ def runnable() -> ClassBuilder:
 
 
 def large(guest: ClassBuilder) -> None:
-    run = guest.method(Access.PUBLIC, "run", "()V", tracking=Tracking.OFF)
+    run = guest.method(ACC_PUBLIC, "run", "()V", tracking=Tracking.OFF)
     run.limits(0, 1)
     for _ in range(65_531):
         run.op(op.NOP)
@@ -238,15 +239,15 @@ def large(guest: ClassBuilder) -> None:
 
 
 def crowded(guest: ClassBuilder) -> None:
-    guest.method(Access.PUBLIC, "run", "()V").op(op.RETURN)
+    guest.method(ACC_PUBLIC, "run", "()V").op(op.RETURN)
     guest.to_bytes()  # all that the class itself needs is in the pool now
     while guest.pool.count < 65_534:
         guest.pool.integer(1_000_000 + guest.pool.count)
 
 
 def endless(guest: ClassBuilder) -> None:
-    guest.method(Access.PUBLIC, "run", "()V").op(op.RETURN)
-    unusual = guest.method(Access.PUBLIC, "<init>", "(I)V")
+    guest.method(ACC_PUBLIC, "run", "()V").op(op.RETURN)
+    unusual = guest.method(ACC_PUBLIC, "<init>", "(I)V")
     unusual.op(op.ACONST_NULL)
     unusual.op(op.ATHROW)
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from btpy.classfile import opcodes as op
-from btpy.classfile.assembler import Access, ClassBuilder, Tracking
+from btpy.classfile.assembler import ClassBuilder, Tracking
+from btpy.classfile.jvms import ACC_NATIVE, ACC_PUBLIC, ACC_STATIC
 from btpy.classfile.reader import ClassFile
 from btpy.lang.check.checker import check_source
 from btpy.model.patterns import TypePattern
@@ -166,7 +167,7 @@ def plan_of(builder: ClassBuilder, location: str, body: str = "print(1);") -> Pl
 
 def test_an_object_that_nothing_refers_to_any_more_cannot_be_reported() -> None:
     builder = odd()
-    code = builder.method(Access.PUBLIC | Access.STATIC, "drops", "()V", tracking=Tracking.OFF)
+    code = builder.method(ACC_PUBLIC | ACC_STATIC, "drops", "()V", tracking=Tracking.OFF)
     code.limits(1, 0)
     code.type(op.NEW, "java/lang/Object")
     code.invoke(op.INVOKESPECIAL, "java/lang/Object", "<init>", "()V")
@@ -178,13 +179,13 @@ def test_an_object_that_nothing_refers_to_any_more_cannot_be_reported() -> None:
 
 def test_without_line_numbers_it_is_said() -> None:
     builder = odd()
-    builder.method(Access.PUBLIC | Access.STATIC, "bare", "()V").op(op.RETURN)
+    builder.method(ACC_PUBLIC | ACC_STATIC, "bare", "()V").op(op.RETURN)
     assert reasons(plan_of(builder, "LINE(7)")) == {(RefusalReason.NO_LINES, "bare")}
 
 
 def test_methods_without_code_are_no_news_to_a_wide_pattern_and_are_to_a_name() -> None:
     builder = odd()
-    builder.raw_method(Access.PUBLIC | Access.NATIVE, "native0", "()V")
+    builder.raw_method(ACC_PUBLIC | ACC_NATIVE, "native0", "()V")
     file = ClassFile.parse(builder.to_bytes())
     wide = planner("RAISE", "print(1);", "*").plan_class(file, in_jdk=False, ancestors=frozenset())
     named = planner("RAISE", "print(1);", "native0").plan_class(file, in_jdk=False, ancestors=frozenset())

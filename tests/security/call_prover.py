@@ -28,18 +28,22 @@ from btpy.classfile import descriptors, jimage
 from btpy.classfile import opcodes as op
 from btpy.classfile import pool as constants
 from btpy.classfile.bytecode import branch_target, scan, switch_targets
-from btpy.classfile.reader import (
+from btpy.classfile.jvms import (
     ACC_ABSTRACT,
+    ACC_FINAL,
     ACC_INTERFACE,
     ACC_NATIVE,
+    ACC_PRIVATE,
+    ACC_PROTECTED,
+    ACC_PUBLIC,
     ACC_STATIC,
     ACC_SYNCHRONIZED,
+)
+from btpy.classfile.reader import (
     ClassFile,
     Code,
     Member,
 )
-
-ACC_PUBLIC, ACC_PRIVATE, ACC_PROTECTED, ACC_FINAL = 0x0001, 0x0002, 0x0004, 0x0010
 
 CONSTANT, LINEAR, ANY = 0, 1, 2
 _MOST_CONSTANT = 1 << 16

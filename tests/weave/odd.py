@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Protocol
 
 from btpy.classfile import opcodes as op
-from btpy.classfile.assembler import Access, ClassBuilder, CodeBuilder, Tracking
+from btpy.classfile.assembler import ClassBuilder, CodeBuilder, Tracking
+from btpy.classfile.jvms import ACC_PUBLIC, ACC_STATIC
 from btpy.classfile.reader import ClassFile
 from btpy.plan.plan import ClassPlan
 from btpy.weave.weaver import weave
@@ -17,7 +18,7 @@ from tests.jdks import compiled, java
 from tests.weave import advice
 from tests.weave.advice import Report
 
-STATIC = Access.PUBLIC | Access.STATIC
+STATIC = ACC_PUBLIC | ACC_STATIC
 PRINT_STREAM = "Ljava/io/PrintStream;"
 
 

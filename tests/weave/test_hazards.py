@@ -6,8 +6,9 @@ import pytest
 
 from btpy.classfile import frames
 from btpy.classfile import opcodes as op
-from btpy.classfile.assembler import Access, ClassBuilder, Label, Tracking
+from btpy.classfile.assembler import ClassBuilder, Label, Tracking
 from btpy.classfile.bytecode import scan
+from btpy.classfile.jvms import ACC_NATIVE, ACC_PUBLIC, ACC_SYNCHRONIZED
 from btpy.classfile.reader import ClassFile
 from btpy.lang.inputs import InputKind
 from btpy.plan.plan import (
@@ -32,7 +33,7 @@ from tests.weave.odd import STATIC, Execute, everything_but_main, main, odd, sum
 
 def test_a_constructor_may_choose_between_several_super_calls(execute: Execute) -> None:
     builder = odd(super_name="java/lang/Exception")
-    code = builder.method(Access.PUBLIC, "<init>", "(I)V")
+    code = builder.method(ACC_PUBLIC, "<init>", "(I)V")
     one, two, end = Label(), Label(), Label()
     code.local(op.ALOAD, 0)
     code.load("I", 1)
@@ -77,7 +78,7 @@ def test_a_constructor_may_choose_between_several_super_calls(execute: Execute) 
 
 def test_this_may_wait_for_super_in_another_local_variable(execute: Execute) -> None:
     builder = odd()
-    code = builder.method(Access.PUBLIC, "<init>", "(I)V")
+    code = builder.method(ACC_PUBLIC, "<init>", "(I)V")
     code.local(op.ALOAD, 0)
     code.local(op.ASTORE, 2)
     code.load("I", 1)
@@ -107,7 +108,7 @@ def test_this_may_wait_for_super_in_another_local_variable(execute: Execute) -> 
 def test_super_may_be_called_in_a_handler(execute: Execute) -> None:
     """For an exception that came before the first call of it."""
     builder = divider(52)
-    code = builder.method(Access.PUBLIC, "<init>", "(I)V")
+    code = builder.method(ACC_PUBLIC, "<init>", "(I)V")
     failed = Label()
     with code.protected(failed):
         code.load("I", 1)
@@ -137,7 +138,7 @@ def test_super_may_be_called_in_a_handler(execute: Execute) -> None:
 
 def test_a_constructor_that_cannot_end_is_refused() -> None:
     builder = odd()
-    code = builder.method(Access.PUBLIC, "<init>", "()V")
+    code = builder.method(ACC_PUBLIC, "<init>", "()V")
     code.constant("I", 0)
     code.op(op.ACONST_NULL)
     code.op(op.ATHROW)
@@ -212,7 +213,7 @@ def test_calls_on_an_object_after_a_subroutine(execute: Execute) -> None:
 
 def test_the_lock_of_a_static_method_has_no_name_in_an_old_class_file(execute: Execute) -> None:
     builder = odd(major=48)
-    code = builder.method(STATIC | Access.SYNCHRONIZED, "alone", "(I)I")
+    code = builder.method(STATIC | ACC_SYNCHRONIZED, "alone", "(I)I")
     code.load("I", 0)
     code.op(op.IRETURN)
     main(builder, lambda code: sum_of(code, "alone", range(3)))
@@ -441,7 +442,7 @@ def test_thousands_of_sites_need_a_handful_of_constants(first: int) -> None:
 
 def test_abstract_and_native_methods_have_no_code() -> None:
     builder = odd()
-    builder.raw_method(Access.PUBLIC | Access.NATIVE, "native0", "()V")
+    builder.raw_method(ACC_PUBLIC | ACC_NATIVE, "native0", "()V")
     call = Advice(Point.ENTRY, 1, Handler("Recorder", "call", "(I)V"), ())
     plan = ClassPlan("Odd", (MethodPlan("native0", "()V", (call,)),))
     woven = weave(builder.to_bytes(), plan, 0)
@@ -452,7 +453,7 @@ def test_abstract_and_native_methods_have_no_code() -> None:
 def test_an_empty_finalizer_stays_empty() -> None:
     """HotSpot would register every new object of the class for finalization, of all classes if it is Object."""
     builder = odd()
-    builder.method(Access.PUBLIC, "finalize", "()V").op(op.RETURN)
+    builder.method(ACC_PUBLIC, "finalize", "()V").op(op.RETURN)
     woven = woven_everything(builder)
     assert [refusal.reason for refusal in woven.refusals] == [RefusalReason.PROTECTED]
     assert woven.data is None

@@ -11,7 +11,8 @@ import pytest
 
 from btpy.classfile import inserted
 from btpy.classfile import opcodes as op
-from btpy.classfile.assembler import Access, ClassBuilder
+from btpy.classfile.assembler import ClassBuilder
+from btpy.classfile.jvms import ACC_PUBLIC, ACC_STATIC
 from btpy.classfile.reader import ClassFile
 from btpy.lang.inputs import InputKind
 from btpy.plan.plan import ClassPlan, Operand, OperandKind, Point
@@ -245,7 +246,7 @@ def test_what_is_said_of_other_code_is_not_believed() -> None:
     ranges = (2, 5)
     for said_of, believed in ((bytes((op.NOP, op.NOP, op.RETURN)), False), (bytes((op.NOP, op.RETURN)), True)):
         builder = ClassBuilder("Changed")
-        code = builder.method(Access.PUBLIC | Access.STATIC, "run", "()V")
+        code = builder.method(ACC_PUBLIC | ACC_STATIC, "run", "()V")
         code.attribute(inserted.NAME, inserted.content(said_of, ranges))
         code.op(op.NOP)
         code.op(op.RETURN)

@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from btpy.classfile import opcodes as op
-from btpy.classfile.assembler import Access, ClassBuilder, CodeBuilder, Label
+from btpy.classfile.assembler import ClassBuilder, CodeBuilder, Label
+from btpy.classfile.jvms import ACC_PUBLIC, ACC_STATIC
 from btpy.classfile.reader import ClassFile
 from btpy.plan.plan import ClassPlan, MethodPlan, Point, Woven
 from btpy.weave.weaver import weave
@@ -23,7 +24,7 @@ from tests.weave.advice import Report, probe_of
 from tests.weave.odd import main
 
 JAVA = Path(__file__).parent / "java"
-STATIC = Access.PUBLIC | Access.STATIC
+STATIC = ACC_PUBLIC | ACC_STATIC
 ARGUMENTS = range(-2, 5)
 
 # What a statement is: its kind, a number, and the statements inside it.
@@ -270,9 +271,9 @@ class Body:
 
 def program(methods: list[list[Statement]]) -> ClassBuilder:
     builder = ClassBuilder("Odd", major=52, super_name="java/lang/Object")
-    builder.field(Access.PUBLIC, "wide", "J")
+    builder.field(ACC_PUBLIC, "wide", "J")
     builder.field(STATIC, "count", "I")
-    code = builder.method(Access.PUBLIC, "<init>", "(ILOdd;)V")
+    code = builder.method(ACC_PUBLIC, "<init>", "(ILOdd;)V")
     code.load("L", 0)
     code.invoke(op.INVOKESPECIAL, "java/lang/Object", "<init>", "()V")
     code.load("L", 0)
