@@ -139,68 +139,12 @@ def _join_locals(one: Sequence[VerificationType], other: Sequence[VerificationTy
     return tuple(joined)
 
 
-# ---------------------------------------------------------------- stack effects of instructions without operands
-
-# Popped and pushed types, the top of the stack last; A is any reference.
-_EFFECTS: dict[int, tuple[str, str]] = {
-    op.NOP: ("", ""),
-    op.LCMP: ("JJ", "I"),
-    op.FCMPL: ("FF", "I"),
-    op.FCMPG: ("FF", "I"),
-    op.DCMPL: ("DD", "I"),
-    op.DCMPG: ("DD", "I"),
-    op.ARRAYLENGTH: ("A", "I"),
-    op.MONITORENTER: ("A", ""),
-    op.MONITOREXIT: ("A", ""),
-    op.ATHROW: ("A", ""),
-    op.IRETURN: ("I", ""),
-    op.LRETURN: ("J", ""),
-    op.FRETURN: ("F", ""),
-    op.DRETURN: ("D", ""),
-    op.ARETURN: ("A", ""),
-    op.RETURN: ("", ""),
+_EFFECTS = {
+    opcode: effect
+    for opcode, effect in enumerate(op.EFFECTS)
+    if effect is not None and "A" not in effect[1] and "S" not in "".join(effect)
 }
-_EFFECTS.update(dict.fromkeys(range(op.ICONST_M1, op.LCONST_0), ("", "I")))
-_EFFECTS.update(dict.fromkeys(range(op.LCONST_0, op.FCONST_0), ("", "J")))
-_EFFECTS.update(dict.fromkeys(range(op.FCONST_0, op.DCONST_0), ("", "F")))
-_EFFECTS.update(dict.fromkeys(range(op.DCONST_0, op.BIPUSH), ("", "D")))
-_EFFECTS.update({op.IALOAD + i: ("AI", type_) for i, type_ in enumerate("IJFD")})
-_EFFECTS.update(dict.fromkeys((op.BALOAD, op.CALOAD, op.SALOAD), ("AI", "I")))
-_EFFECTS.update({op.IASTORE + i: ("AI" + type_, "") for i, type_ in enumerate("IJFDAIII")})
-for _i, _type in enumerate("IJFD"):
-    for _first in (op.IADD, op.ISUB, op.IMUL, op.IDIV, op.IREM):
-        _EFFECTS[_first + _i] = (_type * 2, _type)
-    _EFFECTS[op.INEG + _i] = (_type, _type)
-for _i, _type in enumerate("IJ"):
-    for _first in (op.ISHL, op.ISHR, op.IUSHR):
-        _EFFECTS[_first + _i] = (_type + "I", _type)
-    for _first in (op.IAND, op.IOR, op.IXOR):
-        _EFFECTS[_first + _i] = (_type * 2, _type)
-for _i, _type in enumerate("IJFD"):
-    for _j, _other in enumerate("IJFD".replace(_type, "")):
-        _EFFECTS[op.I2L + 3 * _i + _j] = (_type, _other)
-_EFFECTS.update(dict.fromkeys((op.I2B, op.I2C, op.I2S), ("I", "I")))
-
-# Slots that are copied and slots beneath which the copy goes.
-_COPIES = {
-    op.DUP: (1, 0),
-    op.DUP_X1: (1, 1),
-    op.DUP_X2: (1, 2),
-    op.DUP2: (2, 0),
-    op.DUP2_X1: (2, 1),
-    op.DUP2_X2: (2, 2),
-}
-
-_ENDS = frozenset((*range(op.IRETURN, op.RETURN + 1), op.ATHROW))
-
-_BRANCH_POPS = {
-    **dict.fromkeys(range(op.IFEQ, op.IFLE + 1), "I"),
-    **dict.fromkeys(range(op.IF_ICMPEQ, op.IF_ICMPLE + 1), "II"),
-    **dict.fromkeys((op.IF_ACMPEQ, op.IF_ACMPNE), "AA"),
-    **dict.fromkeys((op.IFNULL, op.IFNONNULL), "A"),
-    op.GOTO: "",
-    op.JSR: "",
-}
+"""Of the instructions that push values of a known type."""
 
 _PLAIN = [bytes((opcode,)) for opcode in range(256)]
 _LOADS = {"I": op.ILOAD, "J": op.LLOAD, "F": op.FLOAD, "D": op.DLOAD, "A": op.ALOAD}
@@ -212,7 +156,6 @@ _SHORT_FORMS = {
     for opcode in table.values()
 }
 _RETURNS = {"I": op.IRETURN, "J": op.LRETURN, "F": op.FRETURN, "D": op.DRETURN, "A": op.ARETURN, "V": op.RETURN}
-_ARRAY_DESCRIPTORS = {4: "[Z", 5: "[C", 6: "[F", 7: "[D", 8: "[B", 9: "[S", 10: "[I", 11: "[J"}
 
 
 def kind_of(descriptor: str) -> str:
@@ -421,13 +364,8 @@ class CodeBuilder:
                 raise self._error(f"{op.MNEMONICS[opcode]} does not return what the descriptor says")
             self._pop(effect[0])
             self._push(*effect[1])
-            if opcode in _ENDS:
+            if op.ENDS_FLOW[opcode]:
                 self._end_block()
-        elif opcode in _COPIES:
-            count, beneath = _COPIES[opcode]
-            top = self._split(count)
-            under = self._split(beneath)
-            self._push(*top, *under, *top)
         elif opcode == op.ACONST_NULL:
             self._push(NULL)
         elif opcode in (op.POP, op.POP2):
@@ -435,6 +373,11 @@ class CodeBuilder:
         elif opcode == op.SWAP:
             top, under = self._split(1), self._split(1)
             self._push(*top, *under)
+        elif opcode in op.SHUFFLES:
+            taken, pattern = op.SHUFFLES[opcode]
+            copied = len(pattern) - taken
+            top, under = self._split(copied), self._split(taken - copied)
+            self._push(*top, *under, *top)
         elif opcode == op.AALOAD:
             self._pop("I")
             array = stack[-1] if stack else TOP
@@ -602,7 +545,7 @@ class CodeBuilder:
 
     def newarray(self, code: int) -> None:
         """A new array of primitives; ``code`` as in JVMS §6.5 (4 is boolean, 11 is long)."""
-        self._track("I", _ARRAY_DESCRIPTORS[code])
+        self._track("I", "[" + op.NEWARRAY_TYPES[code])
         self._emit(bytes((op.NEWARRAY, code)))
 
     def raw(self, data: bytes, pops: str = "", pushes: Sequence[VerificationType] = ()) -> None:
@@ -621,7 +564,9 @@ class CodeBuilder:
         if self._begin():
             if opcode == op.JSR:
                 raise self._error("jsr cannot be followed")
-            self._pop(_BRANCH_POPS[opcode])
+            effect = op.EFFECTS[opcode]
+            assert effect is not None
+            self._pop(effect[0])
         here = self._frame()
         if self._tracking is Tracking.TYPES:
             self._arrive(target, here)

@@ -447,9 +447,9 @@ class _Walk:
 
 def primitive_element(kind: int) -> str:
     """The descriptor of the element type of a ``newarray``. Raises ClassFileError."""
-    if not 4 <= kind <= 11:
+    if kind not in op.NEWARRAY_TYPES:
         raise ClassFileError(f"newarray of the unknown type {kind} (JVMS §6.5.newarray)")
-    return "ZCFDBSIJ"[kind - 4]
+    return op.NEWARRAY_TYPES[kind]
 
 
 def element_type(array: Value) -> str:
@@ -475,33 +475,14 @@ _Effect = tuple[int, tuple[Value, ...]]
 
 def _effects() -> list[_Effect | None]:
     """Slots taken and values given by each instruction whose opcode says both; None for the others."""
-    kinds = {"i": "I", "l": "J", "f": "F", "d": "D"}
-
-    def given(opcode: int) -> tuple[Value, ...]:
-        name = op.MNEMONICS[opcode]
-        if opcode == op.ACONST_NULL:
-            return (NULL,)
-        computes = (
-            op.ICONST_M1 <= opcode < op.BIPUSH
-            or op.ILOAD <= opcode < op.ALOAD
-            or op.ILOAD_0 <= opcode < op.ALOAD_0
-            or op.IALOAD <= opcode < op.AALOAD
-            or op.IADD <= opcode <= op.LXOR
-        )
-        if computes:
-            return _pushed(kinds[name[0]])
-        if op.I2L <= opcode <= op.I2S:
-            return _pushed(kinds.get(name[2], "I"))
-        integers = (op.BIPUSH, op.SIPUSH, op.BALOAD, op.CALOAD, op.SALOAD, op.ARRAYLENGTH, op.INSTANCEOF)
-        return ("I",) if opcode in integers or op.LCMP <= opcode <= op.DCMPG else ()
-
-    special = {op.LDC, op.LDC_W, op.LDC2_W, op.ALOAD, op.AALOAD, op.JSR, op.JSR_W, op.NEW, op.NEWARRAY, op.ANEWARRAY}
-    special |= {op.CHECKCAST, *range(op.ALOAD_0, op.ALOAD_3 + 1), *range(op.ISTORE, op.ASTORE_3 + 1), *op.SHUFFLES}
     out: list[_Effect | None] = [None] * 256
-    for opcode, change in enumerate(op.STACK_CHANGES):
-        if change is not None and opcode not in special:
-            values = given(opcode)
-            out[opcode] = (len(values) - change, values)
+    for opcode, effect in enumerate(op.EFFECTS):
+        if effect is None or op.ISTORE <= opcode <= op.ASTORE_3:
+            continue
+        pops, pushes = effect
+        if "A" not in pushes and "S" not in pushes:
+            out[opcode] = op.slots(pops), tuple(value for kind in pushes for value in _pushed(kind))
+    out[op.ACONST_NULL] = 0, (NULL,)
     return out
 
 
