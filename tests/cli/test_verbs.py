@@ -131,6 +131,14 @@ def test_mistakes(arguments: list[str], status: int, message: str, program: Targ
     assert message in shown.stderr
 
 
+@pytest.mark.parametrize("verb", ["count", "latency", "args", "stacks", "fields"])
+def test_a_pattern_before_the_jvm_is_told_apart(verb: str) -> None:
+    shown = btpy(verb, "Counted::step", "4711")
+    assert shown.returncode == 2
+    assert "error: 'Counted::step' is a pattern, and the JVM comes first" in shown.stderr
+    assert "= help: write the two the other way round:  4711 'Counted::step'" in shown.stderr
+
+
 def test_a_command_for_each_verb_has_examples() -> None:
     for verb in ("count", "latency", "args", "stacks", "fields"):
         shown = btpy(verb, "--help").stdout

@@ -72,7 +72,13 @@ def _is_wide(pattern: str) -> bool:
 
 def subject(arguments: Arguments) -> Point:
     """The pattern. Raises UsageError."""
-    return Point.parse(arguments.positionals[1])
+    target, pattern = arguments.positionals[:2]
+    if "::" in target and "::" not in pattern:
+        raise UsageError(
+            f"{target!r} is a pattern, and the JVM comes first",
+            help=[f"write the two the other way round:  {pattern} '{target}'"],
+        )
+    return Point.parse(pattern)
 
 
 def key(arguments: Arguments, automatic: list[str]) -> str:
