@@ -12,6 +12,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -81,12 +82,12 @@ class User:
 
 
 @pytest.fixture(scope="module")
-def readable(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory that other users can read."""
-    path = tmp_path_factory.mktemp("stand-ins")
-    for parent in (path, *path.parents[:2]):
-        parent.chmod(0o755)
-    return path
+def readable() -> Iterator[Path]:
+    """A directory that other users can read. (pytest closes its own to them whenever it starts.)"""
+    with tempfile.TemporaryDirectory(prefix="stand-ins-", dir="/tmp") as name:
+        path = Path(name)
+        path.chmod(0o755)
+        yield path
 
 
 Targets = dict[tuple[int, int | None], StandIn]
