@@ -1,12 +1,12 @@
-"""The connection to an agent: listening, proving who is who, frames both ways.
+"""The connection to an agent: it listens, checks that the other side knows the secret, and carries frames both ways.
 
-The agent connects to the client, never the other way round, so the target opens no port. Whoever connects must prove
-that it knows the secret of the attach request before anything else it sends is parsed; connections that cannot are
-dropped and the wait goes on, so that a stranger on the loopback port gets in nobody's way.
+The agent connects to the client, never the other way round, so the target opens no port. A peer must prove that it
+knows the secret of the attach request before btpy parses anything else from it. The listener drops a peer that fails
+and goes on waiting, so a stranger on the loopback port does not delay the attach.
 
-A :class:`Channel` has two threads. One reads frames and hands each message on; the other writes, so that an exception
-in a caller's thread (Ctrl-C) never leaves half a frame on the wire, and pings when there is nothing else to write,
-which keeps the lease. What the agent sends is untrusted: every breach of the protocol closes the connection.
+A :class:`Channel` has two threads. The reader decodes frames and hands the messages on. The writer sends frames, so an
+exception in a caller's thread (Ctrl-C) never leaves half a frame on the wire; when it has nothing to send it pings,
+which keeps the lease. The channel does not trust the agent: every breach of the protocol closes the connection.
 """
 
 from __future__ import annotations
@@ -60,26 +60,26 @@ from btpy.wire.messages import (
 
 HANDSHAKE_SECONDS = 5.0
 OTHER_VERSION_SECONDS = 1.0
-"""How long the agent is waited for when something of another version has called."""
+"""How long the listener still waits for the agent after a peer of another version has connected."""
 
 PING_SECONDS = 1.0
 SEND_SECONDS = 30
-"""A peer that takes nothing from a full socket for so long counts as gone."""
+"""A peer that takes nothing from a full socket for this long counts as gone."""
 
 UNIX_SOCKETS_SINCE = 16
 """The first feature version of Java whose agent can connect to a Unix socket (JEP 380)."""
 
 MAX_UNSENT = 64 * 1024 * 1024
-"""Bytes that wait to be written; more, and :meth:`Channel.send` blocks."""
+"""While more bytes than this wait to be written, :meth:`Channel.send` blocks."""
 
 SECRET = "secret-"
-"""Begins the name of the file that says the secret; its digits follow."""
+"""The prefix of the file whose name carries the secret; the hexadecimal digits follow."""
 
 MAX_CONNECTIONS = 16
-"""Handshakes going on at once; a further one ends the oldest. One of them is the agent's, the rest are strangers'."""
+"""Handshakes at a time; one more ends the oldest. One of them is the agent's, the others are strangers'."""
 
 BACKLOG = 128
-"""Connections to a port that wait to be looked at."""
+"""Connections that the kernel keeps until the listener accepts them."""
 
 _HELLO_FRAME = 1 + 4 + 2 + 32
 _WELCOME_FRAME = 64 * 1024
@@ -94,7 +94,7 @@ _OF_AGENTS = {kind.code: kind for kind in FROM_AGENT}
 """What an agent may send after the handshake."""
 
 _Place = queue.SimpleQueue[Message | BtpyError]
-"""Where a request waits for its one answer. Futures would do, but cost every start 20 ms of imports."""
+"""Holds the one answer to a request. A future would do, but its import costs every start 20 ms."""
 _Numbered = (
     Classes
     | ClassFiles
@@ -113,16 +113,17 @@ _Numbered = (
 
 
 class OtherVersion(ProtocolError):
-    """The other side is an agent of a btpy that this one cannot talk with."""
+    """The agent belongs to a version of btpy that speaks another version of the protocol."""
 
 
 class Listener:
-    """Where one agent connects back. ``options`` is what the attach request must carry: where the secret is, and not
-    the secret, since JFR shows the options of agents to whoever reads its recordings.
+    """The socket to which one agent connects back.
 
-    ``keep``: takes the name of a file that says the secret, makes that file where only the user of the target can see
-    it, and gives the directory as the target sees it. ``directory``: is removed by :meth:`close`. ``admits``: tells
-    whether a connection may be the agent's; any user of the machine can reach a port.
+    ``options``: the options that the attach request must carry. They say where the secret is, not the secret itself:
+    JFR records the options of agents, and others may read its recordings. ``keep``: takes the name of a file that
+    carries the secret, creates that file where only the user of the target can see it, and returns the directory as
+    the target sees it. ``directory``: :meth:`close` removes it. ``admits``: tells whether a connection may come from
+    the agent; any user of the machine can connect to a port.
     """
 
     def __init__(
@@ -166,7 +167,7 @@ class Listener:
 
     @staticmethod
     def tcp(admits: Callable[[socket.socket], bool] | None = None) -> Listener:
-        """A port of the loopback interface that the system picks."""
+        """A port of the loopback interface; the system chooses it."""
         directory = Temporary()
         try:
             server = socket.create_server(("127.0.0.1", 0), backlog=BACKLOG)
@@ -182,14 +183,14 @@ class Listener:
         return None if self._directory is None else self._directory.path
 
     def accept(self, timeout: float) -> tuple[socket.socket, Welcome]:
-        """Wait up to ``timeout`` seconds for the agent to connect and to prove itself.
+        """Waits up to ``timeout`` seconds until the agent has connected and proven that it knows the secret.
 
-        Raises TimeoutError, which says why a connection was refused if there was one, and ConnectionAbortedError when
-        :meth:`close` is called by another thread.
+        Raises TimeoutError, with the reason when the listener has refused a connection, and ConnectionAbortedError when
+        another thread calls :meth:`close`.
         """
         with self._state:
             self._state.wait_for(lambda: self._settled or self._other_version, timeout)
-            if not self._settled and self._other_version:  # a stranger's, perhaps: the agent may be on its way
+            if not self._settled and self._other_version:  # it may be a stranger, and the agent still to come
                 self._state.wait_for(lambda: self._settled, min(timeout, OTHER_VERSION_SECONDS))
             if self._connected is not None:
                 connected, self._connected = self._connected, None
@@ -200,7 +201,7 @@ class Listener:
 
     @property
     def refused(self) -> str:
-        """Why there is no connection."""
+        """The reason why there is no connection yet."""
         return self._refused
 
     @property
@@ -208,9 +209,9 @@ class Listener:
         return self._connected is not None or self._closed
 
     def close(self) -> None:
-        """Stop listening and remove the socket and its directory. What :meth:`accept` returned stays open.
+        """Stops listening, and removes the socket and its directory. The connection from :meth:`accept` stays open.
 
-        Can be called more than once and by several threads; each returns when the directory is gone.
+        Several threads may call it, more than once; every call returns after the directory is gone.
         """
         with self._closing:
             with self._state:
@@ -271,24 +272,25 @@ class Listener:
 
 
 def kept(directory: Path, name: str) -> str:
-    """Make an empty file of that name in a directory of mode 0700, which it gives. A file without content has room on a
-    full disk, as the socket has. Raises OSError."""
+    """Creates an empty file of that name in the directory, which has mode 0700, and returns the directory.
+
+    An empty file fits on a full disk, as the socket does. Raises OSError."""
     os.close(os.open(directory / name, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
     return str(directory)
 
 
 def _socket_parent() -> Path:
-    """A directory for sockets that leaves room in ``sun_path``."""
+    """A directory whose path is short enough for a socket in it (``sun_path``)."""
     parent = Path(tempfile.gettempdir())
     room = _SUN_PATH - len("/btpy-12345678/socket")
     return parent if len(os.fsencode(parent)) <= room else Path("/tmp")
 
 
 def handshake(connection: socket.socket, secret: bytes) -> Welcome:
-    """The client's side of the handshake; gives up after HANDSHAKE_SECONDS in all.
+    """The client's side of the handshake. It gives up after HANDSHAKE_SECONDS in all.
 
-    Raises ProtocolError when the other side is not an agent that knows ``secret``, OSError when it hangs up or is
-    silent.
+    Raises ProtocolError when the peer is not an agent that knows ``secret``, and OSError when the peer hangs up or
+    stays silent.
     """
     deadline = time.monotonic() + HANDSHAKE_SECONDS
     hello = _receive(connection, deadline, _HELLO_FRAME, Hello)
@@ -311,7 +313,7 @@ def _mac(secret: bytes, message: bytes) -> bytes:
 
 
 def _receive(connection: socket.socket, deadline: float, limit: int, due: type[Due]) -> Due:
-    """The message that is due; nothing else is decoded."""
+    """Decodes the message that is due, and no other."""
     header = _exactly(connection, 5, deadline)
     length = codec.frame_length(header[:4])
     if header[4] != due.code:
@@ -338,13 +340,13 @@ def _exactly(connection: socket.socket, size: int, deadline: float) -> bytes:
 
 
 class Channel:
-    """Messages to and from an agent that has passed the handshake.
+    """Carries messages to and from an agent that has passed the handshake.
 
-    ``deliver`` gets every message that is not the answer to a :meth:`call`, on the reading thread; a BtpyError from it
-    ends the connection. ``ended`` is called once, on the reading thread, when the connection is over: with None after
-    :meth:`close` or the agent's FAREWELL or LEFT, else with the reason. ``lost`` makes the error of a connection that
-    broke, of what was seen of it, and may take its time. ``tap``: sees each message, its bytes, and whether it was
-    sent, on the threads that send and read.
+    ``deliver``: the reader calls it with every message that does not answer a :meth:`call`; a BtpyError that it raises
+    ends the connection. ``ended``: the reader calls it once, when the connection is over: with None after :meth:`close`
+    or after the agent's FAREWELL or LEFT, otherwise with the reason. ``lost``: makes the error for a connection that
+    broke, from a description; it may take its time. ``tap``: sees each message, its size in bytes, and whether it was
+    sent; the sending and the reading threads call it.
     """
 
     def __init__(
@@ -355,7 +357,7 @@ class Channel:
         tap: Tap | None = None,
         lost: Callable[[str], TargetGone] = TargetGone,
     ) -> None:
-        # A timeout of the socket object would also apply to the reader; this one is the kernel's and only for writes.
+        # A timeout of the socket object would also apply to the reader. The kernel applies this one to writes alone.
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("@ll", SEND_SECONDS, 0))
         self._connection = connection
         self._deliver = deliver
@@ -377,7 +379,7 @@ class Channel:
         self._writer.start()
 
     def send(self, message: Message) -> None:
-        """Queue a message. Raises TargetGone (or what ended the connection) when it is over."""
+        """Queues a message. Raises TargetGone, or the error that ended the connection."""
         frame = self._encoded(message)
         with self._state:
             while self._unsent_bytes > MAX_UNSENT and not self._closing:
@@ -386,11 +388,11 @@ class Channel:
             self._queue(frame)
 
     def reply(self, message: Message) -> None:
-        """Send from within ``deliver``, on the thread that reads: at once if the socket takes it, and never blocking.
+        """Sends from within ``deliver``, on the reading thread: at once when the socket takes it, and without blocking.
 
-        The other threads leave the socket to the one that writes: an exception of a signal handler in them could leave
-        half a frame on the wire. Raises ProtocolError when the agent does not take what it asked for, TargetGone as
-        :meth:`send`.
+        Other threads leave the socket to the writer: an exception from a signal handler could leave half a frame of
+        theirs on the wire. Raises ProtocolError when the agent does not take the answers that it asked for, and
+        TargetGone as :meth:`send` does.
         """
         frame = self._encoded(message)
         with self._state:
@@ -404,20 +406,20 @@ class Channel:
                 except BlockingIOError:
                     pass
                 except OSError:
-                    return  # what the agent said last (TROUBLE) is still to be read, and then the end
+                    return  # the reader still has to read the agent's last message (TROUBLE), and then the end
             if sent < len(frame):
                 self._queue(frame[sent:])
 
     def call(self, build: Callable[[int], Message], answer: type[Answer], timeout: float | None = None) -> Answer:
-        """Send the request that ``build`` makes of a request id and wait for its answer.
+        """Sends the request that ``build`` makes from a request id, and waits for the answer.
 
-        Raises TimeoutError after ``timeout`` seconds (a late answer is then dropped), TargetGone when the connection
-        ends first, ProtocolError for an answer of another type.
+        Raises TimeoutError after ``timeout`` seconds (the channel then drops a late answer), TargetGone when the
+        connection ends first, and ProtocolError when the answer has another type.
         """
         return self.ask(build, answer)(timeout)
 
     def ask(self, build: Callable[[int], Message], answer: type[Answer]) -> Callable[[float | None], Answer]:
-        """Send a request now and wait for its answer later, by calling what is returned. Raises as :meth:`call`."""
+        """Sends a request now; the function that it returns waits for the answer. Raises as :meth:`call`."""
         with self._state:
             self._check_open()
             request = self._next_request
@@ -425,11 +427,11 @@ class Channel:
         return self._ask(request, build(request), answer)
 
     def configure(self, message: Message, timeout: float) -> Configured:
-        """Send CONFIGURE and wait for CONFIGURED, the one answer without a request id. Raises as :meth:`call`."""
+        """Sends CONFIGURE and waits for CONFIGURED, the only answer without a request id. Raises as :meth:`call`."""
         return self._ask(_CONFIGURED, message, Configured)(timeout)
 
     def close(self) -> None:
-        """Close the connection and wait until both threads have ended. Can be called more than once."""
+        """Closes the connection and waits until both threads have ended. May be called more than once."""
         self._shut(None)
         for thread in (self._reader, self._writer):
             if thread is not threading.current_thread():
@@ -512,7 +514,7 @@ class Channel:
                 self._shut(self._lost(f"the target has taken nothing from the connection for {SEND_SECONDS} s"))
                 return
             except OSError:
-                return  # the reader still has to see what the agent said last (TROUBLE), and reports the end
+                return  # the reader still has to read the agent's last message (TROUBLE), and reports the end
             last = time.monotonic()
 
     def _read(self) -> None:
@@ -535,7 +537,7 @@ class Channel:
                     self._dispatch(message)
         except BtpyError as error:
             failure = error
-        except OSError as error:  # also where the agent leaves before it has read the last credit for events
+        except OSError as error:  # for example when the agent leaves before it has read the last credit for events
             failure = self._gone(f"the connection to the target broke: {error.strerror or error}")
         self._shut(failure)
         with self._state:
@@ -620,8 +622,8 @@ _REMEDIES = (
         ("btpy was stopped, or had no processor, for longer than the agent waits: run the command again",),
     ),
 )
-"""What to do where the agent gives up, by words of its reason; the first that fit."""
+"""Remedies when the agent gives up: the first whose words are in the agent's reason."""
 
 _CONFIGURED = 0
 _PING = 0xFFFFFFFF
-"""Request id of the pings that keep the lease; nobody waits for their PONG."""
+"""The request id of the pings that keep the lease; no caller waits for their PONG."""

@@ -212,18 +212,13 @@ def run(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.M
 
 
 @pytest.fixture
-def open_cache() -> Iterator[None]:
-    with readable_cache():
-        yield
-
-
-@pytest.fixture
-def run_as_user(open_cache: None, run: Run, capfd: pytest.CaptureFixture[str]) -> Iterator[Run]:
-    """``run`` has made the directories."""
-    for path in (run.directory, run.directory.parent / "state"):
-        os.chown(path, NOBODY, NOBODY)
-    with passable(run.directory.parent):
-        yield RunAsUser(run.directory, capfd)
+def run_as_user(request: pytest.FixtureRequest, capfd: pytest.CaptureFixture[str]) -> Iterator[Run]:
+    with readable_cache():  # before ``run`` changes the home directory
+        run: Run = request.getfixturevalue("run")
+        for path in (run.directory, run.directory.parent / "state"):
+            os.chown(path, NOBODY, NOBODY)
+        with passable(run.directory.parent):
+            yield RunAsUser(run.directory, capfd)
 
 
 def traced(run: Run, target: StandIn, *options: str) -> None:
