@@ -160,7 +160,7 @@ class Reference:
         files = f"{self.methods} {self.woven} {self.outcome}"
         load_agent(pid, self.jar, f"{mode} {files} {BATCH}")
         classes, *nanos = map(int, self.outcome.read_text().split())
-        whole, calls, _, cpu, back = (each / 1e9 for each in nanos)
+        whole, calls, _, cpu, back = (nano / 1e9 for nano in nanos)
         return classes, Retransformed(whole, calls, back, cpu, 0, NO_STOPS)
 
 
@@ -171,7 +171,9 @@ def servers(jdk: int, effort: Effort, rest: int) -> list[Attached]:
         reference = Reference.made(Path(scratch))
         with _server(jdk, Path(scratch) / "stops", effort, rest) as jvm:
             with Session.attach(jvm.pid) as session:
-                planned = [each.planned for each in session.deployer.match(program).classes if each.planned is not None]
+                planned = [
+                    class_.planned for class_ in session.deployer.match(program).classes if class_.planned is not None
+                ]
                 methods = [
                     f"{each.class_name} {method.name}{method.descriptor}\n"
                     for each in planned

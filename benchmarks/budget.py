@@ -83,11 +83,11 @@ class Found:
 
     @property
     def work(self) -> list[float]:
-        return [statistics.median(each.work for each in rounds) for rounds in self.seconds]
+        return [statistics.median(round_.work for round_ in rounds) for rounds in self.seconds]
 
     @property
     def share(self) -> list[float]:
-        return [statistics.median(each.share for each in rounds) for rounds in self.seconds]
+        return [statistics.median(round_.share for round_ in rounds) for rounds in self.seconds]
 
 
 def run(way: Way, jdk: int, effort: Effort, found: Found) -> None:

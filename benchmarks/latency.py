@@ -119,7 +119,7 @@ def _stat(path: Path) -> float:
 
 
 def row(load: Load, runs: Sequence[Run]) -> str:
-    nanos = sorted(each for run in runs for each in run.nanos)
+    nanos = sorted(nano for run in runs for nano in run.nanos)
     shown = [nanos[min(len(nanos) - 1, int(len(nanos) * share))] / 1e6 for share in (0.5, 0.9, 0.99)]
     client, agent = (statistics.median(getattr(run, side) for run in runs) for side in ("client", "agent"))
     figures = " | ".join(f"{each:.1f}" for each in (*shown, nanos[-1] / 1e6))

@@ -248,7 +248,7 @@ def _started(command: Sequence[str]) -> tuple[float, ...]:
                 seconds = time.monotonic() - begin
                 _, *nanos, classes = line.split()
                 process.communicate()
-                return *(int(each) / 1e9 for each in nanos), seconds, int(classes)
+                return *(int(nano) / 1e9 for nano in nanos), seconds, int(classes)
         raise SystemExit(f"{command[0]} has not started: {process.communicate()[1]}")
 
 

@@ -251,7 +251,7 @@ def table(found: dict[str, list[Figures]]) -> str:
     rows = [name for name in WORKLOADS if name in found["nobody"][0]]
     base = {name: statistics.median(each[name] for each in found["nobody"]) for name in rows}
     cost = {
-        tool: {name: statistics.median(each[name] for each in rounds) - base[name] for name in rounds[0]}
+        tool: {name: statistics.median(round_[name] for round_ in rounds) - base[name] for name in rounds[0]}
         for tool, rounds in found.items()
         if tool != "nobody"
     }
@@ -283,7 +283,7 @@ def main() -> None:
     wanted = ["nobody", *given.only.split(",")] if given.only else []
     workloads = given.workloads.split(",")
     chosen = [
-        replace(tool, workloads=[each for each in tool.workloads if each in workloads])
+        replace(tool, workloads=[workload for workload in tool.workloads if workload in workloads])
         for tool in tools(given.jdk)
         if not wanted or any(tool.name.startswith(each) for each in wanted)
     ]

@@ -165,7 +165,7 @@ def lines(rounds: int) -> str:
     for title, script in SCRIPTS.items():
         costs = {name: [line(script, name, records) for _ in range(rounds)] for name in ("text", "ndjson", "csv")}
         whole = [f"{min(cost for cost, _ in each):,.0f}" for each in costs.values()]
-        decoding = min(decoded for each in costs.values() for _, decoded in each)
+        decoding = min(decoded for cost in costs.values() for _, decoded in cost)
         table.append(f"| {title} | {' | '.join(whole)} | {decoding:,.0f} |")
     return "\n".join(table)
 

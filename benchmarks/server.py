@@ -203,7 +203,9 @@ def chosen(jdk: int, effort: Effort) -> dict[int, str]:
     """For each size, alternatives of a regular expression of class names that have about as many methods."""
     with server(jdk, replace(effort, patience=0)) as jvm, Session.attach(jvm.pid) as session:
         matching = session.deployer.match(counting(CLASSES))
-        methods = {each.loaded.name: len(each.planned.methods) for each in matching.classes if each.planned is not None}
+        methods = {
+            class_.loaded.name: len(class_.planned.methods) for class_ in matching.classes if class_.planned is not None
+        }
     names = [name for name, count in sorted(methods.items()) if 0 < count <= 20]
     found = {}
     for size in SIZES:

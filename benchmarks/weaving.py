@@ -146,7 +146,9 @@ def all_classes(server: Path) -> list[bytes]:
             if entry.endswith(".class") and not entry.startswith("META-INF/"):
                 found[entry.removesuffix(".class")] = jar.read(entry)
     del found["java/lang/Object"]  # its constructor calls no other, which adapters of ASM do not expect
-    kept = [found[name] for name in sorted(found) if any(each.code for each in ClassFile.parse(found[name]).methods)]
+    kept = [
+        found[name] for name in sorted(found) if any(method.code for method in ClassFile.parse(found[name]).methods)
+    ]
     random.Random(1).shuffle(kept)
     return kept
 
@@ -157,7 +159,7 @@ def measure(effort: Effort, scratch: Path) -> str:
     corpora = {}
     for size in effort.sizes:
         corpora[size] = scratch / str(size)
-        corpora[size].write_bytes(b"".join(len(each).to_bytes(4) + each for each in classes[:size]))
+        corpora[size].write_bytes(b"".join(len(class_).to_bytes(4) + class_ for class_ in classes[:size]))
     field = list(contenders(server, scratch))
     lines = []
     for task, meaning in TASKS.items():

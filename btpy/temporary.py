@@ -54,7 +54,7 @@ def _sweep(parent: Path) -> None:
     """Remove what this user's processes have left there."""
     try:
         with os.scandir(parent) as entries:
-            found = [each.path for each in entries if each.name.startswith(_PREFIX) and _is_ours(each)]
+            found = [entry.path for entry in entries if entry.name.startswith(_PREFIX) and _is_ours(entry)]
     except OSError:
         return
     for path in found:

@@ -20,9 +20,9 @@ SCRIPTS = [each for each in EXPLAINED.values() if each.fails]
 
 def codes(text: str) -> set[str]:
     try:
-        return {each.code for each in check_source(Source("a.bt", text)).warnings}
+        return {warning.code for warning in check_source(Source("a.bt", text)).warnings}
     except ScriptError as error:
-        return {each.code for each in error.diagnostics}
+        return {diagnostic.code for diagnostic in error.diagnostics}
 
 
 def test_every_code_in_the_sources_is_explained() -> None:

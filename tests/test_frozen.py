@@ -106,8 +106,8 @@ def test_what_is_refused(nothing: Any, point: Any, named: Any, spoken: Any) -> N
 
 @BOTH
 def test_the_functions_of_the_standard_library(nothing: Any, point: Any, named: Any, spoken: Any) -> None:
-    assert [each.name for each in dataclasses.fields(named)] == ["x", "y", "name", "tags", "hidden"]
-    assert [each.type for each in dataclasses.fields(point)] == ["int", "int"]
+    assert [field.name for field in dataclasses.fields(named)] == ["x", "y", "name", "tags", "hidden"]
+    assert [field.type for field in dataclasses.fields(point)] == ["int", "int"]
     assert dataclasses.replace(named(1), y=2, name="n") == named(1, 2, "n")
     assert dataclasses.is_dataclass(nothing)
     assert dataclasses.astuple(point(1)) == (1, 7)

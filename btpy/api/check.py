@@ -24,7 +24,7 @@ def check(
 ) -> list[Diagnostic]:
     """Errors and warnings of a script (a text, or the file of a Path), none of which need a JVM to be found; empty: it
     is fine. Raises UsageError for a file that cannot be read and for parameters that do not fit."""
-    search = Libraries.of(os.environ, [Path(each) for each in libraries])
+    search = Libraries.of(os.environ, [Path(library) for library in libraries])
     source = source_of(script, name or "<script>")
     try:
         return list(check_source(source, search, parameter_texts(parameters), Permissions(frozenset(allow))).warnings)

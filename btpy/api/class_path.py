@@ -34,7 +34,7 @@ class ClassPath:
                 continue
             name = file.name.replace("/", ".")
             superclass = (file.super_name or "").replace("/", ".")
-            interfaces = tuple(each.replace("/", ".") for each in file.interfaces)
+            interfaces = tuple(interface.replace("/", ".") for interface in file.interfaces)
             number = len(self.classes) + 1
             loaded = LoadedClass(
                 number,
@@ -69,8 +69,8 @@ class ClassPath:
                 ancestors = self.hierarchy.ancestors(loaded.name)
                 planned = planner.plan_class(file, in_jdk=False, ancestors=ancestors)
                 matched.append(MatchedClass(loaded, file, planned))
-        problems = dict.fromkeys(each for known in matched if known.planned for each in known.planned.problems)
-        refusals = tuple(each for known in matched if known.planned for each in known.planned.refusals)
+        problems = dict.fromkeys(problem for known in matched if known.planned for problem in known.planned.problems)
+        refusals = tuple(refusal for known in matched if known.planned for refusal in known.planned.refusals)
         matching = Matching(len(matched), tuple(matched), refusals, tuple(problems), {})
         inventory = Inventory(
             facts=TargetFacts(len(matched), 1, 0, LOADER),

@@ -363,7 +363,7 @@ class _Patient:
         return Step(name, Outcome.PASSED, detail)
 
     def _other_agents(self, name: str) -> Step:
-        flags = [each.partition("=")[0] for each in self._process.options if each.startswith(_AGENT_FLAGS)]
+        flags = [option.partition("=")[0] for option in self._process.options if option.startswith(_AGENT_FLAGS)]
         found = list(dict.fromkeys(flags))
         found += [known for pattern, known in _OTHER_AGENTS.items() if self._loaded(pattern, 1)]
         if not found:
@@ -373,8 +373,8 @@ class _Patient:
 
     def _loaders(self, name: str) -> Step:
         classes = self._loaded("**", MAX_CLASSES)
-        hidden = Counter(each.loader for each in classes if each.refusal is LoadedRefusal.LOADER)
-        loaders = len({each.loader for each in classes})
+        hidden = Counter(class_.loader for class_ in classes if class_.refusal is LoadedRefusal.LOADER)
+        loaders = len({class_.loader for class_ in classes})
         if not hidden:
             return Step(name, Outcome.PASSED, f"{loaders}, and all of them see btpy's run time")
         shown = ", ".join(f"{loader} ({count} class{'es' * (count != 1)})" for loader, count in hidden.most_common(3))

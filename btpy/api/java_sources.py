@@ -35,7 +35,7 @@ class FoundSource:
         """Raises ClassFileError."""
         file = ClassFile.parse(self.data)
         members = (each for each in file.methods if (each.name, each.descriptor) == (method.name, method.descriptor))
-        return "".join(disassemble(file, each) for each in members)
+        return "".join(disassemble(file, member) for member in members)
 
 
 def find_source(session: Session, name: str, source_file: str, more: Sequence[Path]) -> FoundSource:

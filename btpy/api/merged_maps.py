@@ -70,7 +70,7 @@ def with_stacks(content: MapContent, own: StackTable, common: StackTable) -> Map
         if isinstance(value, tuple):
             return tuple(moved(each) for each in value)
         if is_dataclass(value) and not isinstance(value, type):
-            changed = {each.name: moved(getattr(value, each.name)) for each in fields(value)}
+            changed = {field.name: moved(getattr(value, field.name)) for field in fields(value)}
             return replace(value, **changed)
         return value
 

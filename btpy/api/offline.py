@@ -220,8 +220,8 @@ def _supertypes(found: FoundClass) -> tuple[str, str, list[str]] | None:
 def once(problems: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Those that say the same once, with the first method of which they say it."""
     first: dict[tuple[str, str, Span], Diagnostic] = {}
-    for each in problems:
-        first.setdefault((each.code, each.message, each.primary.span), each)
+    for problem in problems:
+        first.setdefault((problem.code, problem.message, problem.primary.span), problem)
     return tuple(first.values())
 
 

@@ -99,9 +99,9 @@ def planned(deployment: Deployment) -> Iterator[str]:
         for site in sites:
             what = f" {site.target_class}.{site.member}" if site.member else ""
             yield f"  {probes[site.probe].name}: {site.point.name}{what}" + (f", line {site.line}" if site.line else "")
-    for each in deployment.refusals:
-        where = each.class_name if each.method is None else f"{each.class_name}.{each.method}"
-        yield f"{where} refused [{each.reason.value}]: {each.detail}"
+    for refusal in deployment.refusals:
+        where = refusal.class_name if refusal.method is None else f"{refusal.class_name}.{refusal.method}"
+        yield f"{where} refused [{refusal.reason.value}]: {refusal.detail}"
 
 
 def _by_method(sites: Iterable[Site]) -> dict[tuple[str, str, str], list[Site]]:

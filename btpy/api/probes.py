@@ -258,7 +258,7 @@ def where(probe: program.Probe, methods: list[tuple[str, str]]) -> str:
         case EventAttachment(name=name):
             return f'event "{name}"'
         case ClassLoadAttachment(classes=classes):
-            return f"class loaded: {', '.join(each.text for each in classes)}"
+            return f"class loaded: {', '.join(class_.text for class_ in classes)}"
         case LowMemoryAttachment(pool=pool, per_mille=number):
             return f"memory above {number / 10:g}%" + (f" of {pool.text}" if pool is not None else "")
         case ErrorAttachment():

@@ -43,7 +43,7 @@ class StopCondition:
         )
         self._holds = _COMPARISONS[tree.operator.text]
         names = {*map_expressions.maps_in(self._left), *map_expressions.maps_in(self._right)}
-        known = {each.name: each.title for each in program.maps}
+        known = {map_.name: map_.title for map_ in program.maps}
         missing = sorted(names - known.keys())
         if missing:
             there = ", ".join(f"@{name}" for name in known) or "none"

@@ -61,7 +61,7 @@ class SourceJar:
 
     @property
     def is_sealed(self) -> bool:
-        return _flag(self.main, "Sealed") or any(_flag(each, "Sealed") for each in self.sections.values())
+        return _flag(self.main, "Sealed") or any(_flag(section, "Sealed") for section in self.sections.values())
 
     @property
     def is_whole(self) -> bool:

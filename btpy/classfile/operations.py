@@ -255,7 +255,9 @@ class LocalVariable(NamedTuple):
 def local_variables(method: Member) -> tuple[LocalVariable, ...] | None:
     """The rows of the LocalVariableTables of a method, None when it has none. Raises ClassFileError."""
     code = method.code
-    tables = [] if code is None else [each for each in code.attributes if each.name == "LocalVariableTable"]
+    tables = (
+        [] if code is None else [attribute for attribute in code.attributes if attribute.name == "LocalVariableTable"]
+    )
     if not tables:
         return None
     rows = []
@@ -305,7 +307,7 @@ class MethodOperations:
             begins = [(bisect_left(own, at), line) for at, line in self.lines]
             self.lines = [(own[index], line) for index, line in begins if index < len(own)]
             known = set(own)
-            self.operations = tuple(each for each in self.operations if each.at in known)
+            self.operations = tuple(operation for operation in self.operations if operation.at in known)
         self._constructs = method.name == "<init>" and file.name != "java/lang/Object"
         self._initialized: tuple[tuple[int, int], ...] | None = None
 
@@ -325,7 +327,7 @@ class MethodOperations:
     def state(self, at: int) -> State | None:
         """What holds before the instruction at ``at`` if anything of interest is there; None where no path leads."""
         if self._states is None:
-            wanted = {each.at for each in self.operations}
+            wanted = {operation.at for operation in self.operations}
             wanted.update(at for at, _ in self.lines)
             wanted.update(at for at, _ in self.catches)
             self._states = typeflow.states(self._file, self._method, self._bytecode, wanted)

@@ -218,7 +218,7 @@ class ClassFile:
     def has_method_parameters(self) -> bool:
         """True when a method has MethodParameters, which some JDKs lose on retransformation (JDK-8240908).
         Raises ClassFileError."""
-        return b"MethodParameters" in self.data and any(each.attribute("MethodParameters") for each in self.methods)
+        return b"MethodParameters" in self.data and any(method.attribute("MethodParameters") for method in self.methods)
 
     @property
     def has_annotated_components(self) -> bool:
@@ -373,7 +373,7 @@ def _has_annotated_components(record: Attribute, pool: ConstantPool) -> bool:
     at = record.start + 2
     for _ in range(int.from_bytes(record.data[record.start : at])):
         attributes, at = _attributes(record.data, at + 4, record.end, pool)
-        if any(each.name.endswith("TypeAnnotations") for each in attributes):
+        if any(attribute.name.endswith("TypeAnnotations") for attribute in attributes):
             return True
     return False
 

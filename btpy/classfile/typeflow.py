@@ -60,7 +60,7 @@ def states(file: ClassFile, method: Member, bytecode: Bytecode, wanted: Collecti
         return {}
     initial = _initial(file, method)
     walk = _Walk(bytecode.code, f"L{file.name};", file.pool)
-    table = next((each for each in code.attributes if each.name == "StackMapTable"), None)
+    table = next((attribute for attribute in code.attributes if attribute.name == "StackMapTable"), None)
     try:
         if table is not None:
             return _along_frames(walk, bytecode, initial, _frames(table.content, initial, file.pool), wanted)

@@ -185,6 +185,6 @@ def _matched(arguments: Arguments, program: Program, console: Console) -> Matchi
 def _facts(matching: Matching | None) -> str:
     if matching is None:
         return ""
-    woven = [each.planned for each in matching.classes if each.planned is not None and each.planned.methods]
+    woven = [class_.planned for class_ in matching.classes if class_.planned is not None and class_.planned.methods]
     methods = sum(len(each.methods) for each in woven)
     return f"; {methods} method{'s' * (methods != 1)} in {len(woven)} class{'es' * (len(woven) != 1)}"

@@ -172,7 +172,7 @@ def _at(before: list[str], current: str, here: Here) -> Iterator[Candidate]:
     if not before:
         yield from (Candidate(each, commands.command(each).summary) for each in commands.NAMES)
     command = commands.command(name)
-    options = {each: option for option in command.options for each in option.names}
+    options = {name: option for option in command.options for name in option.names}
     last = before[-1].rstrip("=") if before else ""
     if last in options and options[last].metavar and (not before[-1].startswith("--") or "=" not in before[-1][:-1]):
         yield from _values(options[last], here)
@@ -191,7 +191,7 @@ def _flags(command: Command, before: Sequence[str]) -> Iterator[Candidate]:
 
 def _values(option: Option, here: Here) -> Iterator[Candidate]:
     if option.choices:
-        yield from (Candidate(each) for each in option.choices)
+        yield from (Candidate(choice) for choice in option.choices)
     elif option.key == "allow":
         from btpy.cli.permissions import CAPABILITIES
 
@@ -265,7 +265,7 @@ def _codes() -> Iterator[Candidate]:
 def _jvms() -> Iterator[Candidate]:
     from btpy.api.jvms import list_jvms
 
-    running = [each for each in list_jvms() if each.attachable and not each.is_btpys_own]
+    running = [jvm for jvm in list_jvms() if jvm.attachable and not jvm.is_btpys_own]
     yield from (Candidate(str(each.pid), each.main) for each in running)
     names = [each.name or each.short_main for each in running]
     for name, each in zip(names, running, strict=True):

@@ -85,7 +85,7 @@ def read_tests(path: Path) -> tuple[list[ClassesTest], list[RunTest]]:
 
 def _entries(path: Path, content: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     entries = content.get(name, [])
-    if not isinstance(entries, list) or not all(isinstance(each, dict) for each in entries):
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise UsageError(f"{path}: {name} is a list of tables: [[{name}]]")
     return entries
 
@@ -93,12 +93,12 @@ def _entries(path: Path, content: Mapping[str, Any], name: str) -> list[dict[str
 def _classes_test(path: Path, entry: dict[str, Any]) -> ClassesTest:
     _known(path, "[[classes]]", entry, ("cp", "parameters", "methods", "refused"))
     methods = entry.get("methods", {})
-    if not isinstance(methods, dict) or not all(isinstance(each, int) for each in methods.values()):
+    if not isinstance(methods, dict) or not all(isinstance(method, int) for method in methods.values()):
         raise UsageError(f"{path}: methods are numbers by the name of a probe")
     refused = entry.get("refused", 0)
     if not isinstance(refused, int):
         raise UsageError(f"{path}: refused is a number")
-    cp = tuple(path.parent / each for each in _texts(path, entry, "cp"))
+    cp = tuple(path.parent / text for text in _texts(path, entry, "cp"))
     return ClassesTest(cp, _parameters(path, entry), methods, refused)
 
 
@@ -127,7 +127,7 @@ def _known(path: Path, where: str, entry: Mapping[str, Any], names: tuple[str, .
 
 def _texts(path: Path, entry: dict[str, Any], name: str) -> list[str]:
     texts = entry.get(name, [])
-    if not isinstance(texts, list) or not all(isinstance(each, str) for each in texts):
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise UsageError(f"{path}: {name} is a list of strings")
     return texts
 
@@ -158,7 +158,7 @@ def _check_classes(script: Path, test: ClassesTest, arguments: Arguments) -> str
         methods: set[tuple[str, ...]] = {
             (names[site.probe], woven.name, site.method, site.descriptor) for site in woven.sites
         }
-        return methods, [f"{each.class_name}.{each.method or ''}: {each.detail}" for each in woven.refusals]
+        return methods, [f"{refusal.class_name}.{refusal.method or ''}: {refusal.detail}" for refusal in woven.refusals]
 
     for methods, without in weaver.weave(class_path(test.cp), tell):
         for method in methods:

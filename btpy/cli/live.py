@@ -84,7 +84,7 @@ class Live:
         outline = targets[0].context.outline
         self._targets = targets
         self._together = together
-        self._showings = [each.showing for each in targets]  # of those, too, that have ended by then
+        self._showings = [target.showing for target in targets]  # of those, too, that have ended by then
         self._stream = stream
         self._console = console
         self._signals = signals
@@ -129,8 +129,8 @@ class Live:
         if self._keyboard is not None:
             self._keyboard.give_back()
         self._signals.echoed = os.isatty(2)
-        for each in self._targets:
-            each.showing.pause(False)
+        for target in self._targets:
+            target.showing.pause(False)
 
     @property
     def patience(self) -> float:
@@ -205,9 +205,9 @@ class Live:
         """How the run stands, and what the keys do."""
         text = status(
             seconds=time.monotonic() - self._began,
-            events=sum(each.events for each in self._showings) if self._prints else None,
-            lost=sum(each.lost for each in self._showings),
-            unseen=in_words(sum((each.unseen for each in self._showings), Counter())),
+            events=sum(showing.events for showing in self._showings) if self._prints else None,
+            lost=sum(showing.lost for showing in self._showings),
+            unseen=in_words(sum((showing.unseen for showing in self._showings), Counter())),
             paused=self._paused,
             level=self._level if self._levels else None,
             running=(len(self._targets), len(self._showings)),
@@ -257,15 +257,15 @@ class Live:
 
     @property
     def _paused(self) -> bool:
-        return any(each.showing.paused for each in self._targets)
+        return any(target.showing.paused for target in self._targets)
 
     def _pause(self) -> None:
         if not self._pausable:
             self._console.say("not paused: only output to a terminal can be paused")
             return
         paused = not self._paused
-        for each in self._targets:
-            each.showing.pause(paused)
+        for target in self._targets:
+            target.showing.pause(paused)
         self._stream.flush()
         if self._screen is None:
             self._console.say(
@@ -276,9 +276,9 @@ class Live:
     def _print_now(self) -> None:
         """What SIGUSR1 does: the script's own answer to it, or else all maps."""
         if self._answers_signal:
-            for each in self._targets:
-                with each.noticing():
-                    each.session.send("")
+            for target in self._targets:
+                with target.noticing():
+                    target.session.send("")
         else:
             self._together.show()
         self._stream.flush()
@@ -286,9 +286,9 @@ class Live:
     def _change_level(self, step: int) -> None:
         level = max(0, min(self._levels, self._level + step))
         if level != self._level:
-            for each in self._targets:
-                with each.noticing():
-                    each.session.level(level)
+            for target in self._targets:
+                with target.noticing():
+                    target.session.level(level)
             self._level = level
         if not self._levels:
             self._console.say("no probe has a @Level")

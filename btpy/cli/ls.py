@@ -104,7 +104,7 @@ def show(
     from btpy.api.session import attach_pulled  # while the Java that attaches is starting
 
     def listed(session: BaseSession, program: Program) -> tuple[Matching, tuple[ListedProbe, ...]]:
-        wanted = [each.attachment for each in program.probes if isinstance(each.attachment, MethodAttachment)]
+        wanted = [probe.attachment for probe in program.probes if isinstance(probe.attachment, MethodAttachment)]
         first = detail.classes if all(map(takes_every_method, wanted)) else None
         return session.scripts.listing(program, most=first)
 
@@ -127,8 +127,8 @@ def show(
             lines += listing_lines(probe, style, detail)
         stream.write("".join(line + "\n" for line in lines))
     stream.flush()
-    for each in (*matching.problems, *matching.missing.values()):
-        console.diagnostics([replace(each, severity=Severity.WARNING)])
+    for problem in (*matching.problems, *matching.missing.values()):
+        console.diagnostics([replace(problem, severity=Severity.WARNING)])
     methods = sum(probe.matching_methods for probe in probes)
     if not methods and not any(probe.unseen or probe.more for probe in probes):
         return NothingMatched.exit_status
@@ -140,7 +140,7 @@ def _summary(probes: Sequence[ListedProbe], matching: Matching, process: JvmProc
     from btpy.output.quantities import counted, grouped
 
     methods = counted(sum(probe.matching_methods for probe in probes), "method")
-    classes = counted(len({each.name for probe in probes for each in probe.classes if each.matching}), "class")
+    classes = counted(len({class_.name for probe in probes for class_ in probe.classes if class_.matching}), "class")
     looked = f", of {grouped(matching.loaded)} loaded" if not matching.beyond else " listed"
     return f"btpy: {methods} in {classes} of {process.short_main} ({process.pid}){looked}; nothing was instrumented"
 

@@ -40,7 +40,9 @@ def bounded(program: Program, settings: Settings) -> Program:
     from dataclasses import replace
 
     if settings.budget is not None:  # it goes before what the script says
-        program = replace(program, settings=tuple(each for each in program.settings if each[0] != "cpu_budget"))
+        program = replace(
+            program, settings=tuple(setting for setting in program.settings if setting[0] != "cpu_budget")
+        )
     if settings.max_methods is None and settings.max_classes is None:
         return program
     from btpy.model.attachments import MethodAttachment

@@ -28,11 +28,11 @@ def plan_lines(program: Program, matching: Matching) -> list[str]:
     from btpy.output.quantities import counted
 
     plan = preview(program, matching)
-    names = max((len(each.name) for each in plan.probes), default=0)
+    names = max((len(probe.name) for probe in plan.probes), default=0)
     lines = [
-        f"{each.name:<{names}}  {counted(each.points, 'point')} in {counted(each.methods, 'method')} of"
-        f" {counted(each.classes, 'class')}, about {each.nanos} ns a firing once compiled"
-        for each in plan.probes
+        f"{probe.name:<{names}}  {counted(probe.points, 'point')} in {counted(probe.methods, 'method')} of"
+        f" {counted(probe.classes, 'class')}, about {probe.nanos} ns a firing once compiled"
+        for probe in plan.probes
     ]
     grown = f" ({100 * (plan.after - plan.before) / plan.before:+.0f} %)" if plan.before else ""
     lines += [
@@ -42,12 +42,11 @@ def plan_lines(program: Program, matching: Matching) -> list[str]:
     ]
     if plan.unread:
         lines.append(f"{plan.unread} more classes match by name and are looked at when the JVM shows them")
-    lines += [
-        f"refused: {each.class_name}{'.' + each.method if each.method else ''} [{each.reason.value}]: {each.detail}"
-        for each in plan.refusals
-    ]
+    for refusal in plan.refusals:
+        method = f".{refusal.method}" if refusal.method else ""
+        lines.append(f"refused: {refusal.class_name}{method} [{refusal.reason.value}]: {refusal.detail}")
     limits = Limits.of(dict(program.settings))
-    capacity = max((each.capacity for each in program.maps), default=0)
+    capacity = max((map_.capacity for map_ in program.maps), default=0)
     most = [each.attachment.max_methods for each in program.own if isinstance(each.attachment, MethodAttachment)]
     lines += (
         f"limits: strings {limits.string_chars} characters, depth {limits.depth}, {limits.elements} elements,"

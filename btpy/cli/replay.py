@@ -63,14 +63,14 @@ def run(arguments: Arguments, console: Console) -> int:
     console.verbosity = -1 if arguments.switch("quiet") else arguments.count("verbose")
     console.unicode = console.unicode and not arguments.switch("no_unicode")
     console.color = wants_color(arguments.text("color"), 2)
-    paths = [Path(each) for each in arguments.positionals]
+    paths = [Path(positional) for positional in arguments.positionals]
     if len(paths) == 1 and formats.suggested(paths[0]) is formats.named("ndjson"):
         return _replay_lines(paths[0], arguments, where, console)
     with contextlib.ExitStack() as stack:
         recordings = [stack.enter_context(Recording.open(path)) for path in paths]
         if len(recordings) > 1:
             _require_one_run(paths, recordings, where)
-        first = min((each.started for each in recordings), key=lambda each: each.wall_nanos)
+        first = min((recording.started for recording in recordings), key=lambda each: each.wall_nanos)
         clock = Clock(first.nano_time, first.wall_nanos)
         start, end = (_moment(f"--{name}", arguments.text(name), clock) for name in ("from", "to"))
         stream = stack.enter_context(where.open(console))
@@ -241,7 +241,9 @@ class _Played:
 
         alone = len(recordings) == 1
         where.tell(recordings[0].outline, console)
-        self._parts = [_Part(each, span, where, stream, console, arguments, alone=alone) for each in recordings]
+        self._parts = [
+            _Part(recording, span, where, stream, console, arguments, alone=alone) for recording in recordings
+        ]
         first = self._parts[0].context
 
         def writer(stacks: StackTable) -> Writer:
@@ -261,28 +263,28 @@ class _Played:
     def show(self, wall_nanos: int, part: _Part, item: Recorded) -> None:
         part.show(wall_nanos, item)
         # A part is read in pieces of a quarter of a second: what all have shown at once may come one after the other.
-        while any(each.moments for each in self._parts) and all(
-            each.moments or each.last is not None for each in self._parts
+        while any(part.moments for part in self._parts) and all(
+            part.moments or part.last is not None for part in self._parts
         ):
             self._together.shown(
-                {each: each.moments.popleft() if each.moments else each.last or () for each in self._parts}
+                {part: part.moments.popleft() if part.moments else part.last or () for part in self._parts}
             )
 
     def cut_off(self) -> None:
         """All has been read: of what has no end that is told."""
-        for each in self._parts:
-            if not each.recording.complete:
-                each.cut_off()
+        for part in self._parts:
+            if not part.recording.complete:
+                part.cut_off()
 
     def end(self) -> None:
-        for each in self._parts:
-            each.showing.show_remaining_errors()
-            self._together.left(each, each.last or ())
+        for part in self._parts:
+            part.showing.show_remaining_errors()
+            self._together.left(part, part.last or ())
         self._together.end()
 
     def close(self) -> None:
-        for each in self._parts:
-            each.close()
+        for part in self._parts:
+            part.close()
 
 
 def _require_one_run(paths: Sequence[Path], recordings: Sequence[Recording], where: Destination) -> None:

@@ -57,7 +57,7 @@ class Watching:
 
     def follow(self, program: Program) -> None:
         """Its libraries are watched, too."""
-        self._files = (self._path, *(each.path for each in program.libraries if each.path is not None))
+        self._files = (self._path, *(library.path for library in program.libraries if library.path is not None))
         self._running = self._seen = _state(self._files)
 
     def turn(self, targets: Sequence[TargetRun]) -> None:
@@ -71,13 +71,13 @@ class Watching:
             return  # as it was; or somebody is writing it
         self._running = self._seen
         versions: list[_Version] = []
-        for each in targets:
-            with each.noticing():
+        for target in targets:
+            with target.noticing():
                 console = self._console  # what is wrong with the script alone is not about one of the targets
                 try:
-                    version = self._compiled(each, warn=not versions)
-                    console = each.console
-                    each.session.scripts.rehearse(version.program, replacing=version.old, missing=self._missing)
+                    version = self._compiled(target, warn=not versions)
+                    console = target.console
+                    target.session.scripts.rehearse(version.program, replacing=version.old, missing=self._missing)
                 except (TargetGone, ProtocolError):
                     raise
                 except BtpyError as error:

@@ -154,8 +154,8 @@ class HandlerFactory:
                     enter, leave = self._self_time_of(bound.probe.id)
                     local = FrameLocal(bound.probe.id, handler(enter), (), handler(leave))
                 else:
-                    entry = next(each for each in bound.entries if each.index == given.index)
-                    operands = tuple(operand(bound, each) for each in entry.inputs)
+                    entry = next(entry for entry in bound.entries if entry.index == given.index)
+                    operands = tuple(operand(bound, input_) for input_ in entry.inputs)
                     local = FrameLocal(bound.probe.id, handler(self._entry(bound, given.index)), operands)
                 numbers[key] = len(locals_)
                 locals_.append(local)
@@ -191,7 +191,7 @@ class HandlerFactory:
     def _entry(self, bound: BoundProbe, index: int) -> HandlerClass:
         key = (id(bound), index)
         if key not in self._entries:
-            entry = next(each for each in bound.entries if each.index == index)
+            entry = next(entry for entry in bound.entries if entry.index == index)
             self._entries[key] = (bound, compile_entry(self._program, bound, entry))
         return self._entries[key][1]
 

@@ -79,7 +79,7 @@ def compile_fire(program: Program, bound: BoundProbe) -> HandlerClass:
         if sampling is None:
             return
         if sampling.by_thread:
-            emitter.load_input(next(each for each in bound.inputs if each.kind is InputKind.SAMPLED))
+            emitter.load_input(next(input_ for input_ in bound.inputs if input_.kind is InputKind.SAMPLED))
             code.op(op.DUP)
             negative = Label()
             code.branch(op.IFLT, negative)

@@ -47,7 +47,7 @@ Rounds = Callable[[Loop], int]
 
 def _work(statement: Statement, rounds: Rounds) -> int:
     def block(statements: Sequence[Statement]) -> int:
-        return sum(_work(each, rounds) for each in statements)
+        return sum(_work(statement, rounds) for statement in statements)
 
     match statement:
         case If():
@@ -96,7 +96,7 @@ def _work_within(node: object, rounds: Rounds) -> int:
         case Quantified():
             return _work_within(node.container, rounds) + rounds(node) * (1 + _work_within(node.test, rounds))
         case Inlined():
-            return sum(_work(each, rounds) for each in node.statements) + _work_within(node.value, rounds)
+            return sum(_work(statement, rounds) for statement in node.statements) + _work_within(node.value, rounds)
         case _:
             return sum(_work_within(part, rounds) for part in _parts(node))
 

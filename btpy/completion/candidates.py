@@ -51,11 +51,11 @@ class Candidate:
 def candidates(found: Suggestions, known: Metadata) -> list[Candidate]:
     """The best first, none twice."""
     by_text: dict[str, Candidate] = {}
-    for each in found.items:
-        suggestion = _of_place(each, known)
+    for item in found.items:
+        suggestion = _of_place(item, known)
         rows = _ROWS[suggestion.wanted](suggestion, found.scene, known)
         for row in rows if suggestion.wanted is Wanted.CLASS else _fitting(suggestion.word, rows):
-            by_text.setdefault(row.text, Candidate(row.text, len(suggestion.word), row.shown, row.about, each.wanted))
+            by_text.setdefault(row.text, Candidate(row.text, len(suggestion.word), row.shown, row.about, item.wanted))
             if len(by_text) >= MOST:
                 return list(by_text.values())
     return list(by_text.values())
@@ -152,7 +152,9 @@ def matched(pattern: str, known: Metadata) -> Iterator[Members]:
             patterns = class_patterns(plain)
         except UsageError:
             return
-        names = (name for name in (each.name for each in index.types) if any(each.matches(name) for each in patterns))
+        names = (
+            name for name in (type_.name for type_ in index.types) if any(pattern.matches(name) for pattern in patterns)
+        )
     for name in islice(names, _MATCHED_CLASSES):
         members = known.members(name)
         if members is not None:

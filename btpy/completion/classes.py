@@ -44,7 +44,7 @@ class Completed:
 
 class ClassIndex:
     def __init__(self, types: Iterable[LoadedType] = ()) -> None:
-        self._types = {each.name: each for each in types if "/" not in each.name and not each.name.startswith("[")}
+        self._types = {type_.name: type_ for type_ in types if "/" not in type_.name and not type_.name.startswith("[")}
         self._names = sorted(self._types)
         self._by_initial: dict[str, list[tuple[str, str]]] = {}
         for name in self._names:
@@ -73,8 +73,8 @@ class ClassIndex:
         """What ``word`` may become: ``com.acme.`` its packages and classes, ``PrEn`` and ``c.a.s.PrEn`` classes by
         their humps; classes of the application before those of the JDK."""
         found: dict[str, Completed] = {}
-        for each in self._segments(word):
-            found[each.text] = each
+        for segment in self._segments(word):
+            found[segment.text] = segment
         if not word.endswith(".") and word:
             for name in self._humped(word):
                 found.setdefault(name, Completed(name, self._types[name]))

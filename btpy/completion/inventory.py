@@ -90,7 +90,7 @@ class Inventory:
 
     def _refresh(self) -> None:
         found = self._target.all(self._since)
-        fresh = {each.name: LoadedType.of(each) for each in found.classes}
+        fresh = {class_.name: LoadedType.of(class_) for class_ in found.classes}
         index = ClassIndex([*self._types.values(), *fresh.values()]) if fresh or not self._ready else self._index
         with self._state:
             self._types |= fresh

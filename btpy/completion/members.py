@@ -35,14 +35,14 @@ class Members:
             superclass=(file.super_name or "").replace("/", "."),
             source_file=file.source_file or "",
             fields=tuple(
-                Field(each.name, from_descriptor(each.descriptor), each.is_static)
-                for each in file.fields
-                if not each.access_flags & ACC_SYNTHETIC
+                Field(field.name, from_descriptor(field.descriptor), field.is_static)
+                for field in file.fields
+                if not field.access_flags & ACC_SYNTHETIC
             ),
             methods=tuple(
-                described(each, skipped=_without_code(each))
-                for each in file.methods
-                if not each.access_flags & (ACC_SYNTHETIC | ACC_BRIDGE)
+                described(method, skipped=_without_code(method))
+                for method in file.methods
+                if not method.access_flags & (ACC_SYNTHETIC | ACC_BRIDGE)
             ),
         )
 
@@ -66,4 +66,4 @@ def type_named(java: str) -> Type:
 def targets(method: ListedMethod) -> dict[str, str]:
     """What ``$name`` can say in a method, and its type: parameters first, then other variables."""
     named = {name: type_ for type_, name in method.parameters if name}
-    return named | {each.name: each.type for each in method.locals if each.name not in named}
+    return named | {local.name: local.type for local in method.locals if local.name not in named}

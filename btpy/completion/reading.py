@@ -116,7 +116,7 @@ class Reading:
                 read, start = [], token.end
             elif openers:
                 openers[-1].take(token, read)
-        frames = tuple(Frame(each.bracket, each.callee, each.argument, each.position) for each in openers)
+        frames = tuple(Frame(opener.bracket, opener.callee, opener.argument, opener.position) for opener in openers)
         return Reading(text, tuple(read), frames, start, in_comment)
 
     @property

@@ -153,10 +153,10 @@ def _below(directory: Path, wanted: Wanted) -> Iterator[tuple[str, bytes]]:
         if seen > MAX_FILES:
             return
         package = os.path.relpath(parent, directory).replace(os.sep, ".").lstrip(".")
-        for each in sorted(files):
-            name = f"{package}.{each}"[:-6].lstrip(".")
-            if each.endswith(".class") and wanted(name):
-                path = Path(parent, each)
+        for file in sorted(files):
+            name = f"{package}.{file}"[:-6].lstrip(".")
+            if file.endswith(".class") and wanted(name):
+                path = Path(parent, file)
                 if path.is_file() and path.stat().st_size <= MAX_CLASS_BYTES:  # no pipe, which may never end
                     yield name, path.read_bytes()
 

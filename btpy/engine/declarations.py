@@ -16,8 +16,8 @@ from btpy.wire.messages import NO_LEVEL, MapDecl, ProbeDecl
 
 def map_declarations(maps: Iterable[Map]) -> tuple[MapDecl, ...]:
     return tuple(
-        MapDecl(each.id, each.kind, each.keys, each.precision, each.capacity, each.evicts, _parameters(each))
-        for each in maps
+        MapDecl(map_.id, map_.kind, map_.keys, map_.precision, map_.capacity, map_.evicts, _parameters(map_))
+        for map_ in maps
     )
 
 

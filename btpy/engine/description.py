@@ -63,10 +63,10 @@ class Description:
         facts = {
             "version": [version(), build],
             "place": [*place],
-            "scripts": [_script(each) for each in self.program.scripts],
+            "scripts": [_script(script) for script in self.program.scripts],
             "removed": sorted(self.program.removed),
             "shape": _shape(self.program),
-            "sites": [[*each[:2], each.point.name, *each[3:]] for each in self.sites],
+            "sites": [[*site[:2], site.point.name, *site[3:]] for site in self.sites],
             "agent_sites": self.agent_sites,
         }
         data = zlib.compress(json.dumps(facts).encode())
@@ -104,8 +104,8 @@ def _script(program: Program) -> dict[str, Any]:
         "name": source.name,
         "text": source.text,
         "path": None if source.path is None else str(source.path.absolute()),
-        "libraries": [[str(each.path), each.text] for each in program.libraries],
-        "directories": [str(each.absolute()) for each in given.directories],
+        "libraries": [[str(library.path), library.text] for library in program.libraries],
+        "directories": [str(directory.absolute()) for directory in given.directories],
         "arguments": dict(given.arguments),
         "allow": sorted(program.permissions.allow),
         "redact": program.permissions.redact,
@@ -118,15 +118,15 @@ def _script(program: Program) -> dict[str, Any]:
 
 def _compile(scripts: Iterable[Mapping[str, Any]], removed: Iterable[int]) -> Program:
     program: Program | None = None
-    for each in scripts:
-        earlier = None if program is None else program.without(each["removed"])
-        path = None if each["path"] is None else Path(each["path"])
-        directories = tuple(Path(text) for text in each["directories"])
-        libraries = Libraries(directories, texts={Path(name): text for name, text in each["libraries"]})
-        secrets = Secrets(tuple(each["secret_names"]), tuple(each["secret_texts"]))
-        permissions = Permissions(frozenset(each["allow"]), each["redact"], tuple(each["frameworks"]), secrets)
-        source = Source(each["name"], each["text"], path=path)
-        program = check_source(source, libraries, each["arguments"], permissions, earlier=earlier)
+    for script in scripts:
+        earlier = None if program is None else program.without(script["removed"])
+        path = None if script["path"] is None else Path(script["path"])
+        directories = tuple(Path(text) for text in script["directories"])
+        libraries = Libraries(directories, texts={Path(name): text for name, text in script["libraries"]})
+        secrets = Secrets(tuple(script["secret_names"]), tuple(script["secret_texts"]))
+        permissions = Permissions(frozenset(script["allow"]), script["redact"], tuple(script["frameworks"]), secrets)
+        source = Source(script["name"], script["text"], path=path)
+        program = check_source(source, libraries, script["arguments"], permissions, earlier=earlier)
     assert program is not None
     return program.without(removed)
 
@@ -135,8 +135,8 @@ def _shape(program: Program) -> list[Any]:
     """What ids stand for."""
     return [
         [probe.name for probe in program.probes],
-        [each.title for each in program.maps],
-        [[each.kind.name, each.probe] for each in program.templates],
+        [map_.title for map_ in program.maps],
+        [[template.kind.name, template.probe] for template in program.templates],
     ]
 
 

@@ -105,7 +105,7 @@ class Instrumentation:
         self._by_supertype = bool(self.owner_patterns())
         self._of_subtypes = any(pattern.needs_supertypes for pattern, _ in self.planner.patterns())
         self._factory = HandlerFactory(self.program)
-        running = {each.probe: each for each in earlier.agent_probes} if earlier is not None else {}
+        running = {probe.probe: probe for probe in earlier.agent_probes} if earlier is not None else {}
         probes = []
         with weave_state.lock:
             for probe in self.program.active:
@@ -125,7 +125,9 @@ class Instrumentation:
     def resume(self, sites: Iterable[tuple[int, int]]) -> None:
         """These probes are in the agent already, with these sites."""
         there = dict(sites)
-        self.agent_probes = tuple(replace(each, site=there.get(each.probe, each.site)) for each in self.agent_probes)
+        self.agent_probes = tuple(
+            replace(probe, site=there.get(probe.probe, probe.site)) for probe in self.agent_probes
+        )
 
     def patterns(self, only: Container[int] | None = None) -> tuple[Pattern, ...]:
         """Those of all probes, or of ``only`` these."""
@@ -189,16 +191,16 @@ class Instrumentation:
         with weave_state.lock:
             own = self.on_agent(probes) if self.warming is None else (*self.on_agent(probes), self.warming)
             found = {probe.handler.class_name: probe.handler for probe in own}
-            for each in classes:
-                if each.planned is None or each.file is None or not each.planned.methods:
+            for class_ in classes:
+                if class_.planned is None or class_.file is None or not class_.planned.methods:
                     continue
-                advised = self._factory.advise(each.planned)
+                advised = self._factory.advise(class_.planned)
                 for refusal in advised.refusals:
                     weave_state.refuse(refusal)
                 for handler in advised.handlers:
                     found.setdefault(handler.class_name, handler)
-                prepared = _Prepared(each.file, each.planned, advised)
-                self._prepared[each.loaded.name, each.loaded.loader] = prepared
+                prepared = _Prepared(class_.file, class_.planned, advised)
+                self._prepared[class_.loaded.name, class_.loaded.loader] = prepared
             return self._not_installed(found.values())
 
     def weave_ahead(self, classes: Iterable[LoadedClass]) -> tuple[messages.WovenAhead, ...]:
@@ -258,7 +260,9 @@ class Instrumentation:
         are not, when it is among the ``loaded`` ones."""
         there = {spelled for name in loaded for spelled in (name.replace("$", "."), simple_name(name))}
         patterns = [pattern for pattern, _ in self.planner.patterns() if pattern.by_name]
-        return tuple(each.matches for each in patterns if not (each.is_name and each.text.replace("$", ".") in there))
+        return tuple(
+            pattern.matches for pattern in patterns if not (pattern.is_name and pattern.text.replace("$", ".") in there)
+        )
 
     def foresee(
         self, name: str, data: bytes, most_handlers: int
@@ -286,7 +290,7 @@ class Instrumentation:
                 Foreseen(
                     name,
                     (file.super_name or "").replace("/", "."),
-                    tuple(each.replace("/", ".") for each in file.interfaces),
+                    tuple(interface.replace("/", ".") for interface in file.interfaces),
                     shown,
                     self,
                     frozenset(probe for method in planned.methods for probe in method.probes),
@@ -345,9 +349,9 @@ class Instrumentation:
     def looked_up(self, types: Iterable[TypeFact]) -> tuple[str, ...]:
         """Classes that were planned before it was known that operations of theirs on these types are meant."""
         with self.weave_state.lock:
-            for each in types:
-                self.weave_state.hierarchy.add(each.name, each.superclass, each.interfaces)
-            return tuple(dict.fromkeys(caller for each in types for caller in self._callers(each.name)))
+            for type_ in types:
+                self.weave_state.hierarchy.add(type_.name, type_.superclass, type_.interfaces)
+            return tuple(dict.fromkeys(caller for type_ in types for caller in self._callers(type_.name)))
 
     def callers(self, name: str) -> tuple[str, ...]:
         """The same for a type that is loaded."""
@@ -487,4 +491,4 @@ def _method_sites(sites: Iterable[Site]) -> tuple[MethodSites, ...]:
 
 
 def handler_classes(handlers: Sequence[HandlerClass]) -> tuple[messages.HandlerClass, ...]:
-    return tuple(messages.HandlerClass(each.class_name, each.data) for each in handlers)
+    return tuple(messages.HandlerClass(handler.class_name, handler.data) for handler in handlers)

@@ -54,12 +54,12 @@ class Matcher:
         self._searched = found.request
         wanted = found.classes if first is None else sorted(found.classes, key=lambda each: each.name)[:first]
         classes, refusals = self.planned(wanted)
-        problems = dict.fromkeys(each for known in classes if known.planned for each in known.planned.problems)
-        own = [each for each in problems if self._is_own(each)]
+        problems = dict.fromkeys(problem for known in classes if known.planned for problem in known.planned.problems)
+        own = [problem for problem in problems if self._is_own(problem)]
         beyond = found.matched - len(wanted)
         matching = Matching(found.loaded, tuple(classes), tuple(refusals), tuple(own), {}, beyond)
         # A class that was not looked at, or has no class file, may turn out to match.
-        hidden = beyond > 0 or any(each.planned is None for each in classes)
+        hidden = beyond > 0 or any(class_.planned is None for class_ in classes)
         inventory = self._inventory(found.loaded)
         missing = {
             probe.id: self._why_missing(probe, classes, refusals, inventory)
@@ -74,7 +74,7 @@ class Matcher:
 
     def loaded_meanwhile(self, matching: Matching) -> Matching:
         """Those of its probes' classes that were loaded since this was matched."""
-        known = {each.loaded.id for each in matching.classes}
+        known = {class_.loaded.id for class_ in matching.classes}
         refused = {refusal.class_name for refusal in matching.refusals}
         patterns = self.instrumentation.patterns(self._ids)
         found = self.agent.search(patterns, MAX_CLASSES, since=self._searched) if patterns else Classes(0, 0, 0, ())
@@ -96,8 +96,8 @@ class Matcher:
             if probe.id in matching.missing and not attachment.pending:
                 warnings.append(matching.missing[probe.id])
             elif probe.id in matching.missing and any(
-                self.instrumentation.waits_for(probe.id, each.loaded.name, each.loaded.loader)
-                for each in matching.classes
+                self.instrumentation.waits_for(probe.id, class_.loaded.name, class_.loaded.loader)
+                for class_ in matching.classes
             ):
                 told.append(replace(matching.missing[probe.id], severity=Severity.WARNING))
         on_methods = sum(isinstance(probe.attachment, MethodAttachment) for probe in self.probes)
@@ -111,13 +111,13 @@ class Matcher:
             return []
         problems = diagnose.together(matching.problems)
         elsewhere = all(
-            matching.methods(each.id) for each in self.probes if isinstance(each.attachment, MethodAttachment)
+            matching.methods(probe.id) for probe in self.probes if isinstance(probe.attachment, MethodAttachment)
         )
         if not elsewhere:
             raise ScriptError(problems)
         if missing not in ("warn", "ignore"):
-            raise ScriptError([replace(each, help=(*each.help, _LEFT_OUT)) for each in problems])
-        return [replace(each, severity=Severity.WARNING) for each in problems] if missing == "warn" else []
+            raise ScriptError([replace(problem, help=(*problem.help, _LEFT_OUT)) for problem in problems])
+        return [replace(problem, severity=Severity.WARNING) for problem in problems] if missing == "warn" else []
 
     def missed_after_all(self, matching: Matching, missing: str) -> tuple[Diagnostic, ...]:
         """Diagnoses probes that are nowhere, now that the JVM has shown the bytes of classes without a class file, and
@@ -161,10 +161,10 @@ class Matcher:
         classes = [self._matched(loaded, data) for loaded, data in self._class_files(usable)]
         again = set(look_up(self.agent, instrumentation))
         classes = [
-            self._matched(each.loaded, each.file.data) if each.file and each.loaded.name in again else each
-            for each in classes
+            self._matched(class_.loaded, class_.file.data) if class_.file and class_.loaded.name in again else class_
+            for class_ in classes
         ]
-        refusals += [refusal for each in classes if each.planned for refusal in each.planned.refusals]
+        refusals += [refusal for class_ in classes if class_.planned for refusal in class_.planned.refusals]
         return classes, refusals
 
     def _class_files(self, classes: Sequence[LoadedClass]) -> Iterator[tuple[LoadedClass, bytes]]:
@@ -198,7 +198,7 @@ class Matcher:
         if not planner.constants_of(probe):
             return classes
         patterns = tuple(Pattern(each.kind, each.text) for each in planner.class_patterns_of(probe))
-        known = {each.loaded.id for each in classes}
+        known = {class_.loaded.id for class_ in classes}
         found = self.agent.search(patterns, READ_AT_ONCE).classes
         more, _ = self.planned([loaded for loaded in found if loaded.id not in known])
         return [*classes, *more]
@@ -213,9 +213,9 @@ class Matcher:
             facts=TargetFacts(loaded, 0, self.target.pid, self.target.main),
             names=lambda: agent.search(everything, MAX_CLASSES).classes,
             subtypes=lambda name: [
-                each.name
-                for each in agent.search((Pattern(ClassPatternKind.SUBTYPE, name),), 100).classes
-                if each.name != name
+                class_.name
+                for class_ in agent.search((Pattern(ClassPatternKind.SUBTYPE, name),), 100).classes
+                if class_.name != name
             ],
             ancestors=self.instrumentation.weave_state.hierarchy.ancestors,
             class_file=agent.class_file,

@@ -41,7 +41,9 @@ class MatchedClass:
 
 def looked_at(classes: Iterable[MatchedClass]) -> list[tuple[ClassFile, PlannedClass]]:
     """Those that have a class file to read."""
-    return [(each.file, each.planned) for each in classes if each.file is not None and each.planned is not None]
+    return [
+        (class_.file, class_.planned) for class_ in classes if class_.file is not None and class_.planned is not None
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,33 +63,37 @@ class Matching:
         """Methods that the probe goes into, as far as they are known before weaving."""
         return sum(
             probe in method.probes
-            for each in self.classes
-            if each.planned is not None
-            for method in each.planned.methods
+            for class_ in self.classes
+            if class_.planned is not None
+            for method in class_.planned.methods
         )
 
     def woven_classes(self, probe: int) -> int:
         """Classes that hold these methods."""
         return sum(
-            each.planned is not None and any(probe in method.probes for method in each.planned.methods)
-            for each in self.classes
+            class_.planned is not None and any(probe in method.probes for method in class_.planned.methods)
+            for class_ in self.classes
         )
 
     def refusal(self, probe: int, refusals: Iterable[Refusal]) -> Refusal | None:
         """The first of ``refusals`` that is about a method which the probe goes into."""
         into = {
-            (each.loaded.name, method.name + method.descriptor)
-            for each in self.classes
-            if each.planned is not None
-            for method in each.planned.methods
+            (class_.loaded.name, method.name + method.descriptor)
+            for class_ in self.classes
+            if class_.planned is not None
+            for method in class_.planned.methods
             if probe in method.probes
         }
         classes = {name for name, _ in into}
         return next(
             (
-                each
-                for each in refusals
-                if (each.class_name in classes if each.method is None else (each.class_name, each.method) in into)
+                refusal
+                for refusal in refusals
+                if (
+                    refusal.class_name in classes
+                    if refusal.method is None
+                    else (refusal.class_name, refusal.method) in into
+                )
             ),
             None,
         )
@@ -98,7 +104,7 @@ class Matching:
 
     @property
     def to_weave(self) -> tuple[LoadedClass, ...]:
-        return tuple(each.loaded for each in self.classes if each.planned is None or each.planned.methods)
+        return tuple(class_.loaded for class_ in self.classes if class_.planned is None or class_.planned.methods)
 
 
 def listed(
@@ -108,7 +114,7 @@ def listed(
     refused = [
         ListedClass(refusal.class_name, "class", "", "", (), (), Skipped(refusal.reason.value, refusal.detail))
         for refusal in matching.refusals
-        if refusal.method is None and refusal.class_name not in {each.loaded.name for each in matching.classes}
+        if refusal.method is None and refusal.class_name not in {class_.loaded.name for class_ in matching.classes}
     ]
     found = []
     for probe in program.probes:
@@ -116,20 +122,20 @@ def listed(
             continue
         patterns = planner.class_patterns_of(probe.id)
         classes = [
-            _listed(probe, each)
-            for each in matching.classes
-            if each.file is not None and planner.applies(probe.id, each.file, ancestors(each.loaded.name))
+            _listed(probe, class_)
+            for class_ in matching.classes
+            if class_.file is not None and planner.applies(probe.id, class_.file, ancestors(class_.loaded.name))
         ]
         classes += [
             each for each in refused if any(pattern.matches(each.name, ancestors(each.name)) for pattern in patterns)
         ]
         unseen = sum(
-            each.file is None
-            and any(pattern.matches(each.loaded.name, ancestors(each.loaded.name)) for pattern in patterns)
-            for each in matching.classes
+            class_.file is None
+            and any(pattern.matches(class_.loaded.name, ancestors(class_.loaded.name)) for pattern in patterns)
+            for class_ in matching.classes
         )
         if not takes_every_method(probe.attachment):  # else a class is listed even where it has none
-            classes = [each for each in classes if each.methods or each.skipped is not None]
+            classes = [class_ for class_ in classes if class_.methods or class_.skipped is not None]
         classes.sort(key=lambda each: (each.name, each.loader))
         found.append(ListedProbe(probe.name, tuple(classes), matching.beyond, unseen))
     return tuple(found)
@@ -139,7 +145,7 @@ def _listed(probe: Probe, matched: MatchedClass) -> ListedClass:
     loaded, file, planned = matched.loaded, matched.file, matched.planned
     assert file is not None
     assert planned is not None
-    whole = next((each for each in planned.refusals if each.method is None), None)
+    whole = next((refusal for refusal in planned.refusals if refusal.method is None), None)
     return ListedClass(
         loaded.name,
         kind_of(loaded.access_flags),
@@ -182,7 +188,7 @@ def why_missing(
         return _why_no_class(probe, patterns, refusals, inventory)
     without_file = {each.loaded.name for each in mine if each.file is None}
     if len(without_file) == len(mine):
-        refused = [each for each in refusals if each.method is None and each.class_name in without_file]
+        refused = [refusal for refusal in refusals if refusal.method is None and refusal.class_name in without_file]
         if refused and refused[0].reason in _UNASKED:
             return diagnose.protected_class(probe, refused[0])
         if refused:
@@ -346,14 +352,14 @@ def _why_no_place(probe: Probe, classes: Iterable[MatchedClass], found: Sequence
     attachment = probe.attachment
     assert isinstance(attachment, MethodAttachment)
     point = attachment.points[0]
-    for each in classes:
-        for refusal in each.planned.refusals if each.planned is not None else ():
+    for class_ in classes:
+        for refusal in class_.planned.refusals if class_.planned is not None else ():
             if refusal.reason in OF_PLACES:
                 return diagnose.place_refused(probe, refusal)
     if point is Point.LINE:
         lines = [line for operations in found for _, line in operations.lines]
         name = attachment.methods[0].text
-        files = {each.loaded.id: each.file for each in classes if each.file is not None}
+        files = {class_.loaded.id: class_.file for class_ in classes if class_.file is not None}
         known = [mapped for file in files.values() if (mapped := _mapped_lines(probe, file, lines, ())) is not None]
         return diagnose.no_line(probe, f"{attachment.classes[0].shown}::{name}", lines, known)
     there = [text for operations in found for text in locations.described(point, operations) if text]
@@ -371,7 +377,7 @@ def other_lines(
     ]
     if not at_lines:
         return ()
-    mapped = [each for each in classes if each[0].attribute("SourceDebugExtension") is not None]
+    mapped = [class_ for class_ in classes if class_[0].attribute("SourceDebugExtension") is not None]
     found = [_other_lines(probe, planner, mapped) for probe in at_lines]
     return tuple(each for each in found if each is not None)
 

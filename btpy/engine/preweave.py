@@ -196,4 +196,4 @@ class Preweaver:
 def names_wanted(matches: Iterable[Callable[[str], bool]], loaded: Container[str]) -> Callable[[str], bool]:
     """Whether one of the patterns matches a name of a class that is not loaded; ``loaded`` may grow."""
     patterns = tuple(matches)
-    return lambda name: name not in loaded and any(each(name) for each in patterns)
+    return lambda name: name not in loaded and any(pattern(name) for pattern in patterns)

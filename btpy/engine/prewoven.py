@@ -46,7 +46,7 @@ def _shown(method: Member) -> bytes | None:
     """The Code attribute of a method as HotSpot will write it; None when it will leave something out."""
     code, attribute = method.code, code_of(method)
     assert code is not None
-    order = _order(tuple([each.name for each in code.attributes]))
+    order = _order(tuple([attribute.name for attribute in code.attributes]))
     if order is None:
         return None
     if not order:

@@ -20,10 +20,14 @@ def name_of(session: SessionInfo | Joined) -> str:
 
 def chosen(sessions: Sequence[SessionInfo], wanted: str) -> SessionInfo:
     """The one with this id, or the only one whose id begins so, or that has this name. Raises UsageError."""
-    found = [each for each in sessions if wanted and (each.name == wanted or id_text(each).startswith(wanted.lower()))]
+    found = [
+        session
+        for session in sessions
+        if wanted and (session.name == wanted or id_text(session).startswith(wanted.lower()))
+    ]
     if len(found) == 1:
         return found[0]
-    listed = [f"{id_text(each)}  {name_of(each) or '(attended)'}" for each in sessions]
+    listed = [f"{id_text(session)}  {name_of(session) or '(attended)'}" for session in sessions]
     if found:
         raise UsageError(
             f"{wanted!r} is more than one session", help=[f"{id_text(each)}  {name_of(each)}" for each in found]

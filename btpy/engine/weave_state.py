@@ -173,7 +173,7 @@ class WeaveState:
             woven.setdefault((site.class_name, site.loader), []).append(site)
         for (name, loader), found in woven.items():
             self.wove(name, loader, found)
-        self._next_site = max((self._next_site, *(each + 1 for each in (*self.sites, *agent_sites))))
+        self._next_site = max((self._next_site, *(site + 1 for site in (*self.sites, *agent_sites))))
 
     def places(self, name: str, loader: str) -> frozenset[Place]:
         """Where probes are in a class."""
@@ -243,7 +243,7 @@ class WeaveState:
         return found
 
     def find(self, problems: Iterable[Diagnostic]) -> None:
-        self.problems.update(dict.fromkeys(each for each in problems if each not in self.told))
+        self.problems.update(dict.fromkeys(problem for problem in problems if problem not in self.told))
 
     def refuse(self, refusal: Refusal) -> None:
         self.refusals[refusal] = None

@@ -55,8 +55,8 @@ class Top:
         return self.values[: self.most]
 
     def merge(self, other: Top) -> Top:
-        mine = {_exact(each.value): each for each in self.values}
-        theirs = {_exact(each.value): each for each in other.values}
+        mine = {_exact(value.value): value for value in self.values}
+        theirs = {_exact(value.value): value for value in other.values}
         merged = []
         for key in {**mine, **theirs}:
             a, b = mine.get(key), theirs.get(key)

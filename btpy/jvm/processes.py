@@ -104,19 +104,19 @@ class JvmProcess:
     @property
     def security_manager(self) -> str:
         """The option with which it runs under a security manager; empty: it has none."""
-        found = [each for each in self.options if each.partition("=")[0] == _SECURITY_MANAGER]
+        found = [option for option in self.options if option.partition("=")[0] == _SECURITY_MANAGER]
         return found[-1] if found and found[-1].partition("=")[2] not in _NO_SECURITY_MANAGER else ""
 
     @property
     def has_security_policy(self) -> bool:
         """Whether a policy file of its own may grant the agent what it needs."""
-        return any(each.startswith(_SECURITY_POLICY) for each in self.options)
+        return any(option.startswith(_SECURITY_POLICY) for option in self.options)
 
     @property
     def open_archives(self) -> list[str]:
         """Paths, there, of the archives that it has open and that are still there: loaders keep those that they load
         from."""
-        return sorted(each for each in self._open_files if each.startswith("/") and each.endswith(ARCHIVES))
+        return sorted(file for file in self._open_files if file.startswith("/") and file.endswith(ARCHIVES))
 
     @property
     def has_agent(self) -> bool:
@@ -124,9 +124,9 @@ class JvmProcess:
         it was removed. The jar of one that was there from the start says nothing: it may have defined no class yet."""
         if self.sessions:
             return True
-        if any(each.startswith("-javaagent:") and _AGENT_JAR in each for each in self.options):
+        if any(option.startswith("-javaagent:") and _AGENT_JAR in option for option in self.options):
             return False
-        return any(each.removesuffix(" (deleted)").endswith(_AGENT_JAR) for each in self._open_files)
+        return any(file.removesuffix(" (deleted)").endswith(_AGENT_JAR) for file in self._open_files)
 
     @property
     def _open_files(self) -> set[str]:

@@ -156,7 +156,7 @@ class Program:
     @property
     def sources(self) -> tuple[Source, ...]:
         """All of them, in the order of their bases."""
-        found = {each.base: each for script in self.scripts for each in (script.source, *script.libraries)}
+        found = {library.base: library for script in self.scripts for library in (script.source, *script.libraries)}
         return tuple(found[base] for base in sorted(found))
 
     @property

@@ -79,7 +79,7 @@ class Words:
 
     @property
     def maps(self) -> Sequence[Word]:
-        kinds = {each.title: each.kind.value for each in self._known.maps} if self._known is not None else {}
+        kinds = {map_.title: map_.kind.value for map_ in self._known.maps} if self._known is not None else {}
         return [Word(name, kinds.get(name, "")) for name in dict.fromkeys([*kinds, *_MAP.findall(self._text)])]
 
     @property

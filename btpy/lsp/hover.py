@@ -31,7 +31,11 @@ def hover(text: str, offset: int, diagnostics: tuple[Diagnostic, ...], known: Me
     """None where there is nothing to say."""
     word = next((match for match in _WORD.finditer(text) if match.start() <= offset <= match.end()), None)
     start, end = (offset, offset) if word is None else word.span()
-    parts = [_explained(each) for each in diagnostics if each.primary.span.start <= offset <= each.primary.span.end]
+    parts = [
+        _explained(diagnostic)
+        for diagnostic in diagnostics
+        if diagnostic.primary.span.start <= offset <= diagnostic.primary.span.end
+    ]
     if word is not None:
         parts += [
             *_of_language(_entry_of(word[0], text, start)),
@@ -72,9 +76,11 @@ def _of_script(word: str, known: Metadata) -> list[str]:
 
 def _of_target(text: str, offset: int, known: Metadata) -> list[str]:
     """Of the ``Class::method`` at the head of a probe the methods that it means."""
-    point = next((each for each in tokens(text) if each.kind == "point" and each.start <= offset <= each.end), None)
+    point = next(
+        (token for token in tokens(text) if token.kind == "point" and token.start <= offset <= token.end), None
+    )
     if point is None:
         return []
     methods = list(islice(methods_of(Reading.of(text[: point.end]).scene(), known), _METHODS + 1))
-    lines = [signature(each) for each in methods[:_METHODS]] + (["…"] if len(methods) > _METHODS else [])
+    lines = [signature(method) for method in methods[:_METHODS]] + (["…"] if len(methods) > _METHODS else [])
     return ["```java\n" + "\n".join(lines) + "\n```"] if lines else []

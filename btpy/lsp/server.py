@@ -132,7 +132,9 @@ class Server:
         if found.program is not None:
             self._right[uri] = found.program
         positions = self._positions(source.text)
-        self._publish(uri, number, [self._diagnostic(each, uri, source, positions) for each in found.diagnostics])
+        self._publish(
+            uri, number, [self._diagnostic(diagnostic, uri, source, positions) for diagnostic in found.diagnostics]
+        )
 
     def _publish(self, uri: str, number: int | None, diagnostics: list[types.Diagnostic]) -> None:
         params = types.PublishDiagnosticsParams(uri=uri, diagnostics=diagnostics, version=number)
@@ -146,7 +148,7 @@ class Server:
                 str(found) if elsewhere else found.message,
                 *([found.primary.text] if found.primary.text else []),
                 *(f"help: {each}" for each in found.help),
-                *(f"note: {each}" for each in found.notes),
+                *(f"note: {note}" for note in found.notes),
             ]
         )
         return types.Diagnostic(

@@ -297,10 +297,18 @@ def render_all(
 
 def _once(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
     alike: dict[object, list[Diagnostic]] = {}
-    for each in diagnostics:
-        span = each.primary.span
-        key = (each.code, each.message, each.primary.text, span.text, span.source, each.help, each.notes)
-        alike.setdefault(key, []).append(each)
+    for diagnostic in diagnostics:
+        span = diagnostic.primary.span
+        key = (
+            diagnostic.code,
+            diagnostic.message,
+            diagnostic.primary.text,
+            span.text,
+            span.source,
+            diagnostic.help,
+            diagnostic.notes,
+        )
+        alike.setdefault(key, []).append(diagnostic)
     return [_repeated(first, more) if more else first for first, *more in alike.values()]
 
 

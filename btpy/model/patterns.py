@@ -48,9 +48,9 @@ class ClassPattern:
             case ClassPatternKind.SUBTYPE:
                 return name == self.text or self.text in ancestors
             case ClassPatternKind.SUBTYPE_SIMPLE_NAME:
-                return any(simple_name(each) == self.text for each in (name, *ancestors))
+                return any(simple_name(ancestor) == self.text for ancestor in (name, *ancestors))
             case ClassPatternKind.ANNOTATED:
-                return any(_compiled(self).fullmatch(each) for each in annotations)
+                return any(_compiled(self).fullmatch(annotation) for annotation in annotations)
 
     def is_meant_by(self, name: str) -> bool:
         """Whether the class ``name`` is what the pattern is about: of ``+Type`` the type itself."""
@@ -150,7 +150,7 @@ class MethodPattern:
         if self.text.startswith("@"):
             wanted = self.text[1:] if "." in self.text else f"**.{self.text[1:]}"
             expression = re.compile(glob_regex(wanted))
-            return any(expression.fullmatch(each) for each in annotations)
+            return any(expression.fullmatch(annotation) for annotation in annotations)
         if self.is_exact:
             return name == self.text
         return _method_regex(self.text).fullmatch(name) is not None
@@ -209,7 +209,7 @@ class TypePattern:
         name = java[: len(java) - 2 * self.dimensions]
         if name in _PRIMITIVES.values():
             return name == self.base or (
-                self.dimensions > 0 and any(each.kind in _OF_TEXT and each.matches(name) for each in self.classes)
+                self.dimensions > 0 and any(class_.kind in _OF_TEXT and class_.matches(name) for class_ in self.classes)
             )
         return any(
             pattern.matches(name, supertypes(name) if pattern.needs_supertypes else ()) for pattern in self.classes

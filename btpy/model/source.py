@@ -64,7 +64,7 @@ class Span:
     def unpack(sources: Sequence[Source], packed: int) -> Span:
         """The place again, within the text; ``sources`` in the order of their bases."""
         place = packed >> 11
-        source = next((each for each in reversed(sources) if each.base <= place), sources[0])
+        source = next((source for source in reversed(sources) if source.base <= place), sources[0])
         start = min(place - source.base, len(source.text))
         return Span(source, start, min(start + (packed & 0x7FF), len(source.text)))
 

@@ -178,7 +178,7 @@ class _Table:
         arrays = []
         for field, cells in zip(self._schema, columns, strict=True):
             if field.type == arrow.string():
-                cells = [each if each is None or isinstance(each, str) else json.dumps(each) for each in cells]
+                cells = [cell if cell is None or isinstance(cell, str) else json.dumps(cell) for cell in cells]
             try:
                 arrays.append(arrow.array(cells, type=field.type))
             except (arrow.ArrowInvalid, arrow.ArrowTypeError, OverflowError) as cause:
@@ -230,7 +230,7 @@ def _type(arrow: Any, kind: str | None, cells: list[Any]) -> Any:
     }
     if kind is not None:
         return known[kind]
-    types = {type(each) for each in cells if each is not None}
+    types = {type(cell) for cell in cells if cell is not None}
     if types == {bool}:
         return known["bool"]
     if types == {int}:

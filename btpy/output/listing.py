@@ -38,8 +38,8 @@ class Detail:
 def listing_lines(probe: ListedProbe, style: Style, detail: Detail) -> list[str]:
     """Without line ends. What is left out for its number is counted."""
     lines: list[str] = []
-    fixed = [] if detail.full_names else [each for each in probe.classes if _is_fixed(each)]
-    classes = [each for each in probe.classes if each not in fixed]
+    fixed = [] if detail.full_names else [class_ for class_ in probe.classes if _is_fixed(class_)]
+    classes = [class_ for class_ in probe.classes if class_ not in fixed]
     shown = classes[: detail.classes]
     for each in shown:
         lines += _class_lines(each, style, detail)
@@ -90,9 +90,9 @@ def _method_lines(method: ListedMethod, width: int, style: Style, detail: Detail
         lines.append(f"      lines {ranges(method.lines)}")
     if detail.locals:
         lines += [
-            f"      {visible(_simple(each.type, detail.full_names))} {visible(each.name)}"
-            + (f"  {_span((each.first, each.last))}" if each.first else "")
-            for each in method.locals
+            f"      {visible(_simple(local.type, detail.full_names))} {visible(local.name)}"
+            + (f"  {_span((local.first, local.last))}" if local.first else "")
+            for local in method.locals
         ]
         if not method.locals and method.skipped is None:
             lines.append("      no locals are known (compiled without -g:vars), or there are none")
@@ -154,8 +154,8 @@ def _method_json(method: ListedMethod) -> dict[str, Any]:
         "static": method.static,
         "lines": list(method.lines),
         "locals": [
-            {"name": each.name, "type": each.type, "lines": [each.first, each.last] if each.first else None}
-            for each in method.locals
+            {"name": local.name, "type": local.type, "lines": [local.first, local.last] if local.first else None}
+            for local in method.locals
         ],
         "places": [{"line": place.line or None, "what": place.what} for place in method.places],
         "skipped": _skipped_json(method.skipped),

@@ -106,9 +106,9 @@ class History:
             return lambda key: None
         latest = self._moments[-1]
         before = self._moments[0]
-        for each in self._moments:
-            if latest.seconds - each.seconds >= _RATE_SECONDS:
-                before = each
+        for moment in self._moments:
+            if latest.seconds - moment.seconds >= _RATE_SECONDS:
+                before = moment
         return lambda key: latest.rate_since(before, map_.id, _identity(key))
 
     def past(self, map_: Map, key: Key, most: int) -> list[Number | None]:
@@ -120,9 +120,9 @@ class History:
         interval = (moments[-1].seconds - moments[0].seconds) / (len(moments) - 1)
         together = max(1, math.ceil(SPAN / max(interval, 0.001) / most))
         # Cut at fixed numbers, not from the end: else the whole line would change with each moment.
-        marks = [each for each in moments if each.number % together == 0 or each is moments[-1]]
+        marks = [moment for moment in moments if moment.number % together == 0 or moment is moments[-1]]
         if map_.kind is MapKind.VALUE:
-            return [each.sizes.get(map_.id, {}).get(known) for each in marks][-most:]
+            return [mark.sizes.get(map_.id, {}).get(known) for mark in marks][-most:]
         return [after.rate_since(before, map_.id, known) for before, after in pairwise(marks)][-most:]
 
 
@@ -376,8 +376,8 @@ class LiveText:
         map_ = content.map
         figures = self._maps.figures(map_)
         columns = [
-            _Column(each.name or map_.kind.value, each.by, lambda key, value, text=each.text: text(value))  # type: ignore[misc]
-            for each in figures
+            _Column(figure.name or map_.kind.value, figure.by, lambda key, value, text=figure.text: text(value))  # type: ignore[misc]
+            for figure in figures
         ]
         if map_.kind not in _WITHOUT_RATE:
             rates = history.rates(map_)

@@ -105,7 +105,7 @@ def left_out(outline: Outline, only: frozenset[str], format_: str) -> tuple[str,
     """
     shape = chosen(outline, only, format_)
     others = [each for each in shapes(outline) if each != shape and (not only or each.names & only)]
-    names = [sorted(each.names - {PRINTED}) if each.name == PRINTED else [each.name] for each in others]
+    names = [sorted(other.names - {PRINTED}) if other.name == PRINTED else [other.name] for other in others]
     return shape.name, sorted({name for each in names for name in each})
 
 

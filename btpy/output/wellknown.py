@@ -54,7 +54,7 @@ def exception(value: ObjectValue) -> Thrown | None:
         return None
     if isinstance(cause, ClosedObject) and cause.why is Closed.CYCLE:  # how Throwable says that nothing was given
         cause = None
-    return Thrown(message, cause, tuple(each for each in value.fields if each[0] not in _OF_THROWABLES))
+    return Thrown(message, cause, tuple(field for field in value.fields if field[0] not in _OF_THROWABLES))
 
 
 def _integer(fields: Fields, name: str) -> int:
@@ -162,7 +162,7 @@ def _unix_path(fields: Fields) -> str:
         return _string(fields, "stringValue")
     if not isinstance(path, SequenceValue) or len(path.items) < path.length:
         raise _OtherwiseError
-    return bytes(each & 0xFF for each in path.items if isinstance(each, int)).decode("utf-8", "replace")
+    return bytes(item & 0xFF for item in path.items if isinstance(item, int)).decode("utf-8", "replace")
 
 
 _TEXTS: dict[str, Callable[[Fields], str]] = {

@@ -107,8 +107,8 @@ def no_class_matches(
     """BT301: none of the class patterns matches a loaded class. ``names``: of all loaded classes."""
     attachment = _attachment(probe)
     pattern = attachment.classes[0]
-    spelled = ", ".join(f'"{each.text}"' for each in attachment.classes)
-    methods = [each.text for each in attachment.methods]
+    spelled = ", ".join(f'"{class_.text}"' for class_ in attachment.classes)
+    methods = [method.text for method in attachment.methods]
     loaded = "loaded " if facts.pid else ""
     there = f"{facts.loaders} class loaders, pid {facts.pid} {facts.main}" if facts.pid else facts.main
     where = f"0 of {_grouped(facts.loaded)} {loaded}classes ({there})"
@@ -140,8 +140,8 @@ def no_class_matches(
 def interface_without_code(probe: Probe, interface: str, implementors: Sequence[str]) -> Diagnostic:
     """BT302: the pattern names an interface whose matching methods are abstract."""
     attachment = _attachment(probe)
-    methods = ", ".join(each.text for each in attachment.methods)
-    named = [each for each in implementors if "$$Lambda" not in each]
+    methods = ", ".join(method.text for method in attachment.methods)
+    named = [implementor for implementor in implementors if "$$Lambda" not in implementor]
     shown = ", ".join(simple_name(each) for each in named[:5])
     more = f" and {len(named) - 5} more" if len(named) > 5 else ""
     if implementors and not named:
@@ -154,7 +154,7 @@ def interface_without_code(probe: Probe, interface: str, implementors: Sequence[
             help=_of_lambdas(attachment, interface),
         )
     loaded = f"   (now loaded: {shown}{more})" if named else "   (none is loaded now)"
-    if any(each.text.startswith("+") for each in attachment.classes):
+    if any(class_.text.startswith("+") for class_ in attachment.classes):
         there = f"   (loaded without it: {shown}{more})" if named else ""
         return Diagnostic(
             "BT302",
@@ -188,14 +188,14 @@ def _of_lambdas(attachment: MethodAttachment, interface: str) -> tuple[str, ...]
 def no_method_matches(probe: Probe, classes: Sequence[KnownClass]) -> Diagnostic:
     """BT303: the classes are there, but no method of them has such a name."""
     attachment = _attachment(probe)
-    spelled = ", ".join(f'"{each.text}"' for each in attachment.methods)
+    spelled = ", ".join(f'"{method.text}"' for method in attachment.methods)
     names = sorted({_method_name(method) for known in classes for method in known.methods or ()})
     near = nearest(attachment.methods[0].text.strip("*"), names)
     otherwise = read_otherwise(attachment.methods[0], names, method=True)
     constructor = _constructor_help(attachment, classes)
     shown = near or [name for name in names if not name.startswith("<")][:8]
     label = "did you mean " if near else "methods there: "
-    if all(each.text.startswith("@") for each in attachment.methods):
+    if all(method.text.startswith("@") for method in attachment.methods):
         return Diagnostic(
             "BT303",
             f"no method of {_class_list(classes)} is annotated with {spelled}",
@@ -229,7 +229,7 @@ def no_overload_fits(probe: Probe, overloads: Sequence[str]) -> Diagnostic:
     """BT305: methods of that name exist, but not with the types of ``type=`` or of the probe's header."""
     attachment = _attachment(probe)
     if attachment.signature is None and probe.formals is not None:
-        counts = {_parameter_count(each) for each in overloads}
+        counts = {_parameter_count(overload) for overload in overloads}
         given = len(probe.formals)
         if given not in counts and not probe.open_formals:
             return _no_such_count(probe, overloads, given, any(given < count for count in counts))
@@ -463,7 +463,7 @@ def protected_class(probe: Probe, refusal: Refusal) -> Diagnostic:
     """BT338, BT340, BT347: a class that is traced only when that is allowed in so many words."""
     help_: tuple[str, ...] = ()
     classes = _attachment(probe).classes
-    named = any(each.text == refusal.class_name for each in classes)
+    named = any(class_.text == refusal.class_name for class_ in classes)
     if refusal.detail == NEEDS_CORE:
         write = () if named else (f'name it:  class="{refusal.class_name}"',)
         help_ = (*write, Permission("core"))
@@ -529,8 +529,12 @@ def _with_number_of(others: Sequence[Diagnostic], first: Diagnostic) -> Diagnost
     """The first of some diagnostics that say the same, with how many other methods it is true of."""
     if not others:
         return first
-    methods = {_matched_method(each) for each in (first, *others)}
-    noun = "overload" if "" not in methods and len({_method_name(each) for each in methods}) == 1 else "matching method"
+    methods = {_matched_method(other) for other in (first, *others)}
+    noun = (
+        "overload"
+        if "" not in methods and len({_method_name(method) for method in methods}) == 1
+        else "matching method"
+    )
     lacks = "lack" if len(others) > 1 else "lacks"
     same = f"{lacks} it too" if first.code == "BT112" else f"{'have' if len(others) > 1 else 'has'} the same problem"
     return replace(first, notes=(*first.notes, f"{len(others)} other {noun}{'s' * (len(others) > 1)} {same}"))
@@ -611,4 +615,4 @@ def method_of(class_name: str, method: str) -> str:
 
 def java_method(name: str, parameters: Sequence[str]) -> str:
     """``quote(String, int)``: simple type names, as messages and listings show a method."""
-    return f"{name}({', '.join(simple_name(each) for each in parameters)})"
+    return f"{name}({', '.join(simple_name(parameter) for parameter in parameters)})"

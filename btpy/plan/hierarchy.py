@@ -22,7 +22,7 @@ class Hierarchy:
 
     def unknown(self, name: str) -> tuple[str, ...]:
         """Those of its supertypes of which the supertypes are not known."""
-        return tuple(sorted(each for each in self.ancestors(name) if each not in self._parents))
+        return tuple(sorted(ancestor for ancestor in self.ancestors(name) if ancestor not in self._parents))
 
     def ancestors(self, name: str) -> frozenset[str]:
         """All known supertypes of ``name``, itself left out."""

@@ -82,7 +82,9 @@ class Knowledge:
     def method(self, owner: str, name: str) -> MethodFacts | None:
         file = self._file(owner)
         methods = () if file is None else file.methods
-        code = next((each.code for each in methods if each.name == name and each.descriptor.startswith("()")), None)
+        code = next(
+            (method.code for method in methods if method.name == name and method.descriptor.startswith("()")), None
+        )
         if file is None or code is None:
             return None
         try:
@@ -120,11 +122,11 @@ class Knowledge:
         pending = [file]
         while pending and len(supertypes) < _MAX_SUPERTYPES:  # superclasses first: the nearest field of a name counts
             at = pending.pop(0)
-            for each in at.fields:
-                if each.is_static:
-                    statics.add(each.name)
+            for field in at.fields:
+                if field.is_static:
+                    statics.add(field.name)
                 else:
-                    fields.setdefault(each.name, from_descriptor(each.descriptor))
+                    fields.setdefault(field.name, from_descriptor(field.descriptor))
             for above in (*((at.super_name,) if at.super_name else ()), *at.interfaces):
                 spelled = above.replace("/", ".")
                 if spelled in supertypes or spelled == OBJECT:

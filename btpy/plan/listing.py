@@ -90,7 +90,7 @@ class ListedProbe:
 
     @property
     def matching_methods(self) -> int:
-        return sum(each.matching for each in self.classes)
+        return sum(class_.matching for class_ in self.classes)
 
 
 def kind_of(access_flags: int) -> str:
@@ -193,4 +193,4 @@ def _what(owner: str, member: str) -> str:
 
 def takes_every_method(attachment: MethodAttachment) -> bool:
     """Whether a probe means every class that its patterns match, whatever is in it."""
-    return any(each.text == "*" for each in attachment.methods) and INSIDE.isdisjoint(attachment.points)
+    return any(method.text == "*" for method in attachment.methods) and INSIDE.isdisjoint(attachment.points)

@@ -78,7 +78,7 @@ class Selector:
 
     @property
     def uses_supertypes(self) -> bool:
-        return self._owner is not None and any(each.needs_supertypes for each in self._owner.classes)
+        return self._owner is not None and any(class_.needs_supertypes for class_ in self._owner.classes)
 
     def learned(self, name: str) -> bool:
         """The supertypes of a class are known now: whether it was undecided and is selected."""

@@ -215,7 +215,7 @@ class Refusal:
             return self.class_name
         name, _, rest = self.method.partition("(")
         parameters, _ = descriptors.parse(f"({rest}")
-        return f"{self.class_name}.{name}({', '.join(simple_name(java_type(each)) for each in parameters)})"
+        return f"{self.class_name}.{name}({', '.join(simple_name(java_type(parameter)) for parameter in parameters)})"
 
     def __str__(self) -> str:
         """In one line, for people."""

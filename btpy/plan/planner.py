@@ -157,7 +157,8 @@ class Planner:
         ]
         # What runs in a handler depends on who subscribes to it.
         self._subscribers = {
-            rule.probe.id: tuple(each.id for each in program.subscribers(rule.probe)) for rule in self._rules
+            rule.probe.id: tuple(subscriber.id for subscriber in program.subscribers(rule.probe))
+            for rule in self._rules
         }
         self._bound: dict[tuple[int, tuple[int, ...], Shape], BoundProbe | ScriptError]
         # A copy: what is only tried may have a probe of the same number as what comes after it.
@@ -174,7 +175,7 @@ class Planner:
     def uses_supertypes(self) -> bool:
         """Whether it depends on more than its own class file what goes into a class."""
         return any(
-            rule.selector.uses_supertypes or any(each.needs_supertypes for each in (*rule.classes, *rule.exclude))
+            rule.selector.uses_supertypes or any(class_.needs_supertypes for class_ in (*rule.classes, *rule.exclude))
             for rule in self._rules
         )
 
@@ -295,7 +296,7 @@ class Planner:
             label = inside.method.name + inside.method.descriptor
             bound = self._bind(rule, inside.shape(rule, point, place, in_jdk), inside)
             if isinstance(bound, ScriptError):
-                problems.extend(_in_method(each, inside.subject) for each in bound.diagnostics)
+                problems.extend(_in_method(diagnostic, inside.subject) for diagnostic in bound.diagnostics)
                 continue
             lacking = _lacking(bound, place)
             if lacking is None:

@@ -338,7 +338,7 @@ def refusal_reasons(deployment: Deployment, refused: Mapping[str, str]) -> dict[
     for probe in deployment.program.probes if refused else ():
         if isinstance(probe.attachment, MethodAttachment):
             patterns = [parsed for pattern in probe.attachment.classes for parsed in pattern.classes]
-            codes_there = [code for name, code in refused.items() if any(each.matches(name) for each in patterns)]
+            codes_there = [code for name, code in refused.items() if any(pattern.matches(name) for pattern in patterns)]
             if codes_there:
                 code = next(filter(None, codes_there), "")
                 found[probe.name] = "what it matches cannot be traced" + (f" [{code}]" if code else "")

@@ -126,7 +126,7 @@ def _value(
 
 
 def _histogram(buckets: Any, figures: dict[str, Any]) -> tuple[Aggregate, Linear | None, int]:
-    found = [(each["min"], each["max"], int(each["count"])) for each in buckets]
+    found = [(bucket["min"], bucket["max"], int(bucket["count"])) for bucket in buckets]
     average, n = _number(figures.get("average")), sum(count for _, _, count in found)
     floating = float(average * n) if average is not None else 0.0
     least, greatest = _number(figures.get("min")), _number(figures.get("max"))

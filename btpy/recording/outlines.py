@@ -56,7 +56,9 @@ class OutlineWriter:
             tuple(outline.templates[templates : size[1]]),
             tuple(outline.maps[maps : size[2]]),
         )
-        texts = tuple(SourceText(each.name, each.text, each.base) for each in outline.sources[sources : size[3]])
+        texts = tuple(
+            SourceText(source.name, source.text, source.base) for source in outline.sources[sources : size[3]]
+        )
         self._written = size
         return Program(texts, plain.dump(addition, _Addition))
 
@@ -66,7 +68,7 @@ def grow(outline: Outline, program: Program) -> None:
     if len(program.outline) > MAX_TEXT:
         raise ProtocolError(f"a program of {len(program.outline)} characters")
     addition = plain.load(program.outline, _Addition)
-    outline.sources += [Source(each.name, each.text, each.base) for each in program.sources]
+    outline.sources += [Source(source.name, source.text, source.base) for source in program.sources]
     outline.probes += addition.probes
     outline.maps += addition.maps
     for at, map_ in enumerate(outline.maps):
@@ -96,7 +98,7 @@ def _check_map(at: int, map_: Map) -> None:
     _must(wanted is None or isinstance(given, wanted), f"a map of {map_.kind.value} without its parameters")
     if isinstance(given, Linear):
         numbers = given.low, given.high, given.step
-        _must(all(math.isfinite(each) and abs(each) < 1e30 for each in numbers), "a histogram without bounds")
+        _must(all(math.isfinite(number) and abs(number) < 1e30 for number in numbers), "a histogram without bounds")
         _must(given.step > 0 and 0 < (given.high - given.low) / given.step <= MAX_BUCKETS + 1, "such buckets")
     elif isinstance(given, Series):
         _must(1 <= given.windows <= MAX_WINDOWS and 0 < given.interval < 1 << 62, "such a series")

@@ -39,7 +39,7 @@ def load(text: str, kind: type[T]) -> T:
 def _plain(value: Any, kind: Any) -> Any:
     choices = _choices(kind)
     if len(choices) > 1:
-        chosen = next(each for each in choices if _is_of(value, each))
+        chosen = next(choice for choice in choices if _is_of(value, choice))
         plain = _plain(value, chosen)
         return plain if chosen in _SCALARS else {_name(chosen): plain}
     if get_origin(kind) is tuple:
@@ -83,8 +83,8 @@ def _chosen(document: Any, choices: tuple[Any, ...]) -> Any:
                 if each not in _SCALARS and _name(each) == name:
                     return _made(inner, each)
         raise ProtocolError(f"{str(document)[:40]} is none of what may stand there")
-    for each in choices:
-        if each in _SCALARS and type(document) is each:
+    for choice in choices:
+        if choice in _SCALARS and type(document) is choice:
             return document
     raise ProtocolError(f"{str(document)[:40]!r} is none of what may stand there")
 

@@ -191,4 +191,4 @@ class Recording:
         return decode_contents(contents, self._maps(), tells_skips=self._tells_skips)
 
     def _maps(self) -> dict[int, Map]:
-        return {each.id: each for each in self.outline.maps}
+        return {map_.id: map_ for map_ in self.outline.maps}

@@ -126,7 +126,7 @@ def _edit(repl: Repl, line: Line) -> None:
         raise UsageError("no probes are live")
     probes, before = scripts.edited(repl.session, named[0])
     if len(probes) > 1:
-        repl.screen.note("its script has " + ", ".join(f"#{each.number} {each.name}" for each in probes))
+        repl.screen.note("its script has " + ", ".join(f"#{probe.number} {probe.name}" for probe in probes))
     text = repl.terminal.edit(before)
     if text is None:
         raise UsageError("the editor failed: the probe is unchanged", help=["set $EDITOR to one that works"])
@@ -211,12 +211,12 @@ def _locals(repl: Repl, line: Line) -> None:
     at = int(wanted)
     found = 0
     for probe in _listing(repl, line.words[0]):
-        for each in probe.classes:
-            for method in each.methods:
+        for class_ in probe.classes:
+            for method in class_.methods:
                 live = [local for local in method.locals if local.first <= at <= local.last]
                 if method.lines and method.lines[0] <= at <= method.lines[-1]:
                     found += 1
-                    repl.screen.say(f"{each.name}.{signature(method)}")
+                    repl.screen.say(f"{class_.name}.{signature(method)}")
                     repl.screen.say(
                         "\n".join(f"  {simple_name(local.type)} {local.name}" for local in live) or "  none"
                     )
@@ -233,7 +233,7 @@ def _listing(repl: Repl, pattern: str) -> tuple[ListedProbe, ...]:
 
 def _list(repl: Repl, pattern: str, detail: Detail) -> None:
     probes = _listing(repl, pattern)
-    if not any(each.classes or each.unseen or each.more for each in probes):
+    if not any(probe.classes or probe.unseen or probe.more for probe in probes):
         full = None if _members(repl, pattern.partition("::")[0]) else expanded(pattern, repl.metadata.classes)
         if full is not None:
             repl.screen.note(f"{pattern} is short for {full}")
@@ -242,13 +242,13 @@ def _list(repl: Repl, pattern: str, detail: Detail) -> None:
         name, _, method = pattern.partition("::")
         found = _members(repl, name)
         if found:
-            there = did_you_mean(method, [each.name for members in found for each in members.methods])
+            there = did_you_mean(method, [method.name for members in found for method in members.methods])
             raise UsageError(f"{found[0].name} has no method {method}", help=[*there, f":ls {name}"])
         near = [each.text for each in repl.metadata.classes.complete(simple_name(name), 3) if each.type_ is not None]
         raise UsageError(f"no loaded class matches {pattern}", help=[f"nearest: {', '.join(near)}"] if near else [])
-    for each in probes:
+    for probe in probes:
         repl.screen.lines(
-            listing_lines(each, repl.screen.style, replace(detail, for_more="a narrower pattern shows them"))
+            listing_lines(probe, repl.screen.style, replace(detail, for_more="a narrower pattern shows them"))
         )
 
 
@@ -276,11 +276,11 @@ def _src(repl: Repl, line: Line) -> None:
             f"no loaded class of that name has a class file: {class_pattern}", help=[f":ls {class_pattern}"]
         )
     members = found[0]
-    methods = [each for each in members.methods if not colons or each.name == method_name]
+    methods = [method for method in members.methods if not colons or method.name == method_name]
     if not methods:
-        near = did_you_mean(method_name, [each.name for each in members.methods])
+        near = did_you_mean(method_name, [method.name for method in members.methods])
         raise UsageError(f"{members.name} has no method {method_name}", help=[*near, f":ls {members.name}"])
-    lines = [number for each in methods for number in each.lines]
+    lines = [number for method in methods for number in method.lines]
     first, last = (min(lines), max(lines)) if lines else (0, 0)
     source = find_source(repl.session, members.name, members.source_file, repl.source_paths)
     if source.text:
@@ -314,7 +314,7 @@ def _maps(repl: Repl, line: Line) -> None:
             (map_.title, map_.kind.value, grouped(len(content.entries)), grouped(map_.capacity), grouped(content.full))
         )
     repl.screen.lines(columns(rows))
-    repl.tell_age(each.map.title for each in contents)
+    repl.tell_age(content.map.title for content in contents)
 
 
 def _map_name(repl: Repl, word: str) -> str:
@@ -384,8 +384,8 @@ def _grep(repl: Repl, line: Line) -> None:
 def _events(repl: Repl, events: list[Event]) -> None:
     if not events:
         repl.screen.say("no events" if repl.feed.recent.seen else "no events yet")
-    for each in events:
-        repl.screen.lines([f"{repl.screen.style.dim(f'{each.number:>6} {_clock(each.wall_nanos)}')} {each.text}"])
+    for event in events:
+        repl.screen.lines([f"{repl.screen.style.dim(f'{event.number:>6} {_clock(event.wall_nanos)}')} {event.text}"])
 
 
 def _get(repl: Repl, line: Line) -> None:
@@ -411,7 +411,7 @@ def _clock(wall_nanos: int) -> str:
 
 def _send(repl: Repl, line: Line) -> None:
     repl.require_target()
-    known = [each.text for each in repl.metadata.events]
+    known = [event.text for event in repl.metadata.events]
     if line.words[0] not in known:
         near = did_you_mean(line.words[0], known)
         there = (

@@ -247,7 +247,7 @@ def argument_words(name: str, known: SessionMetadata) -> Sequence[Word] | Wanted
         case Takes.SETTING:
             return [Word(each, f"{values}: {doc}") for each, (values, doc) in SETTINGS.items()]
         case Takes.PARAMETER:
-            return [Word(f"{each.text}=", each.about) for each in known.parameters]
+            return [Word(f"{parameter.text}=", parameter.about) for parameter in known.parameters]
         case Takes.TOPIC:
             return [*command_words(), *_language_words()]
         case Takes.CODE:

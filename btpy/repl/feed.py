@@ -146,7 +146,7 @@ class Feed:
         if len(reports) < 2:
             return None
         latest = reports[-1]
-        return next((each for each in reports[:-1] if latest.at - each.at <= _RATE_SECONDS), reports[-2]), latest
+        return next((report for report in reports[:-1] if latest.at - report.at <= _RATE_SECONDS), reports[-2]), latest
 
     @property
     def unread(self) -> int:
@@ -275,7 +275,7 @@ class Feed:
         return text if number is None else f"{self._screen.style.dim(f'#{number}')} {text}"
 
     def _number(self, id_: int) -> int | None:
-        return next((each.number for each in self._session.probes.values() if id_ in each.ids), None)
+        return next((probe.number for probe in self._session.probes.values() if id_ in probe.ids), None)
 
     def _probe(self, id_: int) -> str:
         return self.outline.probes[id_].name if 0 <= id_ < len(self.outline.probes) else "?"

@@ -510,7 +510,11 @@ def common_part(document: Document, completions: Sequence[Completion]) -> str:
 
 def _beginning(document: Document, completions: Iterable[Completion]) -> list[Completion]:
     before = document.text_before_cursor
-    return [each for each in completions if each.text.startswith(before[len(before) + each.start_position :])]
+    return [
+        completion
+        for completion in completions
+        if completion.text.startswith(before[len(before) + completion.start_position :])
+    ]
 
 
 def _invites(text: str) -> bool:

@@ -44,7 +44,7 @@ class Recent:
         return list(self._events)[-count:] if count > 0 else []
 
     def get(self, number: int) -> Event | None:
-        return next((each for each in list(self._events) if each.number == number), None)
+        return next((event for event in list(self._events) if event.number == number), None)
 
     def grep(self, pattern: re.Pattern[str]) -> list[Event]:
-        return [each for each in list(self._events) if pattern.search(each.text)]
+        return [event for event in list(self._events) if pattern.search(event.text)]

@@ -242,7 +242,7 @@ class Repl:
         deployment = self.session.deployment
         assert deployment is not None
         self.screen.diagnostics([*deployment.program.warnings, *deployment.warnings])
-        refused = [each for each in deployment.refusals if each.reason not in _UNIMPORTANT]
+        refused = [refusal for refusal in deployment.refusals if refusal.reason not in _UNIMPORTANT]
         for refusal in refused[:5]:
             self.screen.warning(str(refusal))
         if len(refused) > 5:
@@ -258,7 +258,7 @@ class Repl:
 
     def _given(self, source: Source) -> dict[str, str]:
         """Of the texts for parameters, those that the script declares. Raises ScriptError."""
-        declared = {each.name for each in parameters(source)} if self.parameters else set()
+        declared = {parameter.name for parameter in parameters(source)} if self.parameters else set()
         return {name: text for name, text in self.parameters.items() if name in declared}
 
     # ---------------------------------------------------------------- maps
@@ -324,7 +324,7 @@ class Repl:
         probes = len(scripts.shown(self.session))
         rate = self.feed.rate()
         target = self.session.target
-        timed = any(each.cost.timed for each in self.session.figures.accounts.values())
+        timed = any(account.cost.timed for account in self.session.figures.accounts.values())
         share = self.feed.cpu_share() if timed and not self.left else None
         gone = " (gone)" if self.feed.gone and not self.detached else " (detached)" if self.detached else ""
         return Status(

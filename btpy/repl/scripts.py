@@ -13,7 +13,7 @@ from btpy.model.source import Source
 
 def shown(session: Session) -> list[Probe]:
     """In the order of their numbers; without those that have run once and are over."""
-    return [each for each in session.probes.values() if not isinstance(each.checked.attachment, BeginAttachment)]
+    return [probe for probe in session.probes.values() if not isinstance(probe.checked.attachment, BeginAttachment)]
 
 
 def named(session: Session, name: str) -> list[Probe]:
@@ -22,11 +22,13 @@ def named(session: Session, name: str) -> list[Probe]:
     if name == "*":
         return probes
     plain = name.removeprefix("#")
-    found = [each for each in probes if plain == str(each.number)] or [each for each in probes if each.name == name]
+    found = [probe for probe in probes if plain == str(probe.number)] or [
+        probe for probe in probes if probe.name == name
+    ]
     if found:
         return found
-    known = [f"#{each.number} {each.name}" for each in probes]
-    near = did_you_mean(name, [each.name for each in probes])
+    known = [f"#{probe.number} {probe.name}" for probe in probes]
+    near = did_you_mean(name, [probe.name for probe in probes])
     raise UsageError(
         f"there is no probe {name}",
         help=[*near, "there are " + ", ".join(known) if known else "no probes are live"],
@@ -75,6 +77,6 @@ def _saved(session: Session, mates: list[Probe]) -> str:
     script = Source(script.name, with_arguments(script, session.scripts.arguments(mates[0])))
     if session.scripts.is_whole(mates[0]):
         return script.text
-    own = dict.fromkeys(each.text for each in mates if session.scripts.is_own(each))
-    libraries = any(not session.scripts.is_own(each) for each in mates)
+    own = dict.fromkeys(mate.text for mate in mates if session.scripts.is_own(mate))
+    libraries = any(not session.scripts.is_own(mate) for mate in mates)
     return excerpt(script, "\n".join(own), using=libraries)

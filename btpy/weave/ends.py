@@ -65,7 +65,7 @@ def ends_of(
 def _used(advice: tuple[Advice, ...], locals_: tuple[FrameLocal, ...], inside: frozenset[Operand]) -> tuple[int, bool]:
     """How many of the first parameters can matter, and whether the result does."""
     operands = [operand for each in advice for operand in each.operands]
-    operands += [operand for each in locals_ for operand in each.operands]
+    operands += [operand for local in locals_ for operand in local.operands]
     operands += inside
     indexes = [operand.number for operand in operands if operand.kind is OperandKind.ARGUMENT]
     return max(indexes, default=-1) + 1, any(operand.kind is OperandKind.RESULT for operand in operands)

@@ -278,10 +278,10 @@ class _MethodWeaver:
             mark = self._variables.mark()
             line = self._code.line_at(at)
             before = b"".join(
-                self._simple_block(point, [each for each in advices if each.point is point], line, given)
+                self._simple_block(point, [advice for advice in advices if advice.point is point], line, given)
                 for point in (Point.CATCH, Point.LINE)
             )
-            rest = [each for each in advices if each.point not in (Point.CATCH, Point.LINE)]
+            rest = [advice for advice in advices if advice.point not in (Point.CATCH, Point.LINE)]
             if rest:
                 before += self._around(at, rest, line, given, states.get(at))
             self._before[at] = before
@@ -480,7 +480,7 @@ class _MethodWeaver:
             references = relocation.references
             ranges = [*zip(found[::2], found[1::2], strict=True)]
             ranges += [(references[start], references[end]) for start, end in before]
-            found = [offset for each in sorted(ranges) for offset in each]
+            found = [offset for range_ in sorted(ranges) for offset in range_]
         if len(relocation.code) < len(code):
             found += (len(relocation.code), len(code))
         return inserted.content(code, found)

@@ -110,7 +110,9 @@ def test_a_handler_runs_and_its_records_come_before_the_answer(
         farewell = client.detach()
         assert farewell.handler_classes == 1
         counters = [each for each in client.unasked if isinstance(each, Counters)][-1].probes
-        assert [(each.probe, each.produced, each.dropped_full, each.fired) for each in counters] == [(3, 1, 0, 1)]
+        assert [(counter.probe, counter.produced, counter.dropped_full, counter.fired) for counter in counters] == [
+            (3, 1, 0, 1)
+        ]
 
 
 @all_jdks
@@ -285,8 +287,8 @@ def test_what_the_agent_calls_while_a_class_is_loaded_fires_nothing(
             woven = weave(question.data, plan, client.slot << 24 | 1)
             assert woven.refusals == ()
             client.sites = lambda _: tuple(
-                MethodSites(each.method, each.descriptor, (Site(each.id, 3, Point.ENTRY, each.line, "", ""),))
-                for each in woven.sites
+                MethodSites(site.method, site.descriptor, (Site(site.id, 3, Point.ENTRY, site.line, "", ""),))
+                for site in woven.sites
             )
             return woven.data
 

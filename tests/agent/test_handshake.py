@@ -193,4 +193,4 @@ def test_text_outside_of_latin_1_arrives_as_it_was_sent(subject: Subject, attach
     with subject(17) as program:
         client = attach(program, 17)
         found = client.search(ClassPatternKind.REGEX, "Subject|\U0001f600\ud800é€")
-        assert [each.name for each in found.classes] == ["Subject"]
+        assert [class_.name for class_ in found.classes] == ["Subject"]

@@ -61,7 +61,7 @@ def test_names_match_in_the_agent_as_they_do_in_the_client(
         client = attach(program, 17)
         everything = client.search(ClassPatternKind.GLOB, "**", 100_000)
         assert everything.matched > 400
-        expected = {each.name for each in everything.classes if ClassPattern(kind, text).matches(each.name)}
+        expected = {class_.name for class_ in everything.classes if ClassPattern(kind, text).matches(class_.name)}
         assert expected
         again = client.search(ClassPatternKind(kind), text, 100_000)
         assert names(again) & names(everything) == expected
@@ -86,7 +86,7 @@ def test_what_a_class_file_must_hold(subject: Subject, attach: Attach, kind: Cla
         def holding(*constants: bytes) -> set[str]:
             """Without the classes that have no class file, which only the JVM's bytes can tell of."""
             found = client.search(kind, text, 100_000, constants=constants)
-            return {each.name for each in found.classes if each.modifiable and "Lambda" not in each.name}
+            return {class_.name for class_ in found.classes if class_.modifiable and "Lambda" not in class_.name}
 
         assert holding(SAYS) == {"Subject$Derived"}
         assert holding(SAYS, b"\x01\x00\x06<init>") == {"Subject$Derived"}
@@ -141,7 +141,7 @@ def test_hidden_classes_are_unmodifiable(subject: Subject, attach: Attach) -> No
         assert hidden
         assert all(each.refusal is LoadedRefusal.UNMODIFIABLE and not each.modifiable for each in hidden)
         failures = client.weave(hidden[0].id).failures
-        assert [each.class_id for each in failures] == [hidden[0].id]
+        assert [failure.class_id for failure in failures] == [hidden[0].id]
 
 
 def test_results_are_limited_and_counted(subject: Subject, attach: Attach) -> None:
@@ -166,7 +166,7 @@ def test_class_files_are_read_from_resources(jdk: int, subject: Subject, attach:
         client = attach(program, jdk)
         ids = client.ids("Subject$Base", "java.lang.String")
         files = client.call(ClassFiles, lambda request: Read(request, ids)).files
-        assert [each.class_id for each in files] == list(ids)
+        assert [file.class_id for file in files] == list(ids)
         assert files[0].data == (subject_classes / "Subject$Base.class").read_bytes()
         assert files[1].data.startswith(b"\xca\xfe\xba\xbe")
         assert client.asked == []

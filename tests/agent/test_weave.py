@@ -93,7 +93,7 @@ def test_a_class_that_the_jvm_refuses_is_reported_alone(subject: Subject, attach
         client.weaver = weave
         base, derived = client.ids("Subject$Base", "Subject$Derived")
         result = client.weave(base, derived)
-        assert [each.class_id for each in result.failures] == [base]
+        assert [failure.class_id for failure in result.failures] == [base]
         assert "ClassFormatError" in result.failures[0].error
         assert client.order(program, "base") == "Base says plain!"
         assert client.order(program, "derived") == "Derived says woven!"
@@ -317,7 +317,7 @@ def test_large_sets_are_woven_in_batches(subject: Subject, attach: Attach) -> No
         client = attach(program, 17)
         client.weaver = lambda question: question.data
         found = client.search(ClassPatternKind.GLOB, "java.util.*", 100)
-        ids = [each.id for each in found.classes if each.modifiable]
+        ids = [class_.id for class_ in found.classes if class_.modifiable]
         assert len(ids) > 50
         result = client.weave(*ids)
         assert result.failures == ()

@@ -140,7 +140,7 @@ class Server:
             client.weaver = look
             client.configure()
             ids = [client.search(ClassPatternKind.EXACT, name).classes for name in HASHED]
-            client.weave(*(each.id for classes in ids for each in classes))
+            client.weave(*(class_.id for classes in ids for class_ in classes))
             client.detach()
         finally:
             client.close()

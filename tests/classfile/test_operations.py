@@ -82,15 +82,15 @@ def test_constructor_calls_know_their_objects_through_nested_news() -> None:
 
 def test_super_is_no_new_object_and_nothing_runs_before_it_unseen() -> None:
     file = ClassFile.parse((compiled([JAVA / "Places.java", JAVA / "Recorder.java"]) / "Places.class").read_bytes())
-    (method,) = [each for each in file.methods if each.name + each.descriptor == "<init>(I)V"]
+    (method,) = [method for method in file.methods if method.name + method.descriptor == "<init>(I)V"]
     assert method.code is not None
     of = MethodOperations(file, method, method.code, scan(method.code.code))
-    calls = [each for each in of.operations if each.kind is OperationKind.CALL]
+    calls = [operation for operation in of.operations if operation.kind is OperationKind.CALL]
     assert [(call.name, of.before_super(call.at)) for call in calls] == [("text", True), ("<init>", True)]
     state = of.state(calls[1].at)
     assert state is not None
     assert ops.initializes_this(calls[1], state)
-    (written,) = [each for each in of.operations if each.kind is OperationKind.SET_FIELD]
+    (written,) = [operation for operation in of.operations if operation.kind is OperationKind.SET_FIELD]
     assert not of.before_super(written.at)
 
 
@@ -104,7 +104,7 @@ def test_byte_and_boolean_arrays_are_told_apart_where_data_flow_knows() -> None:
         code.op(op.POP)
     code.op(op.RETURN)
     of = single(code, builder)
-    assert [ops.element_type(each, of.state(each.at)) for each in of.operations] == ["Z", "B"]
+    assert [ops.element_type(operation, of.state(operation.at)) for operation in of.operations] == ["Z", "B"]
 
 
 def test_a_table_that_is_wrong_about_a_variable_is_not_believed() -> None:

@@ -149,7 +149,7 @@ def test_keep_keeps_it(program: Target) -> None:
     close()
     status, told = btpy.end()
     assert status == BROKEN_PIPE, told
-    assert [each["name"] for each in sessions(program)] == ["kept"]
+    assert [session["name"] for session in sessions(program)] == ["kept"]
     assert run(shlex.join(command("stop", program.pid, "kept"))).returncode == 0
 
 
@@ -158,7 +158,7 @@ def test_a_full_disk_does_not_end_what_was_left_running(program: Target) -> None
     call(program, 3)
     attached = run(f"{shlex.join(command('attach', program.pid, 'night'))} >/dev/full")
     assert (attached.returncode, "no space left on device" in attached.stderr) == (1, True), attached.stderr
-    assert [each["name"] for each in sessions(program)] == ["night"]
+    assert [session["name"] for session in sessions(program)] == ["night"]
     assert run(shlex.join(command("stop", program.pid, "night"))).returncode == 0
 
 

@@ -63,10 +63,10 @@ def test_a_jvm_started_not_to_be_traced(flag: str, step: str, code: str) -> None
         shown = btpy("doctor", target.pid, "--json")
         assert shown.returncode == 3
         steps = [json.loads(line) for line in shown.stdout.splitlines()]
-        (failed,) = [each for each in steps if each["outcome"] == "failed"]
+        (failed,) = [step for step in steps if step["outcome"] == "failed"]
         assert (failed["step"], failed["code"]) == (step, code)
         assert failed["help"]
-        assert [each["outcome"] for each in steps].count("not tested") == len(steps) - steps.index(failed) - 1
+        assert [step["outcome"] for step in steps].count("not tested") == len(steps) - steps.index(failed) - 1
         assert f"“{step}” failed" in shown.stderr
 
 

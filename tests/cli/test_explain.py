@@ -13,7 +13,7 @@ from tests.cli.test_command import btpy
 from tests.examples.shop import shop_jar
 from tests.targets import Target, target
 
-ABOUT_CLASSES = [each for each in explanations().values() if each.against == "shop"]
+ABOUT_CLASSES = [explanation for explanation in explanations().values() if explanation.against == "shop"]
 
 
 @pytest.fixture(scope="module")

@@ -87,7 +87,7 @@ def test_exit_codes_are_documented() -> None:
 )
 def test_what_can_come(line: str, expected: list[str] | None) -> None:
     words = line.split(" ")
-    found = [each.text for each in candidates(words, len(words) - 1, HERE)]
+    found = [candidate.text for candidate in candidates(words, len(words) - 1, HERE)]
     if expected is None:
         assert {"--for", "--propagate", "--help"} <= set(found)
     else:
@@ -95,7 +95,7 @@ def test_what_can_come(line: str, expected: list[str] | None) -> None:
 
 
 def test_a_flag_that_was_given_is_not_offered_again() -> None:
-    offered = {each.text for each in candidates(["btpy", "Shop", "--for", "1s", "-q", "-"], 5, HERE)}
+    offered = {candidate.text for candidate in candidates(["btpy", "Shop", "--for", "1s", "-q", "-"], 5, HERE)}
     assert offered.isdisjoint({"--for", "-q", "--quiet"})
     assert {"-e", "-I", "--hits"} <= offered
 

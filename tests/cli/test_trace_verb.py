@@ -53,9 +53,9 @@ def test_each_tree_is_deeper_along_the_slow_path(nested: Target) -> None:
     second: dict[str, Any] = {"quick": {}, "middle": {"take": {}, "quick": {}}, "<init>": {}}
     third: dict[str, Any] = {"quick": {}, "middle": {"take": {"quick": {}, "sleep": {}}, "quick": {}}}
     fourth: dict[str, Any] = {"quick": {}, "middle": {"take": {"quick": {}, "sleep": {"sleep": {}}}, "quick": {}}}
-    assert [shape(each) for each in trees] == [first, second, third, fourth]
-    assert [len(each["calls"]) for each in trees] == [4, 5, 4, 4]
-    assert [each["failed"] for each in trees] == [None, "java.lang.IllegalStateException", None, None]
+    assert [shape(tree) for tree in trees] == [first, second, third, fourth]
+    assert [len(tree["calls"]) for tree in trees] == [4, 5, 4, 4]
+    assert [tree["failed"] for tree in trees] == [None, "java.lang.IllegalStateException", None, None]
     sleeping = trees[2]["calls"][1]["calls"][0]["calls"][1]
     assert sleeping["method"] == "sleep"
     assert sleeping["took"] >= 8_000_000

@@ -27,7 +27,7 @@ def target() -> Iterator[Target]:
 
 def holds(text: str, n: int, by: dict[int, int]) -> bool:
     compiled = program(SCRIPT)
-    maps = {each.name: each for each in compiled.maps}
+    maps = {map_.name: map_ for map_ in compiled.maps}
     contents = [
         MapContent(maps["n"], 0, (((), Count(n)),)),
         MapContent(maps["by"], 0, tuple(((key,), Count(count)) for key, count in by.items())),

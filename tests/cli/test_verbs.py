@@ -57,7 +57,7 @@ def test_count(program: Target) -> None:
     assert stdout == [f"@count[step, 0]  {CALLS // 2 + 1}", "  … 1 more"]
     stdout, _ = answer("count", program, "+Counted::step", "--when", "$number >= 97", "--json")
     records = [json.loads(line) for line in stdout]
-    assert [each["data"] for each in records if each["type"] == "map"] == [{"@count": {"Counted": 4}}]
+    assert [record["data"] for record in records if record["type"] == "map"] == [{"@count": {"Counted": 4}}]
 
 
 def test_latency_draws_a_histogram(program: Target) -> None:

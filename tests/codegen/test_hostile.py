@@ -55,8 +55,8 @@ def hostile(seed: int, jvm: Target) -> str:
     if len(found.probes) > PROBES:
         return "accepted"
     jvm.open()
-    for each in map_declarations(found.maps):
-        jvm.command("map", each.id, each.kind.number, each.keys, *each.parameters)
+    for declaration in map_declarations(found.maps):
+        jvm.command("map", declaration.id, declaration.kind.number, declaration.keys, *declaration.parameters)
     for bound in _bound(found):
         _fire(jvm, found, bound, random.Random(seed))
     internal = [error for error in jvm.errors() if error.kind == INTERNAL]

@@ -36,7 +36,7 @@ def fire(jvm: Target, location: str, body: str, against: Shape, given: Given) ->
     bound = bind(program, program.probes[0], against)
     for map_ in program.maps:
         jvm.command("map", map_.id, list(type(map_.kind)).index(map_.kind), map_.keys)
-    inputs = [given[each.kind, each.index] for each in bound.inputs]
+    inputs = [given[input_.kind, input_.index] for input_ in bound.inputs]
     assert jvm.fire(compile_fire(program, bound), *inputs) == "void"
     assert jvm.errors() == []
     return [record.values for record in jvm.events()]

@@ -52,8 +52,8 @@ def _probe(body: str, *, when: str = "", text: str = "") -> Program:
 
 
 def _declare(jvm: Target, program: Program) -> None:
-    for each in map_declarations(program.maps):
-        jvm.command("map", each.id, each.kind.number, each.keys, *each.parameters)
+    for declaration in map_declarations(program.maps):
+        jvm.command("map", declaration.id, declaration.kind.number, declaration.keys, *declaration.parameters)
 
 
 def _run(jvm: Target, program: Program) -> list[tuple[object, ...]]:
@@ -269,7 +269,7 @@ _FORMATS += ["d", ",.2f", "=+12,d", ".0f", "20", "-^7d"]
 def test_formats_of_numbers_are_those_of_python(jvm17: Target, expression: str, value: float) -> None:
     real = isinstance(value, float)
     formats = [each for each in _FORMATS if not real or each[-1] in "f%"]
-    keys = ", ".join(f'f"{{{expression}:{each}}}" == "{format(value, each)}"' for each in formats)
+    keys = ", ".join(f'f"{{{expression}:{format_}}}" == "{format(value, format_)}"' for format_ in formats)
     jvm17.open()
     program = _probe(f"let all = [{keys}]; for passed in all {{ print(passed); }}")
     assert _run(jvm17, program) == [(True,)] * len(formats)

@@ -28,8 +28,8 @@ SHAPE = shape(parameters="Ljava/lang/String; I", names="text n")
 def declared(jvm: Target, program: Program) -> None:
     jvm.open()
     jvm.command("capacity", KEYS)
-    for each in map_declarations(program.maps):
-        jvm.command("map", each.id, each.kind.number, each.keys, *each.parameters)
+    for declaration in map_declarations(program.maps):
+        jvm.command("map", declaration.id, declaration.kind.number, declaration.keys, *declaration.parameters)
 
 
 def test_a_script_of_ten_thousand_lines() -> None:

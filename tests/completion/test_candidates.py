@@ -24,7 +24,7 @@ def shop() -> Shop:
 
 
 def texts(text: str, shop: Shop) -> list[str]:
-    return [each.text for each in candidates(suggest(text), shop)]
+    return [candidate.text for candidate in candidates(suggest(text), shop)]
 
 
 def one(text: str, candidate: str, shop: Shop) -> Candidate:
@@ -82,17 +82,17 @@ def test_variables_are_those_of_the_place(shop: Shop) -> None:
 
 
 def test_tables_of_the_language_are_complete(shop: Shop) -> None:
-    stripped = [each.rstrip("(").rstrip(")").rstrip("(") for each in texts(QUOTE + "{ @m = ", shop)]
+    stripped = [text.rstrip("(").rstrip(")").rstrip("(") for text in texts(QUOTE + "{ @m = ", shop)]
     assert stripped[: len(AGGREGATIONS) + 2][-len(AGGREGATIONS) :] == list(AGGREGATIONS)
-    assert {each.rstrip("(") for each in texts("@O", shop)} == {
+    assert {text.rstrip("(") for text in texts("@O", shop)} == {
         f"@{name}" for name in ANNOTATIONS if name.startswith("O")
     }
-    assert {each.rstrip("(") for each in texts('@OnMethod(class="A", location=', shop)} == set(LOCATIONS)
-    assert {each.rstrip("(") for each in texts(QUOTE + "@", shop)} == {f"@{name}" for name in POINTS}
+    assert {text.rstrip("(") for text in texts('@OnMethod(class="A", location=', shop)} == set(LOCATIONS)
+    assert {text.rstrip("(") for text in texts(QUOTE + "@", shop)} == {f"@{name}" for name in POINTS}
     offered = set()
     for name in FUNCTIONS:
         for head in (QUOTE + "{ ", "@OnTimer(1s) { "):
-            offered |= {each.rstrip("(") for each in texts(head + name, shop)}
+            offered |= {text.rstrip("(") for text in texts(head + name, shop)}
     assert set(FUNCTIONS) - offered == set()
 
 

@@ -12,7 +12,7 @@ P = "com.acme.Foo::bar "
 
 
 def found(text: str) -> list[tuple[Wanted, str, str]]:
-    return [(each.wanted, each.word, each.of) for each in suggest(text).items]
+    return [(item.wanted, item.word, item.of) for item in suggest(text).items]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_an_aggregation_comes_first_behind_a_map_that_is_assigned_to() -> None:
 
 def test_keywords_are_those_that_the_grammar_accepts() -> None:
     def keywords(text: str) -> str:
-        return next((each.of for each in suggest(text).items if each.wanted is W.KEYWORD), "")
+        return next((item.of for item in suggest(text).items if item.wanted is W.KEYWORD), "")
 
     assert keywords(P + "{ ") == "let if for delete return thread"
     assert keywords(P + "{ if $x > 3 ") == "as in instanceof"

@@ -34,7 +34,7 @@ def archive(path: Path, **entries: bytes) -> Path:
 
 def found(process: Process, *classes: LoadedClass) -> list[bytes | None]:
     with class_files(cast(JvmProcess, process)) as class_file:
-        return [class_file(each) for each in classes]
+        return [class_file(class_) for class_ in classes]
 
 
 def test_of_archives_that_the_process_has_open(tmp_path: Path) -> None:

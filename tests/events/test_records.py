@@ -243,7 +243,7 @@ def test_an_allowance_is_for_each_probe_and_second(monkeypatch: pytest.MonkeyPat
     assert [allowance.take(plain, 0, 5), allowance.take(plain, 0, 5), allowance.take(plain, 1, 5)] == [5, 2, 5]
     now[0] += 0.4
     assert allowance.take(plain, 0, 1) == 0
-    needed = [each.id for each in program.templates[1:]]
+    needed = [template.id for template in program.templates[1:]]
     assert len(needed) == 3
     assert [allowance.take(template, 0, 1000) for template in needed] == [1000] * len(needed)
     now[0] += 0.1

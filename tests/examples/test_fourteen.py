@@ -36,15 +36,15 @@ def entry(run: Tracer) -> None:
 
 
 def returned(run: Tracer) -> None:
-    assert [(each["sku"], each["qty_in"]) for each in run.events("quote")] == [("SKU-0", 0), ("SKU-2", 2)]
+    assert [(event["sku"], event["qty_in"]) for event in run.events("quote")] == [("SKU-0", 0), ("SKU-2", 2)]
 
 
 def thrown(run: Tracer) -> None:
     # At most five a second of eight that come at once; each with its stack.
     lines = run.printed()
     assert len(lines) == 10
-    assert all(f"Repository.load threw {SHOP}.Repository$LostException: connection lost" in each for each in lines[::2])
-    assert all(f"{SHOP}.Repository.load" in str(each) for each in lines[1::2])
+    assert all(f"Repository.load threw {SHOP}.Repository$LostException: connection lost" in line for line in lines[::2])
+    assert all(f"{SHOP}.Repository.load" in str(line) for line in lines[1::2])
 
 
 def uncaught(run: Tracer) -> None:
@@ -53,7 +53,7 @@ def uncaught(run: Tracer) -> None:
 
 
 def sql(run: Tracer) -> None:
-    counts = {text: sum(each["count"] for each in buckets) for text, buckets in run.maps()["latency"].items()}
+    counts = {text: sum(bucket["count"] for bucket in buckets) for text, buckets in run.maps()["latency"].items()}
     assert counts == {
         "MERGE INTO account KEY (id) VALUES (?)": 31,
         "SELECT owner FROM account WHERE id = ?": 13 * 23 + 48 * 2,
@@ -73,7 +73,7 @@ def allocations(run: Tracer) -> None:
 
 
 def locks(run: Tracer) -> None:
-    assert sum(each["count"] for buckets in run.maps()["juc_wait"].values() for each in buckets) >= 1
+    assert sum(bucket["count"] for buckets in run.maps()["juc_wait"].values() for bucket in buckets) >= 1
     ((key, (bucket,)),) = run.maps()["mon_wait"].items()  # in the body of a lambda
     assert bucket["count"] == 1
     assert f"java.lang.Object,{SHOP}.World.lambda$contend" in key

@@ -136,7 +136,7 @@ class Grower:
         if not function.signatures:
             return f"{function.name}({self._expression(ANYTHING, size) if self._chance.random() < 0.5 else ''})"
         parameters = self._chance.choice(function.signatures).parameters
-        given = [each for each in parameters if each.default is None or self._chance.random() < 0.5]
+        given = [parameter for parameter in parameters if parameter.default is None or self._chance.random() < 0.5]
         return f"{function.name}({', '.join(self._expression(_kind(each.type), size) for each in given)})"
 
     def _expression(self, kind: str, size: int) -> str:

@@ -36,7 +36,7 @@ def errors_of(text: str, against: typed_tree.Shape | None = None) -> list[str]:
     """Codes of the errors of the check, or else of binding the first probe."""
     with pytest.raises(ScriptError) as caught:
         bind_first(text, against)
-    return [each.code for each in caught.value.diagnostics if each.severity is Severity.ERROR]
+    return [diagnostic.code for diagnostic in caught.value.diagnostics if diagnostic.severity is Severity.ERROR]
 
 
 def bind_first(text: str, against: typed_tree.Shape | None) -> typed_tree.BoundProbe:
@@ -183,8 +183,8 @@ def test_all_arguments_of_on_method() -> None:
     )
     attachment = found.probes[0].attachment
     assert isinstance(attachment, MethodAttachment)
-    assert [each.text for each in attachment.classes] == ["a.B", "/c.*/"]
-    assert [each.text for each in attachment.methods] == ["x", "y*"]
+    assert [class_.text for class_ in attachment.classes] == ["a.B", "/c.*/"]
+    assert [method.text for method in attachment.methods] == ["x", "y*"]
     assert [each.text for each in attachment.exclude] == ["a.C"]
     assert attachment.signature is not None
     assert attachment.signature.text == "int (*, ..)"
@@ -206,7 +206,7 @@ def test_thrown_needs_the_exception_even_if_the_body_does_not() -> None:
     found = checked('@OnMethod(class="A", location=[RETURN, THROW(type="a.E")]) { print(1) }')
     thrown = bind(found, found.probes[0], shape(Point.THROW))
     returned = bind(found, found.probes[0], shape(Point.RETURN))
-    assert (thrown.thrown, [each.kind.value for each in thrown.inputs]) == ("a.E", ["exception"])
+    assert (thrown.thrown, [input_.kind.value for input_ in thrown.inputs]) == ("a.E", ["exception"])
     assert (returned.thrown, returned.inputs) == (None, ())
 
 
@@ -426,8 +426,8 @@ def test_entry_is_computed_once_for_the_same_expression() -> None:
         "(FieldValue:any <arg0:Object>:java.lang.Object y)",
         "<depth0:I>:int",
     ]
-    assert [each.kind.value for each in bound.inputs] == ["entry", "entry"]
-    assert [each.descriptor for each in bound.inputs] == ["Ljava/lang/Object;", "I"]
+    assert [input_.kind.value for input_ in bound.inputs] == ["entry", "entry"]
+    assert [input_.descriptor for input_ in bound.inputs] == ["Ljava/lang/Object;", "I"]
 
 
 def test_keys_are_long_double_boolean_or_references() -> None:

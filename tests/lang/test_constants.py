@@ -63,7 +63,7 @@ def test_where_constants_are_asked_for() -> None:
             """,
         )
     )
-    assert [each.parameters for each in program.maps] == [
+    assert [map_.parameters for map_ in program.maps] == [
         Linear(0, 1e8, 1e7),
         Linear(-100, 100, 10),
         Series(1_000_000_000, 60, SeriesOperator.SUM),

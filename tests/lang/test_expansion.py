@@ -50,7 +50,7 @@ def test_short_and_long(short: str, long: str) -> None:
 @pytest.mark.parametrize("name", ALL_SCRIPTS)
 def test_expansion_is_what_the_compiler_sees(name: str) -> None:
     items = parser.parse(Source("a", ALL_SCRIPTS[name])).items
-    seen = [nodes.expand(each) if isinstance(each, nodes.PointProbe) else each for each in items]
+    seen = [nodes.expand(item) if isinstance(item, nodes.PointProbe) else item for item in items]
     written = parser.parse(Source("b", expanded(ALL_SCRIPTS[name]))).items
     assert not any(isinstance(each, nodes.PointProbe) for each in written)
     if "@Outermost" not in ALL_SCRIPTS[name]:

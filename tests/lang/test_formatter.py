@@ -151,9 +151,9 @@ def test_any_spacing_and_comments_anywhere(text: str, chance: random.Random, den
     once = formatted(spaced)
     assert formatted(once) == once
     assert same_tree(before.items, parser.parse(Source("a", once)).items)
-    found = [each for each in comments if each in once]
+    found = [comment for comment in comments if comment in once]
     assert found == comments
-    assert sum(once.count(each) for each in set(comments)) >= len(comments)
+    assert sum(once.count(comment) for comment in set(comments)) >= len(comments)
 
 
 @pytest.mark.parametrize("name", CASES)

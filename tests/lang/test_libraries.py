@@ -249,15 +249,15 @@ def test_the_longest_place_is_in_range(files: Files) -> None:
 def test_libraries_that_import_each_other(files: Files) -> None:
     files.write("a.bt", "import b; A::a { print(b.x) }")
     files.write("b.bt", "import a; param x = 1;")
-    (found,) = [each for each in files.errors("use a; A::m { print(1) }") if each.code == "BT115"]
+    (found,) = [error for error in files.errors("use a; A::m { print(1) }") if error.code == "BT115"]
     assert found.notes == ("a.bt imports b.bt imports a.bt",)
-    (found,) = [each for each in files.errors("import main; A::m { print(1) }") if each.code == "BT115"]
+    (found,) = [error for error in files.errors("import main; A::m { print(1) }") if error.code == "BT115"]
     assert found.notes == ("main.bt imports main.bt",)
 
 
 def test_settings_in_a_library(files: Files) -> None:
     files.write("a.bt", "config { depth = 3; }")
-    (found,) = [each for each in files.errors("import a; @OnEnd { print(a.x) }") if each.code == "BT116"]
+    (found,) = [error for error in files.errors("import a; @OnEnd { print(a.x) }") if error.code == "BT116"]
     assert (found.message, found.primary.span.source.name) == ("a library has no settings", "a.bt")
 
 

@@ -218,12 +218,12 @@ def test_types_exceptions_and_monitors() -> None:
 def test_a_type_of_exceptions_is_asked_of_the_exception(location: str, point: Point) -> None:
     found = checked(f"A::b @{location}(+a.E) {{ print(1) }}")
     bound = bind(found, found.probes[0], at(point, operation()))
-    assert (bound.thrown, [show_input(each) for each in bound.inputs]) == ("+a.E", ["exception0:Object"])
+    assert (bound.thrown, [show_input(input_) for input_ in bound.inputs]) == ("+a.E", ["exception0:Object"])
 
 
 def test_facts_of_operations_are_not_shipped() -> None:
     found = checked("A::b @call { print(target_class, target_method) } A::b @get { print(field) }")
-    assert [show_template(each) for each in found.templates] == [
+    assert [show_template(template) for template in found.templates] == [
         "template 0 of probe 0: print {target_class string} ' ' {target_method string}",
         "template 1 of probe 1: print {field string}",
     ]
@@ -296,12 +296,12 @@ def test_variables_at_a_line() -> None:
 def test_a_parameter_of_the_probe_has_its_entry_value_at_a_line() -> None:
     found = checked('@OnMethod(class="A", location=LINE(3)) probe p(int count) { print(count, $count, $total) }')
     bound = bind(found, found.probes[0], at(Point.LINE, parameters="I", variables="count I total D"))
-    assert [show_input(each) for each in bound.inputs] == ["arg0:I", "variable1:D"]
+    assert [show_input(input_) for input_ in bound.inputs] == ["arg0:I", "variable1:D"]
 
 
 def test_all_variables_at_a_line() -> None:
     found = checked('A::b @line(3) { print(depth, locals()); emit("here", all=locals(), at=line) }')
-    assert [show_template(each) for each in found.templates] == [
+    assert [show_template(template) for template in found.templates] == [
         "template 0 of probe 0: print {0 int} ' ' {1… any}",
         "template 1 of probe 0: emit 'here' {all=0… any} {at=line int}",
     ]
@@ -311,13 +311,13 @@ def test_all_variables_at_a_line() -> None:
     pairs = ["'count':string", "<variable0:I>:int", "'apiToken':string", f"{REDACTED!r}:string"]
     assert printed == ["<depth0:I>:int", *pairs]
     assert emitted == pairs
-    assert [each.named for template in found.templates for each in template.parts if not isinstance(each, str)] == [
+    assert [part.named for template in found.templates for part in template.parts if not isinstance(part, str)] == [
         False,
         True,
         True,
         False,
     ]
-    assert [show_input(each) for each in bound.inputs] == ["depth0:I", "variable0:I"]
+    assert [show_input(input_) for input_ in bound.inputs] == ["depth0:I", "variable0:I"]
 
 
 def test_secrets_are_those_of_the_runtime() -> None:
@@ -340,4 +340,4 @@ def test_a_shape_without_its_operation_is_refused() -> None:
 def test_worked_examples(name: str) -> None:
     text = (Path(__file__).parent / "examples" / f"{name}.bt").read_text(encoding="utf-8")
     said = {"08_lock": ["BT211"]}.get(name, [])  # best effort, it says: of a monitor nobody can tell
-    assert [each.code for each in check_source(Source(name, text)).warnings] == said
+    assert [warning.code for warning in check_source(Source(name, text)).warnings] == said

@@ -165,7 +165,7 @@ def test_a_probe_head_without_a_list_differs_from_an_empty_list() -> None:
     assert heads[:2] == [(None, False), ((), False)]
     formals, is_open = heads[2]
     assert formals is not None
-    assert ([each.name.text for each in formals], is_open) == (["x"], True)
+    assert ([formal.name.text for formal in formals], is_open) == (["x"], True)
 
 
 def test_the_first_comment_block_is_the_help_text() -> None:

@@ -85,7 +85,7 @@ def codes(text: str) -> set[str]:
         check_source(Source("test.bt", text))
         return set()
     except ScriptError as error:
-        return {each.code for each in error.diagnostics}
+        return {diagnostic.code for diagnostic in error.diagnostics}
 
 
 @pytest.mark.parametrize(("statement", "code"), REFUSED.items())

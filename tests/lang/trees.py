@@ -37,8 +37,8 @@ def shape(
         point,
         static,
         Type(Kind.OBJECT, class_name=owner),
-        tuple(from_descriptor(each) for each in descriptors),
-        tuple(_erased(each) for each in descriptors),
+        tuple(from_descriptor(descriptor) for descriptor in descriptors),
+        tuple(_erased(descriptor) for descriptor in descriptors),
         tuple(given),
         from_descriptor(returns),
         _erased(returns),
@@ -62,8 +62,8 @@ def operation(
     descriptors = arguments.split()
     return OperationShape(
         from_descriptor(target) if target else None,
-        tuple(from_descriptor(each) for each in descriptors),
-        tuple(_erased(each) for each in descriptors),
+        tuple(from_descriptor(descriptor) for descriptor in descriptors),
+        tuple(_erased(descriptor) for descriptor in descriptors),
         None if value == "V" else from_descriptor(value),
         _erased(value),
         element_size,
@@ -123,13 +123,13 @@ def show_template(template: Template) -> str:
 
 
 def show_program(checked: Program) -> str:
-    rows = [f"probe {each.id} {each.name}: {_attachment(each)}" for each in checked.probes]
+    rows = [f"probe {probe.id} {probe.name}: {_attachment(probe)}" for probe in checked.probes]
     rows += [
-        f"map {each.id} @{each.name}: {each.kind.value} of {show_type(each.type)}, {each.keys} keys, "
-        f"precision {each.precision}, capacity {each.capacity}"
-        for each in checked.maps
+        f"map {map_.id} @{map_.name}: {map_.kind.value} of {show_type(map_.type)}, {map_.keys} keys, "
+        f"precision {map_.precision}, capacity {map_.capacity}"
+        for map_ in checked.maps
     ]
-    rows += [show_template(each).rstrip() for each in checked.templates]
+    rows += [show_template(template).rstrip() for template in checked.templates]
     rows += [f"setting {name} = {value!r}" for name, value in checked.settings]
     return "\n".join(rows) + "\n"
 
@@ -139,12 +139,12 @@ def _attachment(probe: program.Probe) -> str:
     if not isinstance(attachment, MethodAttachment):
         return show(attachment)
     texts = {
-        "classes": " ".join(each.text for each in attachment.classes),
-        "methods": " ".join(each.text for each in attachment.methods),
+        "classes": " ".join(class_.text for class_ in attachment.classes),
+        "methods": " ".join(method.text for method in attachment.methods),
         "exclude": " ".join(each.text for each in attachment.exclude),
         "signature": attachment.signature.text if attachment.signature else "",
         "loader": attachment.loader.text if attachment.loader else "",
-        "points": " ".join(each.name for each in attachment.points),
+        "points": " ".join(point.name for point in attachment.points),
         "thrown": attachment.thrown.text if attachment.thrown else "",
         "pending": attachment.pending or "",
         "max": attachment.max_methods,
@@ -165,12 +165,13 @@ def _operation_text(pattern: OperationPattern | None) -> str:
 def show_bound(bound: BoundProbe) -> str:
     rows = ["inputs " + " ".join(map(show_input, bound.inputs))]
     rows += [
-        f"entry {each.index} [{' '.join(map(show_input, each.inputs))}] {show(each.value)}" for each in bound.entries
+        f"entry {entry.index} [{' '.join(map(show_input, entry.inputs))}] {show(entry.value)}"
+        for entry in bound.entries
     ]
     if bound.thrown is not None:
         rows.append(f"thrown {bound.thrown}")
     if bound.predicate is not None:
         rows.append(f"when {show(bound.predicate)}")
     if bound.locals_:
-        rows.append("locals " + " ".join("Object" if each == OBJECT else each for each in bound.locals_))
+        rows.append("locals " + " ".join("Object" if local == OBJECT else local for local in bound.locals_))
     return "\n".join(row.rstrip() for row in [*rows, *map(show, bound.body)]) + "\n"

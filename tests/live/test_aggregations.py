@@ -103,7 +103,9 @@ def test_every_kind(jdk: int) -> None:
         top = found["top"][(parity,)]
         assert isinstance(top, Top)
         exact = Counter(number % 17 for number in numbers if number % 2 == parity)
-        assert {each.value: (each.count, each.error) for each in top.values} == {v: (n, 0) for v, n in exact.items()}
+        assert {value.value: (value.count, value.error) for value in top.values} == {
+            v: (n, 0) for v, n in exact.items()
+        }
         assert len(top.shown) == 3
     different = found["different"][()]
     assert isinstance(different, Distinct)
@@ -130,7 +132,7 @@ def test_every_kind(jdk: int) -> None:
 def test_sampled_probes_weigh_what_they_count(jdk: int) -> None:
     with counted(jdk) as target, Session.attach(target.pid) as session:
         checked = program(SAMPLED)
-        assert {each.name: each.estimated for each in checked.maps} == dict.fromkeys(
+        assert {map_.name: map_.estimated for map_ in checked.maps} == dict.fromkeys(
             ("calls", "sum", "hist", "entered", "left"), str(EVERY)
         )
         session.deployer.load(checked)

@@ -215,7 +215,7 @@ def test_thread_variables_and_maps_are_those_of_the_scripts_before() -> None:
         assert found["turns"][()].number == CALLS  # type: ignore[union-attr]
         with pytest.raises(ScriptError) as raised:
             extended(session, 'Traffic::serve @entry { thread.last = "text"; @seen[true] = sum(1); }')
-        assert [each.code for each in raised.value.diagnostics] == ["BT203", "BT203"]
+        assert [diagnostic.code for diagnostic in raised.value.diagnostics] == ["BT203", "BT203"]
 
 
 def test_a_subscriber_goes_without_its_host(tmp_path: Path) -> None:

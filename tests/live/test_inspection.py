@@ -53,7 +53,7 @@ def looked(
             if isinstance(item, Records):
                 records += [record.values for record in item.records]
             elif isinstance(item, Errors):
-                errors += [(each.kind, each.message) for each in item.failures]
+                errors += [(failure.kind, failure.message) for failure in item.failures]
         return records, errors
 
 
@@ -91,7 +91,7 @@ def test_methods_of_the_application_need_permission_and_fire_nothing() -> None:
     script = f"{LOOK} {{ print(arg0.getTitle()); print(arg0.pricedAt(3, arg2)); print(arg0.getRefused()); }} {nested}"
     with pytest.raises(ScriptError) as caught:
         permitted(script)
-    assert [each.code for each in caught.value.diagnostics] == ["BT402"] * 3
+    assert [diagnostic.code for diagnostic in caught.value.diagnostics] == ["BT402"] * 3
     owner = "Inspected.Order"
     allow = [f"call:{owner}.{name}" for name in ("getTitle", "pricedAt", "getRefused")]
     with inspected(17) as running:
@@ -183,8 +183,8 @@ def test_figures_of_the_jvm(jdk: int, tmp_path: Path) -> None:
     assert "-Dmy.password=••• -Dmy.other=y" in str(records[3][1])
     assert records[3][2] is None
     titles = [str(values[0]) for values in records if str(values[0]).startswith('"')]
-    assert any(re.fullmatch(r'"main" #\d+ RUNNABLE.*', each) for each in titles)
-    assert not any("btpy-" in each for each in titles)
+    assert any(re.fullmatch(r'"main" #\d+ RUNNABLE.*', title) for title in titles)
+    assert not any("btpy-" in title for title in titles)
     assert ("my.password", Withheld.REDACTED) in records
     assert ("my.other", "y") in records
     assert dump.read_bytes().startswith(b"JAVA PROFILE")
@@ -219,7 +219,7 @@ def test_two_threads_that_wait_for_each_other_are_printed() -> None:
         ]
     assert records[0] == (2,)
     titles = sorted(str(values[0]) for values in records[1:])
-    assert [re.sub(r"#\d+ |@[0-9a-f]+", "", each) for each in titles] == [
+    assert [re.sub(r"#\d+ |@[0-9a-f]+", "", title) for title in titles] == [
         '"left" BLOCKED on java.lang.Object held by "right"',
         '"right" BLOCKED on java.lang.Object held by "left"',
     ]

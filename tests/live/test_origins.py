@@ -72,7 +72,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     asked = Agent._read
 
     def noting(self: Agent, classes: list[LoadedClass]) -> object:
-        names.extend(each.name for each in classes)
+        names.extend(class_.name for class_ in classes)
         return asked(self, classes)
 
     monkeypatch.setattr(Agent, "_read", noting)

@@ -72,7 +72,7 @@ def test_what_the_agent_loads_as_it_weaves_is_woven_ahead_too(jdk: int, asked: l
     classes = compiled([JAVA / "Linked.java"])
     running = target(jdk, "Linked", classpath=[classes], flags=["-Xverify:all"])
     with running as linked, Session.attach(linked.pid) as session:
-        assert [each.loaded.name for each in session.deployer.match(program(script)).classes] == ["Linked$Early"]
+        assert [class_.loaded.name for class_ in session.deployer.match(program(script)).classes] == ["Linked$Early"]
         deployment = session.deployer.load(program(script))
         assert {site.class_name for site in deployment.sites} == {"Linked$Early", "Linked$Late"}
         assert asked == []

@@ -301,8 +301,8 @@ def test_threads_change_and_read_at_the_same_time() -> None:
                 failures.append(error)
 
         workers = [threading.Thread(target=work, args=(own,)) for own in range(3)]
-        for each in workers:
-            each.start()
+        for worker in workers:
+            worker.start()
         for each in workers:
             each.join()
         assert failures == []
@@ -367,7 +367,7 @@ def test_a_probe_keeps_the_parameters_of_its_script_when_it_is_sampled() -> None
 def test_what_is_in_no_code_is_told_in_warnings() -> None:
     with traffic() as running, btpy.attach(running.pid) as session:
         session.add("Traffic::serve @entry { @n = count() } Traffic::srve @entry { @m = count() }", missing="warn")
-        assert [each.code for each in session.warnings] == ["BT303"]
+        assert [warning.code for warning in session.warnings] == ["BT303"]
         session.add("Traffic::srve @entry { @m = count() }", missing="ignore")
         assert len(session.warnings) == 1
 
@@ -389,7 +389,7 @@ def test_statements_run_once() -> None:
 def test_looking_for_methods_and_checking_without_the_target() -> None:
     with traffic() as running, btpy.attach(running.pid) as session:
         (found,) = session.listing("Traffic::s*rve")
-        assert [[method.name for method in each.methods] for each in found.classes] == [["serve"]]
+        assert [[method.name for method in class_.methods] for class_ in found.classes] == [["serve"]]
         assert session.check("Traffic::srve @entry { print(1) }", match=False) == []
         assert [each.code for each in session.check("Traffic::serve { print(durration) }", match=False)] == ["BT101"]
         assert not session.probes

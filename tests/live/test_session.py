@@ -108,7 +108,7 @@ def test_a_narrow_operation_in_any_class_looks_at_few() -> None:
     with counted(17) as target, Session.attach(target.pid) as session:
         deployment = session.deployer.load(program(script))
         assert (deployment.methods, deployment.classes) == (1, 1)
-        assert [each.loaded.name for each in deployment.matching.classes if each.file is not None] == ["Counted"]
+        assert [class_.loaded.name for class_ in deployment.matching.classes if class_.file is not None] == ["Counted"]
         (site,) = session.deployer.sites.values()
         assert (site.class_name, site.method, site.member) == ("Counted", "main", "area")
         assert session.departure.detach().clean
@@ -135,7 +135,7 @@ def test_late_classes_count_towards_the_limit_of_methods() -> None:
         target.wait_for("sum 5")
         counts = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
         assert counts == {"n": {}, "m": {(): Count(4)}}, "a constructor and three calls"
-        (refusal,) = [each for each in session.deployer.refusals if each.class_name == "Counted$Square"]
+        (refusal,) = [refusal for refusal in session.deployer.refusals if refusal.class_name == "Counted$Square"]
         assert refusal.reason is RefusalReason.TOO_MANY
 
 
@@ -270,7 +270,7 @@ def test_missing_probes_can_be_warned_of_or_ignored(missing: str, warnings: list
     )
     with counted(17) as target, Session.attach(target.pid) as session:
         deployment = session.deployer.load(script, missing=missing)
-        assert [each.code for each in deployment.warnings] == warnings
+        assert [warning.code for warning in deployment.warnings] == warnings
         assert deployment.methods == 1
         session.departure.detach()
 
@@ -308,12 +308,12 @@ def test_records_with_annotated_types_are_left_alone_unasked() -> None:
     classes = compiled([JAVA / "Recorded.java"], release=17)
     with started(25, "Recorded", classpath=[classes]) as target:
         with Session.attach(target.pid) as session:
-            whole = [each for each in session.deployer.load(script).refusals if each.method is None]
+            whole = [refusal for refusal in session.deployer.load(script).refusals if refusal.method is None]
             session.departure.detach()
         assert [(each.reason, each.class_name) for each in whole] == [(RefusalReason.RECORD, "Recorded$Annotated")]
         with Session.attach(target.pid) as session:
             allowed = session.deployer.load(script, allow=["annotated-records"])
-            assert [each for each in allowed.refusals if each.method is None] == []
+            assert [refusal for refusal in allowed.refusals if refusal.method is None] == []
             target.send()
             target.wait_for("size 6")
             session.departure.detach()

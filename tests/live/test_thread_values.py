@@ -58,8 +58,8 @@ def test_each_thread_has_its_own(jdk: int) -> None:
                 (id_, id_, STEPS * (STEPS + 1) // 2, STEPS, STEPS * 0.5, True, kind == "virtual")
                 for id_ in range(THREADS)
             ]
-            assert sorted(each for each in values if len(each) == 7) == expected
-            assert [each for each in values if len(each) == 2] == [(None, None)] * THREADS
+            assert sorted(value for value in values if len(value) == 7) == expected
+            assert [value for value in values if len(value) == 2] == [(None, None)] * THREADS
         receipt = session.departure.detach()
         assert receipt.clean
         assert all(account.produced == account.delivered for account in receipt.accounts)

@@ -112,7 +112,10 @@ def test_probes_count_on_and_whoever_joins_gets_all_of_it(jdk: int) -> None:
             records: list[Record] = []
             while len(records) < fives(1009) + fives(503):
                 records += [
-                    each for item in second.delivery.items(0.1) if isinstance(item, Records) for each in item.records
+                    record
+                    for item in second.delivery.items(0.1)
+                    if isinstance(item, Records)
+                    for record in item.records
                 ]
             expected = [number for calls in (1009, 503) for number in range(calls) if number % 7 == 5]
             assert [record.values[0] for record in records] == expected

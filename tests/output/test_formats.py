@@ -141,7 +141,7 @@ def test_slices_of_a_thread_nest_and_begin_little_earlier(ends_and_durations: li
 )
 def test_where_a_slice_begins(slices: list[tuple[int, int]], starts: list[int | None]) -> None:
     over: deque[tuple[int, int]] = deque()
-    assert [nested(over, *each) for each in slices] == starts
+    assert [nested(over, *slice_) for slice_ in slices] == starts
 
 
 @pytest.mark.parametrize("format_", ["parquet", "arrow"])

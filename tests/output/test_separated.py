@@ -82,7 +82,7 @@ def read(cell: str) -> str | None:
         assert null is None, cell
         if letter is not None:
             return {"t": "\t", "n": "\n", "r": "\r", "e": "\x1b", "\\": "\\"}[letter]
-        return chr(int(next(each for each in digits if each is not None), 16))
+        return chr(int(next(digit for digit in digits if digit is not None), 16))
 
     assert "\\" not in _ESCAPE.sub("", cell), cell
     return _ESCAPE.sub(of, cell)
@@ -205,7 +205,7 @@ def test_rotation_loses_nothing_and_each_file_is_whole(tmp_path: Path, compress:
             if compress:
                 stream._sync()  # what was written counts when it is out
     names = [path, *(tmp_path / (f"x.csv.{n}.gz" if compress else f"x.csv.{n}") for n in range(1, 5))]
-    texts = [(gzip.decompress(each.read_bytes()) if compress else each.read_bytes()).decode() for each in names]
+    texts = [(gzip.decompress(name.read_bytes()) if compress else name.read_bytes()).decode() for name in names]
     assert texts == [f"n\n{number}\nend\n" for number in (4, 3, 2, 1, 0)]
     assert sorted(tmp_path.iterdir()) == sorted(names)
 

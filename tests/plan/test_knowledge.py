@@ -25,7 +25,7 @@ def inspected() -> ClassPath:
 def diagnosed(classes: ClassPath, text: str) -> list[tuple[str, str]]:
     """Code and message of what does not fit, or matches nothing."""
     matching, _ = classes.match(check_source(Source("test.bt", text)))
-    return [(each.code, each.message) for each in (*matching.problems, *matching.missing.values())]
+    return [(problem.code, problem.message) for problem in (*matching.problems, *matching.missing.values())]
 
 
 @pytest.mark.parametrize(

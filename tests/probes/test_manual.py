@@ -26,7 +26,7 @@ def indented(library: Library) -> list[list[str]]:
     """The paragraphs of a header that show something: what scripts look like, and what is printed."""
     header = library.path.read_text(encoding="utf-8").split("\n\n", 1)[0]
     paragraphs = "\n".join(line.removeprefix("//") for line in header.splitlines()).split("\n\n")
-    return [[line[5:] for line in each.splitlines()] for each in paragraphs if each.startswith("     ")]
+    return [[line[5:] for line in paragraph.splitlines()] for paragraph in paragraphs if paragraph.startswith("     ")]
 
 
 @libraries
@@ -58,6 +58,6 @@ def test_what_a_header_shows_fits_a_terminal(library: Library) -> None:
 def test_others_can_build_on_it(library: Library) -> None:
     script = parse(source(library))
     parameters = [declared(item, []) for item in script.items if isinstance(item, nodes.ScriptParameter)]
-    assert all(each is not None and each.help for each in parameters)
+    assert all(parameter is not None and parameter.help for parameter in parameters)
     if any(isinstance(item, nodes.Probe) for item in script.items):
         assert "provides event." in manual(source(library))

@@ -85,7 +85,7 @@ def kotlin() -> Program:
     with locked("kotlin"):
         if not out.exists():
             made = out.with_suffix(".partial")
-            arguments = [str(made) if each == "classes" else each for each in compiler.arguments]
+            arguments = [str(made) if argument == "classes" else argument for argument in compiler.arguments]
             jars = os.pathsep.join(map(str, compiler.classpath))
             subprocess.run([str(java(17)), "-cp", jars, compiler.main, *arguments], check=True, timeout=600)
             made.rename(out)

@@ -326,7 +326,9 @@ def test_a_pipe_gets_the_maps_each_interval(clerk: Target) -> None:
         screen.wait_for("retransformed")
         sell(clerk, "apple", 3)
         screen.wait_for("status 141")
-        assert [each for each in screen.text().splitlines() if each.startswith("@")] == ["@sold[apple]  3"] * 4
+        assert [splitline for splitline in screen.text().splitlines() if splitline.startswith("@")] == [
+            "@sold[apple]  3"
+        ] * 4
     check_left(clerk)
 
 

@@ -175,7 +175,7 @@ def full(size: int) -> bytes:
 
 def entered(data: bytes) -> Woven:
     plan = advice.points(ClassFile.parse(data), Point.ENTRY)
-    return weave(data, replace(plan, methods=tuple(each for each in plan.methods if each.name == "full")), 7)
+    return weave(data, replace(plan, methods=tuple(method for method in plan.methods if method.name == "full")), 7)
 
 
 def test_a_method_may_become_as_long_as_one_can_be(tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_a_method_may_become_as_long_as_one_can_be(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.stderr) == ("3\n", "7 3 0 0\n")
     refused = entered(full(limit + 1))
-    assert [(each.reason, each.method) for each in refused.refusals] == [(RefusalReason.TOO_LARGE, "full(I)I")]
+    assert [(refusal.reason, refusal.method) for refusal in refused.refusals] == [(RefusalReason.TOO_LARGE, "full(I)I")]
     assert refused.data is None
 
 
@@ -219,7 +219,7 @@ def test_a_constant_pool_may_become_as_full_as_one_can_be() -> None:
     woven = crowded(needed)
     assert woven.data is not None
     assert ClassFile.parse(woven.data).pool.count == 65_535
-    assert [each.reason for each in crowded(needed - 1).refusals] == [RefusalReason.POOL_FULL]
+    assert [refusal.reason for refusal in crowded(needed - 1).refusals] == [RefusalReason.POOL_FULL]
 
 
 def test_operations_beyond_255_local_variables(execute: Execute) -> None:

@@ -175,7 +175,7 @@ def test_a_line_at_each_instruction_changes_nothing(shapes: Path, tmp_path: Path
 def test_operands_of_a_place_that_has_them_not_are_an_error_of_the_plan(places: Path) -> None:
     data = (places / "Places.class").read_bytes()
     plan = advice.inside(ClassFile.parse(data), points=(Point.CALL_BEFORE,))
-    (method,) = [each for each in plan.methods if each.name == "callsWide"]
+    (method,) = [method for method in plan.methods if method.name == "callsWide"]
     wrong = method.advice[0]._replace(operands=(Operand(OperandKind.RESULT, 0, "J"),))
     with pytest.raises(ValueError, match="the place has no result"):
         weave(data, ClassPlan("Places", (replace(method, advice=(wrong,)),)), 0)
@@ -206,7 +206,7 @@ def test_places_share_the_slots_of_their_values(places: Path) -> None:
     data = (places / "Places.class").read_bytes()
     result = weave(data, advice.inside(ClassFile.parse(data)), 0)
     assert result.data is not None
-    (method,) = [each for each in ClassFile.parse(result.data).methods if each.name == "arrays"]
+    (method,) = [method for method in ClassFile.parse(result.data).methods if method.name == "arrays"]
     assert method.code is not None
     assert method.code.max_locals < 40
 

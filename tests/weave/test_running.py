@@ -71,7 +71,9 @@ def test_stack_maps_may_be_missing(jdk: int, shapes: Path, tmp_path: Path) -> No
     for path in out.glob("*.class"):
         for method in ClassFile.parse(path.read_bytes()).methods:
             if method.code is not None and scan(method.code.code).branches:
-                assert "StackMapTable" not in [each.name for each in method.code.attributes]  # none is made up
+                assert "StackMapTable" not in [
+                    attribute.name for attribute in method.code.attributes
+                ]  # none is made up
     unverified = ("-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote")
     check(Report.read(sites, run(jdk, out, "Shapes", *unverified).stderr))
 

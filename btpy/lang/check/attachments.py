@@ -110,7 +110,7 @@ def attach(probe: nodes.Probe, report: Report) -> Attached | None:
 
 def _text(probe: nodes.Probe, name: str, report: Report) -> str:
     """The text of ``@Doc`` or ``@Unit``, empty where there is none."""
-    annotation = next((each for each in probe.annotations if each.name.text == name), None)
+    annotation = next((annotation for annotation in probe.annotations if annotation.name.text == name), None)
     if annotation is None:
         return ""
     if len(annotation.arguments) == 1:
@@ -294,7 +294,7 @@ def _given(annotation: nodes.Annotation, report: Report, by_position: int = 1) -
                     f"`@{rule.name}` has no argument `{name}`" if name else f"`@{rule.name}` has no second argument",
                     Label(argument.span, "unexpected"),
                     help=foreign_names.of_argument(rule.name, name) or did_you_mean(name, rule.arguments),
-                    notes=("arguments: " + ", ".join(each for each in rule.arguments if each != "clazz"),),
+                    notes=("arguments: " + ", ".join(argument for argument in rule.arguments if argument != "clazz"),),
                 )
             )
         elif name in given:

@@ -52,8 +52,8 @@ def bind(
 
     pattern = attachment.thrown if isinstance(attachment, MethodAttachment) else None
     thrown = pattern is not None and (places[0] in (Place.THROW, Place.RAISE, Place.CATCH, Place.UNCAUGHT))
-    maps = {each.name: each for each in checked.maps}
-    threads = {each.name: each for each in checked.thread_variables}
+    maps = {map_.name: map_ for map_ in checked.maps}
+    threads = {variable.name: variable for variable in checked.thread_variables}
     body = elaborate(
         probe,
         places,

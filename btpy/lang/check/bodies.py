@@ -141,7 +141,7 @@ def _reads_state(*probes: Probe) -> bool:
 def _stored_types(bodies: Sequence[Body]) -> dict[int, Type]:
     """The type of what each map holds, from all values that are put into it."""
     types: dict[int, Type] = {}
-    for map_id, sample in (each for body in bodies for each in body.samples):
+    for map_id, sample in (sample for body in bodies for sample in body.samples):
         plain = LONG if sample.kind is Kind.INT else replace(sample, nullable=False)
         types[map_id] = plain if map_id not in types else joined(types[map_id], plain)
     return types

@@ -256,8 +256,8 @@ def match_arguments(
     """Arguments in the order of the parameters of the signature that fits, None for defaults."""
     signature = _signature(context, call, signatures)
     if signature is None:
-        least = min(each.required for each in signatures)
-        most = max(len(each.parameters) for each in signatures)
+        least = min(signature.required for signature in signatures)
+        most = max(len(signature.parameters) for signature in signatures)
         raise FaultError(arity(call, name, synopsis, least, most))
     given: list[nodes.Expression | None] = [None] * len(signature.parameters)
     names = [parameter.name for parameter in signature.parameters]
@@ -289,7 +289,7 @@ def match_arguments(
 
 def _signature(context: Context, call: nodes.Call, signatures: tuple[Signature, ...]) -> Signature | None:
     count = len(call.arguments)
-    fitting = [each for each in signatures if each.required <= count <= len(each.parameters)]
+    fitting = [signature for signature in signatures if signature.required <= count <= len(signature.parameters)]
     if len(fitting) > 1 and call.arguments[0].name is None:
         first = context.value(call.arguments[0].value).type
         wanted = [each for each in fitting if each.parameters[0].type.is_reference == is_object(first)]

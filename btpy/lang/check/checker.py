@@ -109,8 +109,8 @@ def check(
 def _in_order(linked: Linked, diagnostics: list[Diagnostic]) -> list[Diagnostic]:
     """Each fault once, in the order of the text; those of libraries say how the library came in."""
     found: dict[tuple[str, Span, str], Diagnostic] = {}
-    for each in diagnostics:
-        found.setdefault((each.code, each.primary.span, each.message), each)
+    for diagnostic in diagnostics:
+        found.setdefault((diagnostic.code, diagnostic.primary.span, diagnostic.message), diagnostic)
     ordered = sorted(found.values(), key=lambda each: (each.primary.span.source.base, each.primary.span.start))
     return [_with_imports(linked, each) for each in ordered]
 

@@ -123,18 +123,18 @@ def type_declarations(
 ) -> None:
     """Types functions that nothing calls, as if their callers were anywhere, and the checks between the probes."""
     declarations: tuple[nodes.Function | nodes.StaticCheck, ...] = (*uncalled, *checks)
-    for each in declarations:
-        tree = nodes.Probe(each.span, (), None, None, False, None, nodes.Block(each.span, ()))
-        probe = program.Probe(-1, "", BeginAttachment(), None, False, tree, each.span)
+    for declaration in declarations:
+        tree = nodes.Probe(declaration.span, (), None, None, False, None, nodes.Block(declaration.span, ()))
+        probe = program.Probe(-1, "", BeginAttachment(), None, False, tree, declaration.span)
         context = Context(probe, (), None, None, maps, lambda *_: 0, report, value, block, functions)
-        if isinstance(each, nodes.Function):
-            type_uncalled(context, each)
+        if isinstance(declaration, nodes.Function):
+            type_uncalled(context, declaration)
         else:
             with context.reporting():
-                check_static(context, each.call)
+                check_static(context, declaration.call)
 
 
 def _outermost(context: Context) -> Expr:
-    span = next(each.span for each in context.probe.tree.annotations if each.name.text == "Outermost")
+    span = next(annotation.span for annotation in context.probe.tree.annotations if annotation.name.text == "Outermost")
     depth = typed_tree.InputValue(INT, span, context.input(InputKind.DEPTH, 0, "I"))
     return typed_tree.Binary(BOOLEAN, span, "==", depth, typed_tree.Constant(INT, span, 0))

@@ -60,7 +60,7 @@ def provide(context: Context, call: nodes.Call) -> list[Statement]:
                 help=("@OnMethod(…) probe name { provide(…) }",),
             )
         )
-    asked = {name for each in context.subscribers for name in wanted(each.tree, each.calls)}
+    asked = {name for subscriber in context.subscribers for name in wanted(subscriber.tree, subscriber.calls)}
     statements: list[Statement] = []
     event: dict[str, Local | None] = dict.fromkeys(provided(context.probe.tree))
     given: dict[str, nodes.Identifier] = {}

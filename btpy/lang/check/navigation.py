@@ -81,7 +81,7 @@ def field_value(context: Context, tree: nodes.Field) -> Expr:
         known = _known_field(context, target, tree)
         if known is not None:
             return typed_tree.FieldValue(known.or_null(), tree.span, typed_null(target), name)
-        spelled = "|".join(each.spelled(0) for each in getters(name, context.permissions.allow))
+        spelled = "|".join(getter.spelled(0) for getter in getters(name, context.permissions.allow))
         return typed_tree.FieldValue(ANY, tree.span, typed_null(target), name, spelled)
     help_ = (f"write len({tree.target.span.text})",) if tree.name.text in ("length", "size") else ()
     raise FaultError(_no_field(tree, f"{named(target.type)} has no fields", help_, reasons(context, target)))
@@ -141,7 +141,7 @@ def _known_field(context: Context, target: Expr, tree: nodes.Field) -> Type | No
     facts = context.classes.fields(target.type.class_name)
     if facts is None or name in facts.fields or not facts.complete:
         return None if facts is None else facts.fields.get(name)
-    if any(_may_be(each, facts) for each in getters(name, context.permissions.allow)):
+    if any(_may_be(getter, facts) for getter in getters(name, context.permissions.allow)):
         return None
     if not facts.final and context.classes.subtype_with(facts.name, name) is not None:
         return None

@@ -479,10 +479,12 @@ def _formatted(text: nodes.Expression, value: nodes.Expression) -> str:
     """``"%s" % x`` as an f-string."""
     written = text.span.text
     values = (
-        [each.value.span.text for each in value.elements] if isinstance(value, nodes.ListDisplay) else [value.span.text]
+        [element.value.span.text for element in value.elements]
+        if isinstance(value, nodes.ListDisplay)
+        else [value.span.text]
     )
     parts = re.split(r"%[-\d.]*[a-zA-Z]", written.strip('"'))
     if len(parts) != len(values) + 1 or "{" in written:
         return 'values are put into a text by:  f"{method} took {duration:ms}"'
-    pairs = zip(parts, [f"{{{each}}}" for each in values] + [""], strict=True)
+    pairs = zip(parts, [f"{{{value}}}" for value in values] + [""], strict=True)
     return 'values are put into a text by:  f"' + "".join(part + each for part, each in pairs) + '"'

@@ -236,7 +236,9 @@ def _directives(format_: str) -> list[str]:
 
 def is_time_format(format_: str) -> bool:
     """Whether ``strftime`` of the language takes it."""
-    return format_.isprintable() and all(len(each) == 2 and each[1] in _DIRECTIVES for each in _directives(format_))
+    return format_.isprintable() and all(
+        len(directive) == 2 and directive[1] in _DIRECTIVES for directive in _directives(format_)
+    )
 
 
 def check_format(type_: Type, span: Span, format_: str) -> None:
@@ -265,7 +267,7 @@ def _emitted(context: Context, call: nodes.Call, kind: TemplateKind, record: _Re
 
 def begin_speculation(context: Context, probe: program.Probe) -> tuple[Statement, ...]:
     """What a body that holds records back begins with: nothing is held back yet."""
-    trees = [tree for tree in (probe.tree.body, *(each.body for each in probe.calls)) if SPECULATE in tree.span.text]
+    trees = [tree for tree in (probe.tree.body, *(call.body for call in probe.calls)) if SPECULATE in tree.span.text]
     calls = (node for tree in trees for node in nodes.walk(tree) if isinstance(node, nodes.Call))
     speculate = next((call for call in calls if call.function.text == SPECULATE), None)
     context.speculation = None if speculate is None else context.hide(ANY, speculate.span)
@@ -359,7 +361,7 @@ class _Record:
     def _slot(self, tree: nodes.Expression, label: str | None, format_: str) -> None:
         context = self._context
         if isinstance(tree, nodes.Name) and context.find_local(tree.text) is None:
-            formal = any(each.name == tree.text for each in context.probe.formals or ())
+            formal = any(formal.name == tree.text for formal in context.probe.formals or ())
             variable = None if formal else VARIABLES.get(tree.text)
             if variable is not None and isinstance(variable.source, SiteFact):
                 resolved = resolve(context, tree)
@@ -394,7 +396,7 @@ class _Record:
         value = concealed(context, tree, typed_null(context.value(tree)))
         type_ = value.type
         if isinstance(value, typed_tree.MapValue):
-            type_ = next(each.type for each in context.maps.values() if each.id == value.map).or_null()
+            type_ = next(map_.type for map_ in context.maps.values() if map_.id == value.map).or_null()
         if format_.startswith("%"):
             _check_conversion(context, format_, value, tree)
         elif format_:

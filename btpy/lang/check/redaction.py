@@ -109,10 +109,10 @@ def _call_shows(context: Context, call: nodes.Call) -> bool:
     name = call.function.text
     function = context.functions.get(name)
     if function is None:
-        return name in _PASSING and any(is_secret(context, each.value) for each in call.arguments)
+        return name in _PASSING and any(is_secret(context, argument.value) for argument in call.arguments)
     if function.result is not None and function.result.name in _NUMBERS:
         return False
-    return any(is_secret(context, each.value) for each in call.arguments) or _reads_secret(context, function)
+    return any(is_secret(context, argument.value) for argument in call.arguments) or _reads_secret(context, function)
 
 
 def _reads_secret(context: Context, function: nodes.Function) -> bool:

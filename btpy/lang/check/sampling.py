@@ -104,7 +104,7 @@ def _methods_of(probe: Probe) -> object:
 
 
 def _annotation(probe: Probe) -> nodes.Annotation:
-    return next(each for each in probe.tree.annotations if each.name.text == "Sample")
+    return next(annotation for annotation in probe.tree.annotations if annotation.name.text == "Sample")
 
 
 def _arguments(annotation: nodes.Annotation) -> dict[str, nodes.Expression]:

@@ -54,7 +54,7 @@ class Shared:
     ) -> dict[str, Map]:
         """All maps that the script may name, by name. ``made``: what the assignments in all scripts define; ``trees``:
         what the script consists of; ``declared``: by the script."""
-        found = {each.name: each for each in self.maps}
+        found = {map_.name: map_ for map_ in self.maps}
         live = _maps(self.trees)
         used = _maps(trees) if found else {}
         fresh = len(self.maps)
@@ -93,7 +93,7 @@ class Shared:
 
     def all_maps(self, maps: Mapping[str, Map]) -> tuple[Map, ...]:
         """By id: those that cannot be named any more, too."""
-        by_id = {each.id: each for each in (*self.maps, *maps.values())}
+        by_id = {map_.id: map_ for map_ in (*self.maps, *maps.values())}
         return tuple(by_id[id_] for id_ in sorted(by_id))
 
     # ------------------------------------------------------------ thread variables
@@ -102,7 +102,7 @@ class Shared:
         """All variables that the script may name, by name."""
         live = _threads(self.trees)
         return thread_variables(
-            trees, {each.name: each for each in self.threads if each.name in live}, len(self.threads), report
+            trees, {thread.name: thread for thread in self.threads if thread.name in live}, len(self.threads), report
         )
 
     def threads_typed(
@@ -115,7 +115,7 @@ class Shared:
         """With the types of all that the script puts into them."""
         live = _threads(self.trees)
         used = _threads(trees) if live else {}
-        before = {each.name: each for each in self.threads}
+        before = {thread.name: thread for thread in self.threads}
         found = typed(variables, samples)
         for name, each in found.items():
             known = before.get(name)
@@ -134,7 +134,7 @@ class Shared:
 
     def all_threads(self, variables: Mapping[str, ThreadVariable]) -> tuple[ThreadVariable, ...]:
         """By index."""
-        by_index = {each.index: each for each in (*self.threads, *variables.values())}
+        by_index = {thread.index: thread for thread in (*self.threads, *variables.values())}
         return tuple(by_index[index] for index in sorted(by_index))
 
 

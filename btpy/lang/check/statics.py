@@ -66,7 +66,7 @@ def _class(context: Context, tree: nodes.Expression) -> str | None:
     if not isinstance(at, nodes.Name) or is_known(context, at.text) or foreign_names.of_name(at.text):
         return None
     packages, simple = [at.text, *names][:-1], [at.text, *names][-1]
-    nested = any(each[:1].isupper() for each in packages)
+    nested = any(package[:1].isupper() for package in packages)
     is_class = simple[:1].isupper() and (not simple.isupper() or (len(packages) > 0 and not nested))
     return ".".join((*packages, simple)) if is_class else None
 

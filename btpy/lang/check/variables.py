@@ -67,7 +67,7 @@ _OTHER_NAMES = {
 def refuse_shadowing(context: Context, name: nodes.Identifier) -> None:
     text = name.text
     local = context.find_local(text)
-    formal = next((each for each in context.probe.formals or () if each.name == text), None)
+    formal = next((formal for formal in context.probe.formals or () if formal.name == text), None)
     if local is None and formal is None and text not in VARIABLES and not _ARGUMENT.fullmatch(text):
         return
     first = local.span if local is not None else formal.span if formal is not None else None
@@ -83,7 +83,7 @@ def refuse_shadowing(context: Context, name: nodes.Identifier) -> None:
 
 
 def not_assignable(context: Context, target: nodes.Name, tree: nodes.Assign) -> Diagnostic:
-    known = target.text in VARIABLES or any(each.name == target.text for each in context.probe.formals or ())
+    known = target.text in VARIABLES or any(formal.name == target.text for formal in context.probe.formals or ())
     if known or _ARGUMENT.fullmatch(target.text):
         return Diagnostic(
             "BT401",
@@ -133,7 +133,7 @@ def is_known(context: Context, name: str) -> bool:
         name in VARIABLES
         or context.find_local(name) is not None
         or _ARGUMENT.fullmatch(name) is not None
-        or any(each.name == name for each in context.probe.formals or ())
+        or any(formal.name == name for formal in context.probe.formals or ())
         or name.startswith("$")
     )
 
@@ -374,7 +374,7 @@ def target_variable(context: Context, tree: nodes.TargetVariable) -> Expr:
     names = context.shape.names
     if name in names:
         return argument_value(context, names.index(name), span)
-    known = [each for each in names if each is not None]
+    known = [name for name in names if name is not None]
     if not known and names:
         named = ", ".join(f"{each} p{at}" for at, each in enumerate(context.shape.parameters))
         raise FaultError(
@@ -411,7 +411,7 @@ def _live_variable(context: Context, shape: Shape, tree: nodes.TargetVariable) -
         return argument_value(context, shape.names.index(name), span)
     if name in shape.absent_variables:
         return typed_tree.Constant(ANY, span, None)
-    known = sorted({*live, *shape.absent_variables, *(each for each in shape.names if each is not None)})
+    known = sorted({*live, *shape.absent_variables, *(name for name in shape.names if name is not None)})
     if known:
         notes: tuple[str, ...] = ("variables: " + quote(f"${each}" for each in known),)
     else:
@@ -520,7 +520,7 @@ def _unknown(context: Context, tree: nodes.Name) -> Diagnostic:
     help_ = of_member or foreign_names.of_name(tree.text) or did_you_mean(tree.text, here) or _elsewhere(tree.text)
     if function is not None:
         help_ = (f"it is a function:  {function.synopsis}",)
-    elif any(name == f"@{tree.text}" for name in (f"@{each}" for each in context.maps)):
+    elif any(name == f"@{tree.text}" for name in (f"@{map_}" for map_ in context.maps)):
         help_ = (f"did you mean `@{tree.text}`?",)
     places = ", ".join(place.value for place in context.places)
     written = foreign_names.NAMES.get(tree.text)
@@ -574,5 +574,5 @@ def stands_for_all(context: Context, tree: nodes.Expression) -> Variable | None:
     """``args`` or ``targs``, where the expression is one of them."""
     if not isinstance(tree, nodes.Name) or tree.text not in ALL or context.find_local(tree.text) is not None:
         return None
-    formal = any(each.name == tree.text for each in context.probe.formals or ())
+    formal = any(formal.name == tree.text for formal in context.probe.formals or ())
     return None if formal else VARIABLES[tree.text]

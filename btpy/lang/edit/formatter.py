@@ -63,7 +63,7 @@ def same_tree(left: object, right: object) -> bool:
     while pending:
         a, b = pending.pop()
         if isinstance(a, nodes.Tree) and type(a) is type(b):
-            names = [each.name for each in fields(a) if each.name != "span"]
+            names = [field.name for field in fields(a) if field.name != "span"]
             pending += [(getattr(a, name), getattr(b, name)) for name in names]
         elif isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
             pending += zip(a, b, strict=True)

@@ -495,7 +495,7 @@ def recognise(source: Source) -> Diagnostic | None:
             match = tool.script.search(text)
         else:  # a line that begins with # may be a comment, or a pragma
             texts = (text, source.text, _LINES_OF_COMMENT.sub(lambda line: " " * len(line[0]), text))
-            match = next((match for each in texts if (match := tool.script.match(each)) is not None), None)
+            match = next((match for text in texts if (match := tool.script.match(text)) is not None), None)
         if match is None:
             continue
         start = match.start() + len(match[0]) - len(match[0].lstrip())

@@ -17,7 +17,9 @@ def expand_source(source: Source) -> str:
     for item in reversed(script.items):
         if isinstance(item, nodes.PointProbe):
             written = _probe(nodes.expand(item))
-        elif isinstance(item, nodes.Probe) and any(each.name.text == "Outermost" for each in item.annotations):
+        elif isinstance(item, nodes.Probe) and any(
+            annotation.name.text == "Outermost" for annotation in item.annotations
+        ):
             written = _probe(item)
         else:
             continue
@@ -26,7 +28,7 @@ def expand_source(source: Source) -> str:
 
 
 def _probe(probe: nodes.Probe) -> str:
-    kept = [each for each in probe.annotations if each.name.text != "Outermost"]
+    kept = [annotation for annotation in probe.annotations if annotation.name.text != "Outermost"]
     lines = [_annotation(each) for each in kept]
     if probe.name is not None or probe.formals is not None:
         lines.append(_head(probe))
@@ -43,7 +45,7 @@ def _head(probe: nodes.Probe) -> str:
     name = f"probe {probe.name.text}" if probe.name is not None else "probe"
     if probe.formals is None:
         return name
-    formals = [f"{each.type.span.text} {each.name.text}" for each in probe.formals]
+    formals = [f"{formal.type.span.text} {formal.name.text}" for formal in probe.formals]
     return f"{name}({', '.join([*formals, '..'] if probe.open_formals else formals)})"
 
 

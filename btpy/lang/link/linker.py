@@ -150,7 +150,7 @@ class _Linker:
             message = "the scripts of this session are too long together"
             place = Label(Span(placed, 0, 0))
             raise ScriptError([Diagnostic("BT008", message, place, help=("detach, and attach again",))])
-        self._known = {each.path.resolve(): each for each in earlier.sources if each.path is not None}
+        self._known = {source.path.resolve(): source for source in earlier.sources if source.path is not None}
         self._prefixes = {probe.name.rpartition(".")[0] for probe in earlier.active}
         return placed
 
@@ -172,10 +172,10 @@ class _Linker:
             resolver = _Resolver(module, self._diagnostics)
             module.probes = [resolver.tree(probe) for probe in module.probes]
             module.functions = {name: resolver.tree(each) for name, each in module.functions.items()}
-            module.checks = [resolver.tree(each) for each in module.checks]
+            module.checks = [resolver.tree(check) for check in module.checks]
             module.maps = [
                 replace(each, name=replace(each.name, text=module.qualified(each.name.text)))
-                for each in (resolver.tree(each) for each in module.maps)
+                for each in (resolver.tree(map_) for map_ in module.maps)
             ]
         functions = {module.qualified(name): each for module in modules for name, each in module.functions.items()}
         self._refuse_recursion(functions)
@@ -193,10 +193,10 @@ class _Linker:
                 if isinstance(item, nodes.Config)
                 for setting in _Resolver(main, self._diagnostics).tree(item).settings
             ),
-            tuple(each for module in modules for each in module.checks),
+            tuple(check for module in modules for check in module.checks),
             tuple(main.parameters.values()),
             functions,
-            tuple(each for module in modules for each in module.maps),
+            tuple(map_ for module in modules for map_ in module.maps),
             tuple(running),
             tuple(self._imports),
             imported,
@@ -261,7 +261,9 @@ class _Linker:
         except ScriptError as error:
             self._modules[path] = None
             here = Label(item.library.span, "imported here")
-            self._diagnostics += [replace(each, secondary=(*each.secondary, here)) for each in error.diagnostics]
+            self._diagnostics += [
+                replace(diagnostic, secondary=(*diagnostic.secondary, here)) for diagnostic in error.diagnostics
+            ]
             return None
         for each in module.script.items:
             if isinstance(each, nodes.Config):
@@ -738,7 +740,7 @@ def _changed(tree: Tree, change: Callable[[object], object]) -> Tree:
     names = _CHILDREN.get(node)
     if names is None:
         leaf = issubclass(node, nodes.Identifier | nodes.TypeName | nodes.Literal)
-        listed = [each.name for each in fields(node) if each.name not in ("span", "function", "operator")]
+        listed = [field.name for field in fields(node) if field.name not in ("span", "function", "operator")]
         names = _CHILDREN[node] = () if leaf else tuple(listed)
     changed: dict[str, Any] = {}
     for name in names:
@@ -806,7 +808,9 @@ def _touched(tree: Tree, functions: Mapping[str, nodes.Function]) -> _Touched:
                 elif node.function.text in EMPTYING:
                     whole.update(id(argument.value) for argument in node.arguments)
             case nodes.Annotation() if node.name.text == "OnProbe":
-                found.hosts.update(each.value.text for each in node.arguments if isinstance(each.value, nodes.Name))
+                found.hosts.update(
+                    argument.value.text for argument in node.arguments if isinstance(argument.value, nodes.Name)
+                )
             case nodes.MapReference():
                 (found.writes if id(node) in targets else found.reads).add("@" + node.name)
                 if id(node) in whole:

@@ -264,7 +264,9 @@ def settled(parameters: Iterable[Parameter], given: Mapping[str, str]) -> dict[s
 
 def placeholders(parameters: Iterable[Parameter]) -> dict[str, str]:
     """Texts for those that have to be given, to check a script before anybody gives them."""
-    return {each.name: _EXAMPLES[each.type].strip('"') for each in parameters if each.default is None}
+    return {
+        parameter.name: _EXAMPLES[parameter.type].strip('"') for parameter in parameters if parameter.default is None
+    }
 
 
 def described(parameters: Iterable[Parameter]) -> list[str]:

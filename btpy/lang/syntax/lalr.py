@@ -90,7 +90,7 @@ class Parser:
         self._words: dict[str, dict[str, str]] = data["words"]
         ignored = frozenset(data["ignored"])
         self._ignored = "(?>(?:" + "|".join(pattern for name, pattern in self._terminals if name in ignored) + ")*)"
-        self._terminals = [each for each in self._terminals if each[0] not in ignored]
+        self._terminals = [terminal for terminal in self._terminals if terminal[0] not in ignored]
         self._states: list[dict[str, int]] = data["states"]
         self._rules: list[tuple[str, int, str | None, list[int | None]]] = [tuple(rule) for rule in data["rules"]]
         self._plain = [rule[3] == list(range(rule[1])) for rule in self._rules]
@@ -236,7 +236,7 @@ class Parser:
     def _scanner(self, names: frozenset[str]) -> _Scanner:
         known = self._own.get(names)
         if known is None:
-            terminals = (each for each in self._terminals if each[0] in names)
+            terminals = (terminal for terminal in self._terminals if terminal[0] in names)
             known = self._own[names] = _Scanner(self._ignored, terminals, self._words)
         return known
 

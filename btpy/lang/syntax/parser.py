@@ -56,9 +56,16 @@ def parse(source: Source) -> nodes.Script:
         found = [diagnostic for _, faults in parts for diagnostic in faults]
         if found or scanned.diagnostics:
             missing = [each.primary.span.start for each in found if each.primary.text == BRACE_EXPECTED]
-            orphans = [each for each in scanned.diagnostics if each.code == "BT003" and each.primary.span.text == "}"]
-            consequences = [each for each in orphans if missing and each.primary.span.start > missing[0]]
-            diagnostics = [*(each for each in scanned.diagnostics if each not in consequences), *found]
+            orphans = [
+                diagnostic
+                for diagnostic in scanned.diagnostics
+                if diagnostic.code == "BT003" and diagnostic.primary.span.text == "}"
+            ]
+            consequences = [orphan for orphan in orphans if missing and orphan.primary.span.start > missing[0]]
+            diagnostics = [
+                *(diagnostic for diagnostic in scanned.diagnostics if diagnostic not in consequences),
+                *found,
+            ]
         raise ScriptError(sorted(diagnostics, key=lambda diagnostic: diagnostic.primary.span.start))
     return nodes.Script(items, leading_comment(source.text))
 

@@ -181,7 +181,7 @@ class Reductions:
         return tuple(each for each in declared if each is not _OPEN), _OPEN in declared
 
     def formals(self, start: int, end: int, parts: Parts) -> Parts:
-        return [each for each in parts if each is not None]
+        return [part for part in parts if part is not None]
 
     def formal(self, start: int, end: int, parts: Parts) -> nodes.Formal:
         type_, name = parts
@@ -193,7 +193,7 @@ class Reductions:
     # ---- statements
 
     def block(self, start: int, end: int, parts: Parts) -> nodes.Block:
-        return nodes.Block(self._span(start, end), tuple(each for each in parts if each is not None))
+        return nodes.Block(self._span(start, end), tuple(part for part in parts if part is not None))
 
     def let_stmt(self, start: int, end: int, parts: Parts) -> nodes.Let:
         name, type_, value = parts
@@ -302,7 +302,7 @@ class Reductions:
 
     def arguments(self, start: int, end: int, parts: Parts) -> tuple[nodes.Argument, ...]:
         return tuple(
-            each if isinstance(each, nodes.Argument) else nodes.Argument(each.span, None, each) for each in parts
+            part if isinstance(part, nodes.Argument) else nodes.Argument(part.span, None, part) for part in parts
         )
 
     kwargs = arguments

@@ -46,13 +46,15 @@ def tables(grammar: str, starts: Sequence[str]) -> str:
     return json.dumps(
         {
             "grammar": identity(grammar.encode()),
-            "terminals": [[each.name, each.pattern.to_regexp()] for each in terminals],
+            "terminals": [[terminal.name, terminal.pattern.to_regexp()] for terminal in terminals],
             "words": {
-                each.name: words
-                for each in terminals
-                if each.pattern.type == "re" and (words := _words(each, terminals))
+                terminal.name: words
+                for terminal in terminals
+                if terminal.pattern.type == "re" and (words := _words(terminal, terminals))
             },
-            "spellings": {each.name: each.pattern.value for each in terminals if each.pattern.type == "str"},
+            "spellings": {
+                terminal.name: terminal.pattern.value for terminal in terminals if terminal.pattern.type == "str"
+            },
             "ignored": made.ignore_tokens,
             "states": states,
             "rules": [_shape(rules[number]) for number in order],
@@ -79,11 +81,11 @@ def _numbered(actions: Mapping[int, Mapping[str, tuple[bool, Any]]], starts: Ite
 def _words(pattern: Any, terminals: Iterable[Any]) -> dict[str, str]:
     """Words of the language that the pattern of a terminal matches as well: they win where they can stand."""
     return {
-        each.pattern.value: each.name
-        for each in terminals
-        if each.pattern.type == "str"
-        and each.priority == pattern.priority
-        and re.fullmatch(pattern.pattern.to_regexp(), each.pattern.value)
+        terminal.pattern.value: terminal.name
+        for terminal in terminals
+        if terminal.pattern.type == "str"
+        and terminal.priority == pattern.priority
+        and re.fullmatch(pattern.pattern.to_regexp(), terminal.pattern.value)
     }
 
 
