@@ -6,9 +6,10 @@ delivered, dropped, or an error; and the next firing is as if nothing had been.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -164,7 +165,8 @@ class Bench:
             return None
         (map_,) = self._program.maps
         entries = aggregates.decode_content(self._jvm.content(map_.id), {map_.id: map_}).entries
-        return sum(aggregate.n for aggregate in dict(entries).values() if isinstance(aggregate, aggregates.Count))
+        samples: Iterable[Any] = dict(entries).values()
+        return sum(aggregate.n for aggregate in samples)
 
     def inject(self, first: int, second: int = NEVER, *, mode: int = SINGLE, memory: bool = False) -> None:
         self._jvm.command("inject", first, second, mode, "memory" if memory else "stack")

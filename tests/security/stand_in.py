@@ -48,11 +48,10 @@ with open(library, "rb") as file:
 path = f"/tmp/.java_pid{pid}"
 server = socket.socket(socket.AF_UNIX)
 os.umask(0o177)
-if os.path.lexists(path):  # of a process that had this number
-    os.unlink(path)
+sys.stdin.readline()  # now there is no such path of a process that had this number
 server.bind(path)
 server.listen()
-print(json.dumps({"pid": pid}), flush=True)
+print("ready", flush=True)
 while True:
     connection, _ = server.accept()
     with connection:
@@ -319,7 +318,11 @@ class StandIn:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._stdin, self._stdout = self._process.stdin, self._process.stdout
-        self.pid: int = json.loads(self._stdout.readline())["pid"]
+        self.pid: int = self._process.pid
+        Path(f"/tmp/.java_pid{self.pid}").unlink(missing_ok=True)  # of a JVM that had this number, and was killed
+        self._stdin.write("\n")
+        self._stdin.flush()
+        assert self._stdout.readline() == "ready\n"
         self.program: Program | None = None
         self.classes: dict[str, bytes] = {}
         self.lie: Lie = honest
