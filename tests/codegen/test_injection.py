@@ -166,7 +166,7 @@ class Bench:
         (map_,) = self._program.maps
         entries = aggregates.decode_content(self._jvm.content(map_.id), {map_.id: map_}).entries
         samples: Iterable[Any] = dict(entries).values()
-        return sum(aggregate.n for aggregate in samples)
+        return sum(int(aggregate.n) for aggregate in samples)
 
     def inject(self, first: int, second: int = NEVER, *, mode: int = SINGLE, memory: bool = False) -> None:
         self._jvm.command("inject", first, second, mode, "memory" if memory else "stack")
