@@ -144,7 +144,7 @@ _EFFECTS = {
     for opcode, effect in enumerate(op.EFFECTS)
     if effect is not None and "A" not in effect[1] and "S" not in "".join(effect)
 }
-"""Of the instructions that push values of a known type."""
+"""Kinds popped and pushed by the instructions whose opcode alone tells the types of what they push."""
 
 _PLAIN = [bytes((opcode,)) for opcode in range(256)]
 _LOADS = {"I": op.ILOAD, "J": op.LLOAD, "F": op.FLOAD, "D": op.DLOAD, "A": op.ALOAD}

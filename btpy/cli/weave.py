@@ -164,7 +164,7 @@ def _json_lines(woven: OfflineClass, names: dict[int, str]) -> list[str]:
 
 
 def _text_lines(woven: OfflineClass, names: dict[int, str], shown: Sequence[MethodFilter]) -> list[str]:
-    """``shown``: the methods of which the code before and after is told."""
+    """``shown``: the methods whose code is printed as it is and as it is woven."""
     from btpy.api.offline import differences
     from btpy.output.values import visible
 

@@ -275,8 +275,8 @@ def contents(program: Program, ids: Sequence[int], key: bytes = string("abc"), c
 
 @contextmanager
 def acting_as(uid: int) -> Iterator[None]:
-    """Files are opened and sockets are made by this thread as that user (setfsuid(2)). btpy admits no other user than
-    the target's to a port."""
+    """This thread opens files and makes sockets as that user (setfsuid(2)). btpy accepts connections to a port from the
+    user of the target alone."""
     libc = ctypes.CDLL(None)
     libc.setfsuid(uid)
     try:

@@ -15,7 +15,7 @@ import btpy
 from btpy import children
 from btpy.jvm import attach, processes
 from btpy.jvm.delegate import Delegate
-from tests.containers.cells import AS_NOBODY, NOBODY, cell, needs_root, require
+from tests.containers.cells import AS_NOBODY, NOBODY, cell, needs_root, passable, require
 from tests.jdks import java_home
 from tests.live.scripts import counted
 
@@ -188,21 +188,13 @@ def test_a_normal_user_traces_in_a_hostile_directory(hostile: Path) -> None:
     require("setpriv")
     for path in (hostile, *hostile.iterdir(), hostile.parent):
         os.chown(path, NOBODY, NOBODY)
-    closed = [path for path in hostile.parents if not path.stat().st_mode & 0o001]
-    modes = [path.stat().st_mode for path in closed]
-    for path in closed:
-        path.chmod(path.stat().st_mode | 0o001)
-    try:
-        with cell(17, prefix=AS_NOBODY, readable=True) as found:
-            done = subprocess.run(
-                [*AS_NOBODY, COMMAND, "doctor", str(found.process.pid)],
-                cwd=hostile,
-                capture_output=True,
-                text=True,
-                timeout=100,
-            )
-            assert (ran(hostile), done.returncode) == ([], 0), done.stdout + done.stderr
-            found.assert_undisturbed()
-    finally:
-        for path, mode in zip(closed, modes, strict=True):
-            path.chmod(mode)
+    with passable(hostile.parent), cell(17, prefix=AS_NOBODY, readable=True) as found:
+        done = subprocess.run(
+            [*AS_NOBODY, COMMAND, "doctor", str(found.process.pid)],
+            cwd=hostile,
+            capture_output=True,
+            text=True,
+            timeout=100,
+        )
+        assert (ran(hostile), done.returncode) == ([], 0), done.stdout + done.stderr
+        found.assert_undisturbed()

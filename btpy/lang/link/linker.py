@@ -174,8 +174,8 @@ class _Linker:
             module.functions = {name: resolver.tree(each) for name, each in module.functions.items()}
             module.checks = [resolver.tree(check) for check in module.checks]
             module.maps = [
-                replace(each, name=replace(each.name, text=module.qualified(each.name.text)))
-                for each in (resolver.tree(map_) for map_ in module.maps)
+                replace(declaration, name=replace(declaration.name, text=module.qualified(declaration.name.text)))
+                for declaration in map(resolver.tree, module.maps)
             ]
         functions = {module.qualified(name): each for module in modules for name, each in module.functions.items()}
         self._refuse_recursion(functions)
@@ -823,8 +823,8 @@ def _touched(tree: Tree, functions: Mapping[str, nodes.Function]) -> _Touched:
 
 
 def _running(modules: list[_Module], functions: dict[str, nodes.Function]) -> tuple[list[LinkedProbe], list[_Module]]:
-    """The probes that run, those of libraries first, each library after those that it imports; and the modules of
-    which all probes run: the script itself and the libraries that it uses."""
+    """The probes that run, those of libraries first, each library after those that it imports; and the modules
+    whose probes all run: the script itself and the libraries that it uses."""
     activation = _Activation(modules, _reaches(modules, functions))
     activation.run()
     running = [
@@ -844,7 +844,7 @@ class _Reach:
 
 
 def _reaches(modules: list[_Module], functions: dict[str, nodes.Function]) -> dict[int, _Reach]:
-    """By the identity of the probe."""
+    """What the probes reach, by the identity of each probe."""
     by_function = {name: _touched(function, functions) for name, function in functions.items()}
     reaches = {}
     for module in modules:
@@ -874,7 +874,7 @@ class _Activation:
     """Finds the probes that run (``active``, by identity), beginning with those of the script.
 
     ``modules``: the script, then its libraries. ``probes``: all probes, those of libraries first. ``used``: the modules
-    of which all probes run.
+    whose probes all run.
     """
 
     def __init__(self, modules: list[_Module], reaches: dict[int, _Reach]) -> None:
