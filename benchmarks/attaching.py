@@ -136,14 +136,14 @@ class Reference:
 
     @staticmethod
     def made(scratch: Path) -> Reference:
-        libraries = [artifact(each) for each in ASM]
+        libraries = [artifact(jar) for jar in ASM]
         classes = compiled([JAVA / "RetransformingAgent.java"], classpath=libraries)
         found = Reference(*(scratch / name for name in ("retransforming.jar", "methods", "woven", "outcome")))
         with zipfile.ZipFile(found.jar, "w") as archive:
             head = "Manifest-Version: 1.0\nAgent-Class: RetransformingAgent\nCan-Retransform-Classes: true\n\n"
             archive.writestr("META-INF/MANIFEST.MF", head)
-            for each in sorted(classes.glob("*.class")):
-                archive.write(each, each.name)
+            for path in sorted(classes.glob("*.class")):
+                archive.write(path, path.name)
             for library in libraries:
                 with zipfile.ZipFile(library) as contents:
                     for entry in contents.namelist():
@@ -175,9 +175,9 @@ def servers(jdk: int, effort: Effort, rest: int) -> list[Attached]:
                     class_.planned for class_ in session.deployer.match(program).classes if class_.planned is not None
                 ]
                 methods = [
-                    f"{each.class_name} {method.name}{method.descriptor}\n"
-                    for each in planned
-                    for method in each.methods
+                    f"{class_.class_name} {method.name}{method.descriptor}\n"
+                    for class_ in planned
+                    for method in class_.methods
                 ]
                 reference.methods.write_text("".join(methods))
             reference.run(jvm.pid, "asm")  # for what it has woven
@@ -278,8 +278,8 @@ def _process_cpu(pid: int) -> float:
 def thread_cpu(pid: int, name: str) -> float:
     """Processor time, in s, of the threads of that name."""
     tasks = Path(f"/proc/{pid}/task")
-    found = [each for each in tasks.iterdir() if (each / "comm").read_text().strip() == name[:15]]
-    return sum(int((each / "schedstat").read_text().split()[0]) for each in found) / 1e9
+    found = [task for task in tasks.iterdir() if (task / "comm").read_text().strip() == name[:15]]
+    return sum(int((task / "schedstat").read_text().split()[0]) for task in found) / 1e9
 
 
 def window_now(jvm: Target) -> int:
@@ -334,7 +334,7 @@ def load_agent(pid: int, jar: Path, options: str) -> None:
 def server_report(title: str, found: Sequence[Attached]) -> list[str]:
     first = found[0]
     who = {BTPY: BTPY, **MODES}
-    middle = sorted(found, key=lambda each: each.by[BTPY].calls)[len(found) // 2]
+    middle = sorted(found, key=lambda round_: round_.by[BTPY].calls)[len(found) // 2]
 
     def sample(value: Callable[[Attached], float]) -> Sample:
         return Sample(tuple(map(value, found)))
@@ -346,7 +346,7 @@ def server_report(title: str, found: Sequence[Attached]) -> list[str]:
 
         def of(name: str) -> Sample:
             return sample(
-                lambda each: value(each.by[name]) / (beside(each.by["identity"]) if beside is not None else 1)
+                lambda round_: value(round_.by[name]) / (beside(round_.by["identity"]) if beside is not None else 1)
             )
 
         return f"| {title} | {' | '.join(str(of(name)) for name in who)} |"
@@ -361,16 +361,16 @@ def server_report(title: str, found: Sequence[Attached]) -> list[str]:
         "",
         f"| | {' | '.join(who.values())} |",
         "|---" * (len(who) + 1) + "|",
-        row("until all is in, s", lambda each: each.whole),
-        row("of that, retransforming, s", lambda each: each.calls),
-        row("until all is in, of identity's retransforming", lambda each: each.whole, lambda each: each.calls),
-        row("retransforming, of identity's", lambda each: each.calls, lambda each: each.calls),
-        row("putting back, s", lambda each: each.back),
-        row("processor time of the thread in the JVM, s", lambda each: each.cpu),
-        row("processor time of the client, s", lambda each: each.client_cpu),
-        row("longest stop to redefine, by the safepoint log, ms", lambda each: each.stops.redefining),
-        row("longest stop of any kind, ms", lambda each: each.stops.any),
-        row("longest stop of a thread that runs every 0.2 ms", lambda each: each.stops.inside),
+        row("until all is in, s", lambda tool: tool.whole),
+        row("of that, retransforming, s", lambda tool: tool.calls),
+        row("until all is in, of identity's retransforming", lambda tool: tool.whole, lambda tool: tool.calls),
+        row("retransforming, of identity's", lambda tool: tool.calls, lambda tool: tool.calls),
+        row("putting back, s", lambda tool: tool.back),
+        row("processor time of the thread in the JVM, s", lambda tool: tool.cpu),
+        row("processor time of the client, s", lambda tool: tool.client_cpu),
+        row("longest stop to redefine, by the safepoint log, ms", lambda tool: tool.stops.redefining),
+        row("longest stop of any kind, ms", lambda tool: tool.stops.any),
+        row("longest stop of a thread that runs every 0.2 ms", lambda tool: tool.stops.inside),
         "",
         f"While nobody attaches the longest stop is {sample(lambda each: each.quiet.any)} ms, of the thread"
         f" {sample(lambda each: each.quiet.inside)} ms. btpy makes {sample(lambda each: each.batches)} calls, waits in"

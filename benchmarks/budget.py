@@ -108,8 +108,8 @@ def run(way: Way, jdk: int, effort: Effort, found: Found) -> None:
             found.said = [line for line in tracer.stderr if line.startswith("budget")]
     for at in range(0, len(slices), SLICES):
         some = slices[at : at + SLICES]
-        cpu = sum(each[3] for each in some)
-        second = Second(1e6 * sum(each[2] for each in some) / cpu, cpu / sum(each[4] for each in some))
+        cpu = sum(sample[3] for sample in some)
+        second = Second(1e6 * sum(sample[2] for sample in some) / cpu, cpu / sum(sample[4] for sample in some))
         found.seconds[at // SLICES].append(second)
 
 
@@ -134,16 +134,16 @@ def report(effort: Effort, found: dict[str, Found], origin: str) -> str:
     had = statistics.fmean(found[UNPROBED.name].share)
     lines[2] += f" Without a probe the thread had {100 * had:.0f} % of a core: no more can be lost."
     curves = []
-    for name, each in found.items():
+    for name, seconds in found.items():
         lost = [
             100 * (1 - work / without) * share
-            for work, without, share in zip(each.work, plain, each.share, strict=True)
+            for work, without, share in zip(seconds.work, plain, seconds.share, strict=True)
         ]
         mean = statistics.fmean
         before, after = lost[: hot.start], lost[hot.stop :]
         figures = (mean(before), lost[hot][0], max(lost[hot][1:]), mean(lost[hot]), mean(after))
         lines.append(f"| {name} | " + " | ".join(f"{figure:.1f}" for figure in figures) + " |")
-        curves.append(f"{name:40} " + " ".join(f"{each:5.1f}" for each in lost))
+        curves.append(f"{name:40} " + " ".join(f"{percent:5.1f}" for percent in lost))
     lines += ["", "Second by second:", "", "```", *curves, "```"]
     said = found[LIMITED.name].said
     if said:

@@ -127,8 +127,8 @@ def storms(jdk: int, effort: Effort) -> Storms:
             _, loaded, nanos, processor = running.wait_for("loaded ").split()
             count = int(loaded)
             of = {True: [], False: []}  # type: dict[bool, list[float]]
-            for name, each in (line.split() for line in times.read_text().splitlines()):
-                of[pattern.fullmatch(name) is not None].append(int(each) / 1e6)
+            for name, took in (line.split() for line in times.read_text().splitlines()):
+                of[pattern.fullmatch(name) is not None].append(int(took) / 1e6)
             return int(nanos) / 1e9, int(processor) / 1e9, statistics.median(of[True]), statistics.median(of[False])
 
         found: list[list[tuple[float, float, float, float]]] = [[], [], []]
@@ -163,8 +163,8 @@ def storm_report(found: Storms) -> list[str]:
     def row(title: str, of: Callable[[Loaded], Sample], share: bool = False) -> str:
         bare, traced, asm = of(found.bare), of(found.traced), of(found.asm)
         on_top = [
-            f"{100 * (each.median / bare.median - 1):.0f} %" if share else f"{each.median - bare.median:.3f} ms"
-            for each in (traced, asm)
+            f"{100 * (times_.median / bare.median - 1):.0f} %" if share else f"{times_.median - bare.median:.3f} ms"
+            for times_ in (traced, asm)
         ]
         return f"| {title} | {bare} | {traced} | {on_top[0]} | {asm} | {on_top[1]} |"
 
@@ -175,10 +175,10 @@ def storm_report(found: Storms) -> list[str]:
         "",
         "| | by itself | with btpy | on top | with ASM | on top |",
         "|---|---|---|---|---|---|",
-        row("all (s)", lambda each: each.whole, share=True),
-        row("of the processor, the thread that loads (s)", lambda each: each.processor, share=True),
-        row("a class that matches (ms)", lambda each: each.matching),
-        row("a class that does not (ms)", lambda each: each.other),
+        row("all (s)", lambda cost: cost.whole, share=True),
+        row("of the processor, the thread that loads (s)", lambda cost: cost.processor, share=True),
+        row("a class that matches (ms)", lambda cost: cost.matching),
+        row("a class that does not (ms)", lambda cost: cost.other),
     ]
 
 
@@ -255,7 +255,7 @@ def _started(command: Sequence[str]) -> tuple[float, ...]:
 def start_report(found: Starts) -> list[str]:
     def row(title: str, of: Callable[[Start], Sample]) -> str:
         bare, traced, asm = of(found.bare), of(found.traced), of(found.asm)
-        on_top = [f"{100 * (each.median / bare.median - 1):.0f} %" for each in (traced, asm)]
+        on_top = [f"{100 * (tool.median / bare.median - 1):.0f} %" for tool in (traced, asm)]
         return f"| {title} | {bare} | {traced} | {on_top[0]} | {asm} | {on_top[1]} |"
 
     return [
@@ -265,10 +265,10 @@ def start_report(found: Starts) -> list[str]:
         "",
         "| s | by itself | with btpy | on top | with ASM | on top |",
         "|---|---|---|---|---|---|",
-        row("from main", lambda each: each.inside),
-        row("from main, of the processor, its thread", lambda each: each.main),
-        row("from main, of the processor, all threads", lambda each: each.processor),
-        row("from the command", lambda each: each.outside),
+        row("from main", lambda cost: cost.inside),
+        row("from main, of the processor, its thread", lambda cost: cost.main),
+        row("from main, of the processor, all threads", lambda cost: cost.processor),
+        row("from the command", lambda cost: cost.outside),
     ]
 
 

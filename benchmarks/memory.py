@@ -100,12 +100,12 @@ def table(found: dict[int, Footprint]) -> list[str]:
         "| JDK | heap beyond the buffers | metaspace | classes | heap with 100,003 threads | a firing | with a stack |"
     ]
     lines.append("|---|---|---|---|---|---|---|")
-    for jdk, each in found.items():
-        most = max(each.firings[method] for method in NOTHING)
-        threads = "–" if each.threads is None else f"{each.threads / (1 << 20):+.1f} MiB"
+    for jdk, measured in found.items():
+        most = max(measured.firings[method] for method in NOTHING)
+        threads = "–" if measured.threads is None else f"{measured.threads / (1 << 20):+.1f} MiB"
         lines.append(
-            f"| {jdk} | {(each.heap - BUFFERS) / (1 << 20):.1f} MiB | {each.metaspace / (1 << 20):.1f} MiB "
-            f"| {each.classes} | {threads} | {most:.0f} B | {each.firings['stack']:.0f} B |"
+            f"| {jdk} | {(measured.heap - BUFFERS) / (1 << 20):.1f} MiB | {measured.metaspace / (1 << 20):.1f} MiB "
+            f"| {measured.classes} | {threads} | {most:.0f} B | {measured.firings['stack']:.0f} B |"
         )
     return lines
 

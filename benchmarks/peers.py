@@ -232,7 +232,7 @@ def _nanos(score: dict[str, object]) -> float:
 
 
 def workloads() -> tuple[Path, list[Path]]:
-    libraries = [artifact(each) for each in JMH]
+    libraries = [artifact(jar) for jar in JMH]
     sources = [JAVA / name for name in ("Work.java", "ByHand.java", "Workloads.java")]
     return compiled(sources, classpath=libraries, flags=["-proc:full"]), libraries
 
@@ -249,7 +249,7 @@ def _running(command: Sequence[str]) -> Iterator[Target]:
 def table(found: dict[str, list[Figures]]) -> str:
     """Each tool's time a call beyond the time of a method that nobody traces."""
     rows = [name for name in WORKLOADS if name in found["nobody"][0]]
-    base = {name: statistics.median(each[name] for each in found["nobody"]) for name in rows}
+    base = {name: statistics.median(round_[name] for round_ in found["nobody"]) for name in rows}
     cost = {
         tool: {name: statistics.median(round_[name] for round_ in rounds) - base[name] for name in rounds[0]}
         for tool, rounds in found.items()
@@ -285,7 +285,7 @@ def main() -> None:
     chosen = [
         replace(tool, workloads=[workload for workload in tool.workloads if workload in workloads])
         for tool in tools(given.jdk)
-        if not wanted or any(tool.name.startswith(each) for each in wanted)
+        if not wanted or any(tool.name.startswith(prefix) for prefix in wanted)
     ]
     chosen = [tool for tool in chosen if tool.workloads]
     found: dict[str, list[Figures]] = {tool.name: [] for tool in chosen}

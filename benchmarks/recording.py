@@ -164,7 +164,7 @@ def lines(rounds: int) -> str:
     records = payload(EVENTS)
     for title, script in SCRIPTS.items():
         costs = {name: [line(script, name, records) for _ in range(rounds)] for name in ("text", "ndjson", "csv")}
-        whole = [f"{min(cost for cost, _ in each):,.0f}" for each in costs.values()]
+        whole = [f"{min(cost for cost, _ in round_):,.0f}" for round_ in costs.values()]
         decoding = min(decoded for cost in costs.values() for _, decoded in cost)
         table.append(f"| {title} | {' | '.join(whole)} | {decoding:,.0f} |")
     return "\n".join(table)

@@ -143,7 +143,7 @@ def compared(jvm: Target, effort: Effort, tool: Attach, classes: str, scratch: P
     def ratio(of: Callable[[Load], float]) -> float:
         return of(during) / ((of(before) + of(after)) / 2)
 
-    return Compared(ratio(lambda each: each.throughput), ratio(lambda each: each.median), ratio(lambda each: each.p99))
+    return Compared(ratio(lambda run: run.throughput), ratio(lambda run: run.median), ratio(lambda run: run.p99))
 
 
 def with_btpy(pid: int, classes: str, scratch: Path) -> Iterator[None]:

@@ -100,7 +100,7 @@ def run(contender: Contender, corpus: Path, task: str, passes: int = 1) -> Run:
     rounds = [list(map(int, line.split()[1:])) for line in done.stdout.splitlines() if line.startswith("round ")]
     last = rounds[passes // 2 :]
     cpu = after.children_user + after.children_system - before.children_user - before.children_system
-    inside = statistics.median(each[0] for each in last) / 1e9
+    inside = statistics.median(run_[0] for run_ in last) / 1e9
     return Run(seconds, cpu, inside, (last[0][1], last[0][2]))
 
 
@@ -163,17 +163,17 @@ def measure(effort: Effort, scratch: Path) -> str:
     field = list(contenders(server, scratch))
     lines = []
     for task, meaning in TASKS.items():
-        taking_part = [each for each in field if each.reads or task in ("called", "timed")]
-        runs: dict[tuple[str, int], list[Run]] = {(each.name, size): [] for size in corpora for each in taking_part}
-        for each in taking_part:
-            run(each, corpora[min(corpora)], task)  # not measured: files are read for the first time
+        taking_part = [weaver for weaver in field if weaver.reads or task in ("called", "timed")]
+        runs: dict[tuple[str, int], list[Run]] = {(weaver.name, size): [] for size in corpora for weaver in taking_part}
+        for weaver in taking_part:
+            run(weaver, corpora[min(corpora)], task)  # not measured: files are read for the first time
         for size, corpus in corpora.items():
             for _ in range(effort.processes):
-                for each in taking_part:
-                    runs[each.name, size].append(run(each, corpus, task))
-            check(task, [runs[each.name, size][0] for each in taking_part])
+                for weaver in taking_part:
+                    runs[weaver.name, size].append(run(weaver, corpus, task))
+            check(task, [runs[weaver.name, size][0] for weaver in taking_part])
         warm_size = min(2_000, max(effort.sizes))
-        asm = next(each for each in field if each.name == PLAIN_ASM)
+        asm = next(weaver for weaver in field if weaver.name == PLAIN_ASM)
         warm = run(asm, corpora[warm_size], task, effort.passes)
         lines += table(task, meaning, effort, taking_part, runs, warm_size, warm)
     return "\n".join(lines)
@@ -198,17 +198,17 @@ def table(
 ) -> list[str]:
     lines = [f"**{meaning}**", "", "| | " + " | ".join(f"{size:,} classes" for size in effort.sizes) + " |"]
     lines.append("|---" * (len(effort.sizes) + 1) + "|")
-    for each in taking_part:
+    for weaver in taking_part:
         cells = []
         for size in effort.sizes:
-            mine = runs[each.name, size]
+            mine = runs[weaver.name, size]
             seconds = statistics.median(run.seconds for run in mine)
             ratio = seconds / statistics.median(run.seconds for run in runs[BTPY, size])
             inside = statistics.median(run.inside / run.found[0] for run in mine)
             cpu = statistics.median(run.cpu for run in mine)
-            times = "" if each.name == BTPY else f"**{ratio:.2f}×** · "
+            times = "" if weaver.name == BTPY else f"**{ratio:.2f}×** · "
             cells.append(f"{times}{seconds:.3f} s · {cpu:.3f} s CPU · {1e6 * inside:.1f} µs")
-        lines.append(f"| {each.name} | {' | '.join(cells)} |")
+        lines.append(f"| {weaver.name} | {' | '.join(cells)} |")
     mine_inside = statistics.median(run.inside for run in runs[BTPY, warm_size])
     lines += [
         "",

@@ -166,9 +166,9 @@ class _Reader:
             self._at += 1
             other = self._sequence()
             both = _Part(self._state(), self._state())
-            for each in (part, other):
-                self._free(both.start, each.start)
-                self._free(each.end, both.end)
+            for alternative in (part, other):
+                self._free(both.start, alternative.start)
+                self._free(alternative.end, both.end)
             part = both
         return part
 
@@ -364,9 +364,9 @@ def _table(nfa: _Nfa) -> str:
     starts, class_of, classes = _alphabet(nfa)
     steps: list[list[tuple[int, int]]] = [  # of each NFA state: class and target
         [
-            (each, target)
+            (class_, target)
             for low, high, target in state.edges
-            for each in sorted(
+            for class_ in sorted(
                 {class_of[at] for at in range(bisect_right(starts, low) - 1, bisect_right(starts, high))}
             )
         ]
@@ -380,8 +380,8 @@ def _table(nfa: _Nfa) -> str:
     while len(rows) < len(order):
         targets: list[set[int]] = [set() for _ in range(classes)]
         for state in order[len(rows)]:
-            for each, target in steps[state]:
-                targets[each].add(target)
+            for class_, target in steps[state]:
+                targets[class_].add(target)
         row = []
         for reached in targets:
             closed = _closure(nfa, reached)
@@ -405,14 +405,14 @@ def _table(nfa: _Nfa) -> str:
 
 def _alphabet(nfa: _Nfa) -> tuple[list[int], list[int], int]:
     """Intervals of UTF-16 units that no edge tells apart inside: first units, class of each, number of classes."""
-    edges = [(low, high, state, target) for state, each in enumerate(nfa.states) for low, high, target in each.edges]
+    edges = [(low, high, state, target) for state, node in enumerate(nfa.states) for low, high, target in node.edges]
     starts = sorted({0, *(low for low, *_ in edges), *(high + 1 for _, high, *_ in edges if high < 0xFFFF)})
     leading: list[set[tuple[int, int]]] = [set() for _ in starts]
     for low, high, state, target in edges:
         for at in _intervals(starts, low, high):
             leading[at].add((state, target))
     known: dict[frozenset[tuple[int, int]], int] = {}
-    class_of = [known.setdefault(frozenset(each), len(known)) for each in leading]
+    class_of = [known.setdefault(frozenset(edges_), len(known)) for edges_ in leading]
     return starts, class_of, len(known)
 
 

@@ -12,7 +12,7 @@ EXAMPLES = DOCS.parent / "tests" / "golden" / "recording" / "every_kind.ndjson"
 
 def page(schema: dict[str, Any], lines: list[str]) -> str:
     """The text of docs/events.md."""
-    kinds = [each["$ref"].rpartition("/")[2] for each in schema["oneOf"]]
+    kinds = [kind["$ref"].rpartition("/")[2] for kind in schema["oneOf"]]
     examples: dict[str, str] = {}
     for line in lines:
         examples.setdefault(json.loads(line)["type"], line)
@@ -48,7 +48,7 @@ def _type(member: dict[str, Any]) -> str:
     if "$ref" in member:
         return str(member["$ref"].rpartition("/")[2])
     if "enum" in member:
-        return ", ".join(f"`{each}`" for each in member["enum"])
+        return ", ".join(f"`{value}`" for value in member["enum"])
     if "items" in member:
         return f"array of {_type(member['items'])}"
     if "additionalProperties" in member and isinstance(member["additionalProperties"], dict):

@@ -15,7 +15,7 @@ from btpy.plan.plan import RefusalReason
 
 PACKAGE = Path(__file__).parents[1] / "btpy"
 EXPLAINED = explanations()
-SCRIPTS = [each for each in EXPLAINED.values() if each.fails]
+SCRIPTS = [explanation for explanation in EXPLAINED.values() if explanation.fails]
 
 
 def codes(text: str) -> set[str]:
@@ -42,23 +42,23 @@ def test_codes_are_in_order() -> None:
     assert list(EXPLAINED) == sorted(EXPLAINED)
 
 
-@pytest.mark.parametrize("code", [each.code for each in SCRIPTS if not each.against])
+@pytest.mark.parametrize("code", [explanation.code for explanation in SCRIPTS if not explanation.against])
 def test_example_that_fails(code: str) -> None:
     assert codes(EXPLAINED[code].fails) == {code}
 
 
-@pytest.mark.parametrize("code", [each.code for each in EXPLAINED.values() if each.works])
+@pytest.mark.parametrize("code", [explanation.code for explanation in EXPLAINED.values() if explanation.works])
 def test_example_that_works(code: str) -> None:
     assert codes(EXPLAINED[code].works) == set()
 
 
-@pytest.mark.parametrize("code", [each.code for each in SCRIPTS if each.against])
+@pytest.mark.parametrize("code", [explanation.code for explanation in SCRIPTS if explanation.against])
 def test_example_about_classes_is_right_as_a_script(code: str) -> None:
     assert codes(EXPLAINED[code].fails) == set()
 
 
 def test_titles_are_titles() -> None:
-    for each in EXPLAINED.values():
-        assert each.title[0].islower() or each.title.startswith("BTrace"), each.code
-        assert not each.title.endswith("."), each.code
-        assert each.text, each.code
+    for explanation in EXPLAINED.values():
+        assert explanation.title[0].islower() or explanation.title.startswith("BTrace"), explanation.code
+        assert not explanation.title.endswith("."), explanation.code
+        assert explanation.text, explanation.code

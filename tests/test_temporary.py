@@ -54,7 +54,7 @@ def test_the_next_one_removes_what_nobody_holds(own_tmp: Path) -> None:
         mine.remove()
         assert not left.exists()
         assert (held / "secret").exists()
-        assert {each.name for each in own_tmp.iterdir()} == {"btpy-chaos-7", "other", "btpy-link", held.name}
+        assert {path.name for path in own_tmp.iterdir()} == {"btpy-chaos-7", "other", "btpy-link", held.name}
         assert (own_tmp / "other" / "lock").exists()
         living.kill()
 
@@ -76,4 +76,4 @@ def test_a_run_that_is_killed_before_its_program_has_called(own_tmp: Path) -> No
         run.kill()
     assert len(list(own_tmp.glob("btpy-*"))) == 1
     Temporary().remove()
-    assert [each.name for each in own_tmp.iterdir()] == ["jdk"]
+    assert [path.name for path in own_tmp.iterdir()] == ["jdk"]

@@ -34,7 +34,11 @@ class FoundSource:
     def disassembly(self, method: ListedMethod) -> str:
         """Raises ClassFileError."""
         file = ClassFile.parse(self.data)
-        members = (each for each in file.methods if (each.name, each.descriptor) == (method.name, method.descriptor))
+        members = (
+            candidate
+            for candidate in file.methods
+            if (candidate.name, candidate.descriptor) == (method.name, method.descriptor)
+        )
         return "".join(disassemble(file, member) for member in members)
 
 
@@ -91,7 +95,7 @@ def _in_directory(place: Path, file: str) -> str | None:
 def _in_archive(place: Path, file: str) -> str | None:
     try:
         with zipfile.ZipFile(place) as archive:
-            names = [each for each in archive.namelist() if each == file or each.endswith(f"/{file}")]
+            names = [name for name in archive.namelist() if name == file or name.endswith(f"/{file}")]
             entry = archive.getinfo(names[0]) if names else None
             return None if entry is None else read_entry(archive, entry, _MOST_BYTES).decode("utf-8", "replace")
     except UNREADABLE:

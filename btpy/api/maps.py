@@ -142,7 +142,10 @@ class MapView(Mapping[Any, Any]):
         ``key``: nothing for a map without keys. Raises KeyError."""
         for own, value in self.content.entries:
             if self._key(own) == key:
-                return {name or "value": (each.low, each.high) for name, each in aggregates.intervals(value).items()}
+                return {
+                    name or "value": (interval.low, interval.high)
+                    for name, interval in aggregates.intervals(value).items()
+                }
         raise KeyError(key)
 
     @property
@@ -231,13 +234,13 @@ class MapView(Mapping[Any, Any]):
         if isinstance(value, aggregates.TimeSeries):
             return value.values()
         if isinstance(value, Top):
-            return [(self._python(each.value), each.count) for each in value.shown]
+            return [(self._python(frequent.value), frequent.count) for frequent in value.shown]
         if isinstance(value, Distinct):
             return value.estimate
         if isinstance(value, First | Last):
             return self._python(value.value)
         if isinstance(value, Examples):
-            return [self._python(each) for each in value.values]
+            return [self._python(sample) for sample in value.values]
         if isinstance(value, aggregates.Least | aggregates.Greatest):
             return value.value
         if isinstance(value, Aggregate):

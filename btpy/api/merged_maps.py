@@ -41,7 +41,7 @@ class Shares:
 
     def merged(self, maps: Iterable[Map]) -> list[MapContent]:
         """These maps, each once."""
-        return [_merged(self._contents[each]) for each in dict.fromkeys(map(_identity, maps))]
+        return [_merged(self._contents[identity]) for identity in dict.fromkeys(map(_identity, maps))]
 
 
 def _identity(map_: Map) -> Identity:
@@ -68,7 +68,7 @@ def with_stacks(content: MapContent, own: StackTable, common: StackTable) -> Map
             frames = own.frames(value.id)
             return StackRef(0 if frames is None else common.intern(frames))
         if isinstance(value, tuple):
-            return tuple(moved(each) for each in value)
+            return tuple(moved(part) for part in value)
         if is_dataclass(value) and not isinstance(value, type):
             changed = {field.name: moved(getattr(value, field.name)) for field in fields(value)}
             return replace(value, **changed)

@@ -66,7 +66,7 @@ def preview(program: Program, matching: Matching) -> Preview:
         if woven.data is not None:
             before += len(known.file.data)
             after += len(woven.data)
-    found = {place for each in places.values() for place in each}
+    found = {place for class_places in places.values() for place in class_places}
     return Preview(
         tuple(
             ProbePreview(

@@ -50,10 +50,11 @@ class SourceJar:
             text = read_entry(jar, jar.getinfo(MANIFEST), MAX_MANIFEST_BYTES) if MANIFEST in names else b""
         main, sections = parsed(text)
         kept = {
-            name: {key: value for key, value in each.items() if not _DIGEST.fullmatch(key)} for name, each in sections
+            name: {key: value for key, value in section.items() if not _DIGEST.fullmatch(key)}
+            for name, section in sections
         }
         is_signed = any(_SIGNATURE.fullmatch(name) and name.upper().endswith(".SF") for name in names)
-        return SourceJar(path, main, {name: each for name, each in kept.items() if each}, is_signed)
+        return SourceJar(path, main, {name: section for name, section in kept.items() if section}, is_signed)
 
     @property
     def is_multi_release(self) -> bool:
@@ -94,9 +95,9 @@ def manifest(sources: Iterable[SourceJar]) -> bytes | None:
         main["Multi-Release"] = "true"
     if not main and not sections:
         return None
-    lines = [_attribute("Manifest-Version", "1.0"), *(_attribute(*each) for each in main.items()), b"\r\n"]
+    lines = [_attribute("Manifest-Version", "1.0"), *(_attribute(*attribute) for attribute in main.items()), b"\r\n"]
     for name, attributes in sections.items():
-        lines += (_attribute("Name", name), *(_attribute(*each) for each in attributes.items()), b"\r\n")
+        lines += (_attribute("Name", name), *(_attribute(*attribute) for attribute in attributes.items()), b"\r\n")
     return b"".join(lines)
 
 

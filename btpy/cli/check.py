@@ -172,13 +172,17 @@ def _matched(arguments: Arguments, program: Program, console: Console) -> Matchi
     if matching.problems:
         raise ScriptError(together(matching.problems))
     attachments = {probe.id: probe.attachment for probe in program.probes}
-    pending = {id_ for id_, each in attachments.items() if isinstance(each, MethodAttachment) and each.pending}
+    pending = {
+        id_
+        for id_, attachment in attachments.items()
+        if isinstance(attachment, MethodAttachment) and attachment.pending
+    }
     missing = [diagnostic for probe, diagnostic in matching.missing.items() if probe not in pending]
     if missing:
         raise NothingMatched(missing)
     check_limits(program.probes, matching)
-    for each in late_bound:
-        console.detail(each)
+    for diagnostic in late_bound:
+        console.detail(diagnostic)
     return matching
 
 
@@ -186,5 +190,5 @@ def _facts(matching: Matching | None) -> str:
     if matching is None:
         return ""
     woven = [class_.planned for class_ in matching.classes if class_.planned is not None and class_.planned.methods]
-    methods = sum(len(each.methods) for each in woven)
+    methods = sum(len(class_.methods) for class_ in woven)
     return f"; {methods} method{'s' * (methods != 1)} in {len(woven)} class{'es' * (len(woven) != 1)}"

@@ -118,7 +118,9 @@ def run(arguments: Arguments, console: Console) -> int:
     if word is not None:
         words = arguments.command
         found = candidates(words, number("--word", word), Here(_jvms, _libraries))
-        text = "".join(f"{each.text}\t{_line(each.about)}\n" for each in found if each.text.isprintable())
+        text = "".join(
+            f"{candidate.text}\t{_line(candidate.about)}\n" for candidate in found if candidate.text.isprintable()
+        )
     elif arguments.positionals and arguments.positionals[0] in _SCRIPTS:
         text = _SCRIPTS[arguments.positionals[0]]
     else:
@@ -140,11 +142,11 @@ def candidates(words: Sequence[str], at: int, here: Here) -> list[Candidate]:
     option, equals, value = current.partition("=")
     if equals and option.startswith("--"):
         return [
-            each if each.text.startswith(":") else each._replace(text=f"{option}={each.text}")
-            for each in _at([*before, f"{option}="], value, here)
-            if each.text.startswith((value, ":"))
+            candidate if candidate.text.startswith(":") else candidate._replace(text=f"{option}={candidate.text}")
+            for candidate in _at([*before, f"{option}="], value, here)
+            if candidate.text.startswith((value, ":"))
         ]
-    return [each for each in _at(before, current, here) if each.text.startswith((current, ":"))]
+    return [candidate for candidate in _at(before, current, here) if candidate.text.startswith((current, ":"))]
 
 
 def _line(text: str) -> str:
@@ -170,7 +172,7 @@ def _at(before: list[str], current: str, here: Here) -> Iterator[Candidate]:
 
     name = before[0] if before and before[0] in commands.NAMES else ""
     if not before:
-        yield from (Candidate(each, commands.command(each).summary) for each in commands.NAMES)
+        yield from (Candidate(name, commands.command(name).summary) for name in commands.NAMES)
     command = commands.command(name)
     options = {name: option for option in command.options for name in option.names}
     last = before[-1].rstrip("=") if before else ""
@@ -195,7 +197,7 @@ def _values(option: Option, here: Here) -> Iterator[Candidate]:
     elif option.key == "allow":
         from btpy.cli.permissions import CAPABILITIES
 
-        yield from (Candidate(each, what) for each, what in CAPABILITIES.items())
+        yield from (Candidate(capability, what) for capability, what in CAPABILITIES.items())
     else:
         yield from _meant(option.metavar, here)
 
@@ -235,42 +237,42 @@ def _agrees(expected: str, given: str) -> bool:
 
 def _meant(metavar: str, here: Here) -> Iterator[Candidate]:
     """What a word of usage, or the value of an option, stands for."""
-    for each in metavar.rstrip("…").split("|"):
-        if each in ("PID", "NAME") and "PID" in metavar:
-            if each == "PID":
+    for choice in metavar.rstrip("…").split("|"):
+        if choice in ("PID", "NAME") and "PID" in metavar:
+            if choice == "PID":
                 yield from here.jvms()
-        elif each in ("FILE.bt", "FILE"):
+        elif choice in ("FILE.bt", "FILE"):
             yield Candidate(":files.bt")
             yield from here.libraries()
-        elif each == "LIBRARY":
+        elif choice == "LIBRARY":
             yield from here.libraries()
-        elif each.startswith("FILE."):
-            yield Candidate(":files" + each.removeprefix("FILE"))
-        elif each in ("DIR", "HOME"):
+        elif choice.startswith("FILE."):
+            yield Candidate(":files" + choice.removeprefix("FILE"))
+        elif choice in ("DIR", "HOME"):
             yield Candidate(":directories")
-        elif each == "PATHS":
+        elif choice == "PATHS":
             yield Candidate(":files.jar")
-        elif each == "CODE":
+        elif choice == "CODE":
             yield from _codes()
-        elif each.islower() and each.isalpha():
-            yield Candidate(each)
+        elif choice.islower() and choice.isalpha():
+            yield Candidate(choice)
 
 
 def _codes() -> Iterator[Candidate]:
     from btpy.explanations import explanations
 
-    return (Candidate(code, each.title) for code, each in explanations().items())
+    return (Candidate(code, explanation.title) for code, explanation in explanations().items())
 
 
 def _jvms() -> Iterator[Candidate]:
     from btpy.api.jvms import list_jvms
 
     running = [jvm for jvm in list_jvms() if jvm.attachable and not jvm.is_btpys_own]
-    yield from (Candidate(str(each.pid), each.main) for each in running)
-    names = [each.name or each.short_main for each in running]
-    for name, each in zip(names, running, strict=True):
+    yield from (Candidate(str(process.pid), process.main) for process in running)
+    names = [process.name or process.short_main for process in running]
+    for name, process in zip(names, running, strict=True):
         if _is_one(name, names):
-            yield Candidate(name, str(each.pid))
+            yield Candidate(name, str(process.pid))
 
 
 def _is_one(name: str, names: Sequence[str]) -> bool:

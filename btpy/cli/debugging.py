@@ -27,9 +27,9 @@ _MOST = 300  # characters of a message of the agent
 def stages_of(text: str | None) -> frozenset[str]:
     """Of ``ast,plan``. Raises UsageError."""
     given = [] if text is None else text.split(",")
-    for each in given:
-        if each not in (*STAGES, ALL):
-            raise UsageError(f"-d {each} is no stage", help=[f"stages: {', '.join(STAGES)}, {ALL}"])
+    for stage in given:
+        if stage not in (*STAGES, ALL):
+            raise UsageError(f"-d {stage} is no stage", help=[f"stages: {', '.join(STAGES)}, {ALL}"])
     return frozenset(STAGES if ALL in given else given)
 
 

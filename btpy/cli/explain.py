@@ -54,11 +54,13 @@ def run(arguments: Arguments, console: Console) -> int:
         return 0
     chosen = [_find(given[0], known)] if given else list(known.values())
     stream = Stream.stdout(ascii_only=not console.unicode)
-    for each in chosen:
+    for explanation in chosen:
         if arguments.switch("json"):
-            stream.write(json.dumps({"type": "explanation", "v": 1, **each._asdict()}, ensure_ascii=False) + "\n")
+            stream.write(
+                json.dumps({"type": "explanation", "v": 1, **explanation._asdict()}, ensure_ascii=False) + "\n"
+            )
         else:
-            stream.write(each.page if given else f"{each.code}  {each.title}\n")
+            stream.write(explanation.page if given else f"{explanation.code}  {explanation.title}\n")
     stream.flush()
     return 0
 

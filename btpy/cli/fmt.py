@@ -86,8 +86,8 @@ def _fixed(source: Source, console: Console) -> str:
         fixes = sorted(
             {
                 (fix.span.start, fix.span.end, fix.text)
-                for each in found
-                for fix in each.fixes
+                for diagnostic in found
+                for fix in diagnostic.fixes
                 if fix.span.source == source
             }
         )

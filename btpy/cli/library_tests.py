@@ -236,4 +236,4 @@ def _counts(value: Any) -> Any:
         return sum(bucket.get("count", 0) for bucket in value)
     if isinstance(value, dict) and isinstance(value.get("count"), int):
         return value["count"]
-    return {key: _counts(each) for key, each in value.items()} if isinstance(value, dict) else value
+    return {key: _counts(counts) for key, counts in value.items()} if isinstance(value, dict) else value

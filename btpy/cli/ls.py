@@ -121,7 +121,7 @@ def show(
     style = Style(unicode=console.unicode, color=wants_color(arguments.text("color"), stream.descriptor))
     for probe in probes:
         if as_json:
-            lines = [json.dumps(each, ensure_ascii=False) for each in listing_json(probe, detail.classes)]
+            lines = [json.dumps(row, ensure_ascii=False) for row in listing_json(probe, detail.classes)]
         else:
             lines = [style.bold(f"{probe.name}:")] if len(probes) > 1 else []
             lines += listing_lines(probe, style, detail)

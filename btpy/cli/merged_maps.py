@@ -96,21 +96,21 @@ class MergedMaps(AtEnd):
         """These maps, or all, as they are now, for who looks at them: where they cannot be merged, with the pid before
         the key."""
         found: list[MapContent] = []
-        for each in self._running:
-            with each.noticing():
-                maps = each.session.maps
+        for run in self._running:
+            with run.noticing():
+                maps = run.session.maps
                 contents = [maps[title].content for title in (maps if titles is None else titles)]
-                self._put(each, contents)
+                self._put(run, contents)
                 found += contents
         return self._shares.merged(content.map for content in found) if self.of_several else found
 
     def show(self) -> None:
         """Writes all maps as they are now. Raises OutputError."""
         found: list[MapContent] = []
-        for each in self._running:
-            with each.noticing():
-                contents = each.show_maps()
-                self._put(each, contents)
+        for run in self._running:
+            with run.noticing():
+                contents = run.show_maps()
+                self._put(run, contents)
                 found += contents
         self._write(self._shares, found)
 

@@ -118,7 +118,7 @@ class Arguments:
         """The script has no parameter ``name``, and the command no such option."""
         from difflib import get_close_matches
 
-        known = [*(f"--{each}" for each in declared), *self._options]
+        known = [*(f"--{parameter}" for parameter in declared), *self._options]
         near = get_close_matches(f"--{name}", known, 1)
         help_ = [f"did you mean {near[0]}?"] if near else []
         return UsageError(f"--{name} is neither an option nor a parameter of the script", help=[*help_, *described])

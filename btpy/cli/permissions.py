@@ -46,9 +46,9 @@ def permissions(arguments: Arguments) -> Permissions:
     from btpy.model.permissions import Permissions
 
     given = arguments.texts("allow")
-    for each in given:
-        if each not in CAPABILITIES and not _CALL.fullmatch(each):
-            raise UsageError(f"--allow {each}: unknown permission", help=_help(each))
+    for capability in given:
+        if capability not in CAPABILITIES and not _CALL.fullmatch(capability):
+            raise UsageError(f"--allow {capability}: unknown permission", help=_help(capability))
     redact = not arguments.switch("no_redact")
     if not redact and "sensitive" not in given:
         raise UsageError(

@@ -47,7 +47,7 @@ def plan_lines(program: Program, matching: Matching) -> list[str]:
         lines.append(f"refused: {refusal.class_name}{method} [{refusal.reason.value}]: {refusal.detail}")
     limits = Limits.of(dict(program.settings))
     capacity = max((map_.capacity for map_ in program.maps), default=0)
-    most = [each.attachment.max_methods for each in program.own if isinstance(each.attachment, MethodAttachment)]
+    most = [probe.attachment.max_methods for probe in program.own if isinstance(probe.attachment, MethodAttachment)]
     lines += (
         f"limits: strings {limits.string_chars} characters, depth {limits.depth}, {limits.elements} elements,"
         f" {limits.fields} fields, {limits.stack_frames} frames; events {limits.event_buffer_bytes >> 20} MiB;"

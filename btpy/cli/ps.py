@@ -88,9 +88,17 @@ def table(running: Sequence[JvmProcess], width: int | None, *, commands: bool = 
     """A line a JVM, without line ends. Where they would be wider than ``width``, what it runs is cut in front, as
     the end of a class name says most, and why it cannot be traced stands below."""
     rows = [("PID", "USER", "JAVA", "UPTIME", "BTPY")]
-    for each in running:
-        sessions = str(each.sessions or "-")
-        rows.append((str(each.pid), _clean(each.user), _clean(each.java_version or "?"), _clock(each.uptime), sessions))
+    for process in running:
+        sessions = str(process.sessions or "-")
+        rows.append(
+            (
+                str(process.pid),
+                _clean(process.user),
+                _clean(process.java_version or "?"),
+                _clock(process.uptime),
+                sessions,
+            )
+        )
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = [_columns(rows[0], widths) + "  MAIN"]
     left = sum(widths) + 2 * len(widths)

@@ -70,7 +70,7 @@ def run(arguments: Arguments, console: Console) -> int:
         recordings = [stack.enter_context(Recording.open(path)) for path in paths]
         if len(recordings) > 1:
             _require_one_run(paths, recordings, where)
-        first = min((recording.started for recording in recordings), key=lambda each: each.wall_nanos)
+        first = min((recording.started for recording in recordings), key=lambda start: start.wall_nanos)
         clock = Clock(first.nano_time, first.wall_nanos)
         start, end = (_moment(f"--{name}", arguments.text(name), clock) for name in ("from", "to"))
         stream = stack.enter_context(where.open(console))
@@ -258,7 +258,7 @@ class _Played:
         def of(part: _Part) -> Iterator[tuple[int, _Part, Recorded]]:
             return ((wall_nanos, part, item) for wall_nanos, item in part.recording.items())
 
-        return heapq.merge(*map(of, self._parts), key=lambda each: each[0])
+        return heapq.merge(*map(of, self._parts), key=lambda timed_item: timed_item[0])
 
     def show(self, wall_nanos: int, part: _Part, item: Recorded) -> None:
         part.show(wall_nanos, item)

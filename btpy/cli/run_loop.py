@@ -197,29 +197,29 @@ class RunLoop:
         while self._running:
             with live:
                 ended = self._until_one_ends(live, deadline)
-            for each, reason in ended:
-                self._running.remove(each)
+            for run, reason in ended:
+                self._running.remove(run)
                 if isinstance(reason, TargetGone):
-                    self._lost(each, reason, live.absent)
+                    self._lost(run, reason, live.absent)
                 else:
-                    self._leave(each, reason)
+                    self._leave(run, reason)
 
     def _until_one_ends(self, live: Live, deadline: float) -> list[tuple[TargetRun, str | TargetGone]]:
         """Shows what comes; which end, and why."""
         signals, stay = self._signals, self._settings.stay
         if self._settings.ends or (stay is not None and stay.at_once):
-            return [(each, "stopped" if self._settings.ends else "left") for each in self._running]
+            return [(run, "stopped" if self._settings.ends else "left") for run in self._running]
         while True:
             ended: list[tuple[TargetRun, str | TargetGone]] = []
             common = self._why_all(deadline)
             poll = max(0.0, min(_POLL, live.patience, deadline - time.monotonic())) / len(self._running)
-            for each in self._running:
+            for run in self._running:
                 try:
-                    reason = each.turn(poll, signals) or common
+                    reason = run.turn(poll, signals) or common
                 except TargetGone as gone:
-                    ended.append((each, gone))
+                    ended.append((run, gone))
                 else:
-                    ended += [(each, reason)] if reason else []
+                    ended += [(run, reason)] if reason else []
             if ended:
                 return ended
             live.turn()

@@ -41,7 +41,7 @@ def run(arguments: Arguments, console: Console) -> int:
         found = listed(process)
     stream = Stream.stdout(ascii_only=not console.unicode)
     if arguments.switch("json"):
-        stream.write("".join(json.dumps(_members(each)) + "\n" for each in found))
+        stream.write("".join(json.dumps(_members(session)) + "\n" for session in found))
     elif found:
         stream.write("".join(line + "\n" for line in _table(found)))
     else:

@@ -64,7 +64,7 @@ def run(arguments: Arguments, console: Console) -> int:
 def _all(process: JvmProcess) -> list[str]:
     from btpy.api import unattended
 
-    return [each.id for each in unattended.listed(process) if each.ttl is not None]
+    return [session.id for session in unattended.listed(process) if session.ttl is not None]
 
 
 def _stop(process: JvmProcess, wanted: str, settings: Settings, console: Console) -> int:

@@ -100,14 +100,14 @@ def _abbreviates(word: str, text: str) -> bool:
 def _classes(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
     word = suggestion.word
     sign = word[:1] if word[:1] in ("+", "@") else ""
-    for each in known.classes.complete(word.removeprefix(sign), MOST):
-        if each.type_ is None:
-            yield _row(sign + each.text, f"{each.classes} classes" if each.classes > 1 else "1 class")
+    for completed in known.classes.complete(word.removeprefix(sign), MOST):
+        if completed.type_ is None:
+            yield _row(sign + completed.text, f"{completed.classes} classes" if completed.classes > 1 else "1 class")
             continue
-        kind = "" if each.type_.kind == "class" else each.type_.kind
-        package, dot, simple = each.text.rpartition(".")
-        about = "  ".join(part for part in (package if dot else "", kind, each.type_.loader) if part)
-        yield _Row(sign + each.text, sign + simple, about)
+        kind = "" if completed.type_.kind == "class" else completed.type_.kind
+        package, dot, simple = completed.text.rpartition(".")
+        about = "  ".join(part for part in (package if dot else "", kind, completed.type_.loader) if part)
+        yield _Row(sign + completed.text, sign + simple, about)
 
 
 def _methods(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
@@ -116,7 +116,7 @@ def _methods(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[
         for method in members.methods:
             if method.skipped is None or method.skipped.reason == "native":
                 overloads.setdefault(method.name, []).append((method, members.name))
-    for name, methods in sorted(overloads.items(), key=lambda each: (each[0].startswith("<"), each[0])):
+    for name, methods in sorted(overloads.items(), key=lambda entry: (entry[0].startswith("<"), entry[0])):
         method = methods[0][0]
         shown = signature(method) + (f"  +{len(methods) - 1}" if len(methods) > 1 else "")
         owners = list(dict.fromkeys(simple_name(owner) for _, owner in methods))
@@ -304,8 +304,8 @@ def _statements(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterat
 
 
 def _aggregations(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
-    for each in AGGREGATIONS.values():
-        yield _Row(f"{each.name}(" + ("" if each.sampled else ")"), each.synopsis, each.doc)
+    for aggregation in AGGREGATIONS.values():
+        yield _Row(f"{aggregation.name}(" + ("" if aggregation.sampled else ")"), aggregation.synopsis, aggregation.doc)
 
 
 def _annotations(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
@@ -360,14 +360,18 @@ def _points(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_
 
 
 def _locations(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
-    for each in LOCATIONS.values():
-        arguments = f"({', '.join(each.arguments)})" if each.arguments else ""
-        yield _Row(each.name + ("(" if arguments and each.name != "THROW" else ""), each.name + arguments, each.doc)
+    for location in LOCATIONS.values():
+        arguments = f"({', '.join(location.arguments)})" if location.arguments else ""
+        yield _Row(
+            location.name + ("(" if arguments and location.name != "THROW" else ""),
+            location.name + arguments,
+            location.doc,
+        )
 
 
 def _settings(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
-    for each in SETTINGS.values():
-        yield _Row(f"{each.name} = ", each.name, f"{each.wanted}: {each.doc}")
+    for setting in SETTINGS.values():
+        yield _Row(f"{setting.name} = ", setting.name, f"{setting.wanted}: {setting.doc}")
 
 
 def _keywords(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:

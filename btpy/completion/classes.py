@@ -122,7 +122,7 @@ class ClassIndex:
                 after = self._range(inside)[1]
                 packages.append(Completed(self._deepened(inside, at, after), None, after - at))
                 at = after
-        packages.sort(key=lambda each: each.text.startswith(_OF_THE_JDK))
+        packages.sort(key=lambda package: package.text.startswith(_OF_THE_JDK))
         yield from classes
         yield from packages
 

@@ -240,7 +240,7 @@ def _by_grammar(reading: Reading, word: Token, previous: Token) -> tuple[Suggest
     if typed.startswith("@"):
         return tuple(found)
     frame = reading.frame
-    keywords = " ".join(each for each in KEYWORDS if each.upper() in terminals and each != "map")
+    keywords = " ".join(keyword for keyword in KEYWORDS if keyword.upper() in terminals and keyword != "map")
     if in_expression:
         if frame is not None and frame.bracket == "(" and previous.text in ("(", ",") and frame.callee.islower():
             found.append(Suggestion(Wanted.ARGUMENT, typed, frame.callee))
@@ -250,7 +250,7 @@ def _by_grammar(reading: Reading, word: Token, previous: Token) -> tuple[Suggest
             found.append(Suggestion(Wanted.STATEMENT, typed))
         else:
             found.append(Suggestion(Wanted.NAME, typed))
-            keywords = " ".join(each for each in keywords.split() if each != "thread")
+            keywords = " ".join(keyword for keyword in keywords.split() if keyword != "thread")
         found.append(Suggestion(Wanted.TARGET_VARIABLE, typed))
     if keywords:
         found.append(Suggestion(Wanted.KEYWORD, typed, keywords))
@@ -299,7 +299,7 @@ def _navigation(tokens: tuple[Token, ...]) -> str:
                     break
                 first -= 1
             inner = tokens[max(first, 0) : at + 1]
-            parts.append("".join(f" {each.text} " if each.text == "as" else each.text for each in inner))
+            parts.append("".join(f" {token.text} " if token.text == "as" else token.text for token in inner))
             at = first - 1
             if inner[0].text == "(" and (at < 0 or tokens[at].kind != "word"):
                 break  # a parenthesis of its own, not a call

@@ -127,9 +127,9 @@ def _readable(read: Callable[..., Iterator[T]], *arguments: object) -> Iterator[
 
 
 def _archives_in(directory: Path) -> Iterator[str]:
-    for each in sorted(os.listdir(directory)):
-        if each.endswith(ARCHIVES):
-            yield f"{directory}/{each}"
+    for name in sorted(os.listdir(directory)):
+        if name.endswith(ARCHIVES):
+            yield f"{directory}/{name}"
 
 
 def _named_in_manifest(archive: zipfile.ZipFile, at: str) -> Iterator[str]:
@@ -142,8 +142,8 @@ def _named_in_manifest(archive: zipfile.ZipFile, at: str) -> Iterator[str]:
         return
     text = re.sub(r"\r?\n ", "", read_entry(archive, manifest, MAX_MANIFEST_BYTES).decode("utf-8", "replace"))
     found = re.search(r"^Class-Path: *(.*)$", text, re.MULTILINE | re.IGNORECASE)
-    for each in found[1].split() if found else ():
-        yield os.path.normpath(os.path.join(os.path.dirname(at), each.removeprefix("file:")))
+    for path in found[1].split() if found else ():
+        yield os.path.normpath(os.path.join(os.path.dirname(at), path.removeprefix("file:")))
 
 
 def _below(directory: Path, wanted: Wanted) -> Iterator[tuple[str, bytes]]:

@@ -371,7 +371,7 @@ class Instrumentation:
                 return False
             if self._of_subtypes:
                 extended = [(asked.loader, name) for name in weave_state.hierarchy.unknown(asked.name)]
-                unknown = [each for each in extended if each not in weave_state.looked_up]
+                unknown = [name for name in extended if name not in weave_state.looked_up]
                 weave_state.extended += unknown
                 if unknown:
                     return True

@@ -52,7 +52,7 @@ class Matcher:
             instrumentation.weave_state.learn(loaded)
         found = self.agent.found(instrumentation.patterns(ids), refuse_more=first is None)
         self._searched = found.request
-        wanted = found.classes if first is None else sorted(found.classes, key=lambda each: each.name)[:first]
+        wanted = found.classes if first is None else sorted(found.classes, key=lambda class_: class_.name)[:first]
         classes, refusals = self.planned(wanted)
         problems = dict.fromkeys(problem for known in classes if known.planned for problem in known.planned.problems)
         own = [problem for problem in problems if self._is_own(problem)]
@@ -197,7 +197,7 @@ class Matcher:
         planner = self.instrumentation.planner
         if not planner.constants_of(probe):
             return classes
-        patterns = tuple(Pattern(each.kind, each.text) for each in planner.class_patterns_of(probe))
+        patterns = tuple(Pattern(pattern.kind, pattern.text) for pattern in planner.class_patterns_of(probe))
         known = {class_.loaded.id for class_ in classes}
         found = self.agent.search(patterns, READ_AT_ONCE).classes
         more, _ = self.planned([loaded for loaded in found if loaded.id not in known])

@@ -127,7 +127,9 @@ def listed(
             if class_.file is not None and planner.applies(probe.id, class_.file, ancestors(class_.loaded.name))
         ]
         classes += [
-            each for each in refused if any(pattern.matches(each.name, ancestors(each.name)) for pattern in patterns)
+            refusal
+            for refusal in refused
+            if any(pattern.matches(refusal.name, ancestors(refusal.name)) for pattern in patterns)
         ]
         unseen = sum(
             class_.file is None
@@ -136,7 +138,7 @@ def listed(
         )
         if not takes_every_method(probe.attachment):  # else a class is listed even where it has none
             classes = [class_ for class_ in classes if class_.methods or class_.skipped is not None]
-        classes.sort(key=lambda each: (each.name, each.loader))
+        classes.sort(key=lambda class_: (class_.name, class_.loader))
         found.append(ListedProbe(probe.name, tuple(classes), matching.beyond, unseen))
     return tuple(found)
 
@@ -186,7 +188,7 @@ def why_missing(
     mine = [matched for matched in classes if _is_of(matched, patterns, inventory)]
     if not mine:
         return _why_no_class(probe, patterns, refusals, inventory)
-    without_file = {each.loaded.name for each in mine if each.file is None}
+    without_file = {class_.loaded.name for class_ in mine if class_.file is None}
     if len(without_file) == len(mine):
         refused = [refusal for refusal in refusals if refusal.method is None and refusal.class_name in without_file]
         if refused and refused[0].reason in _UNASKED:
@@ -195,32 +197,32 @@ def why_missing(
             return diagnose.classes_refused(probe, refused)
     methods = [pattern.methods for pattern in attachment.methods]
     named = [
-        (each, method)
-        for each in mine
-        if each.file is not None
-        for method in each.file.methods
+        (class_, method)
+        for class_ in mine
+        if class_.file is not None
+        for method in class_.file.methods
         if any(pattern.matches(method.name, method.annotations) for pattern in methods)
     ]
     native = [method for _, method in named if method.access_flags & ACC_NATIVE]
     if native and len(native) == len(named):
         return diagnose.native_method(probe, _spelled(native[0]))
-    for each in mine:
-        for refusal in each.planned.refusals if each.planned is not None else ():
+    for class_ in mine:
+        for refusal in class_.planned.refusals if class_.planned is not None else ():
             if refusal.reason in _UNASKED:
                 return diagnose.protected_class(probe, refusal)
-    interfaces = [each.loaded.name for each in mine if each.loaded.access_flags & ACC_INTERFACE]
+    interfaces = [class_.loaded.name for class_ in mine if class_.loaded.access_flags & ACC_INTERFACE]
     if interfaces and named and all(method.code is None for _, method in named):
         return diagnose.interface_without_code(probe, interfaces[0], inventory.subtypes(interfaces[0]))
     if not named:
-        return diagnose.no_method_matches(probe, [_known(each.loaded, each.file) for each in mine])
+        return diagnose.no_method_matches(probe, [_known(class_.loaded, class_.file) for class_ in mine])
     inside = [
-        (each, method, operations)
-        for each in mine
-        if each.file is not None
-        for method, operations in planner.looked_through(probe.id, each.file)
+        (class_, method, operations)
+        for class_ in mine
+        if class_.file is not None
+        for method, operations in planner.looked_through(probe.id, class_.file)
     ]
     if inside:
-        return _why_no_place(probe, [each for each, _, _ in inside], [operations for _, _, operations in inside])
+        return _why_no_place(probe, [class_ for class_, _, _ in inside], [operations for _, _, operations in inside])
     return diagnose.no_overload_fits(probe, [_spelled(method) for _, method in named])
 
 
@@ -379,7 +381,7 @@ def other_lines(
         return ()
     mapped = [class_ for class_ in classes if class_[0].attribute("SourceDebugExtension") is not None]
     found = [_other_lines(probe, planner, mapped) for probe in at_lines]
-    return tuple(each for each in found if each is not None)
+    return tuple(diagnostic for diagnostic in found if diagnostic is not None)
 
 
 def _other_lines(

@@ -63,7 +63,7 @@ class Receipt:
         """Raises LeftBehind with what stays in the target, and what to do about it."""
         if self.clean:
             return
-        named = [f"{each.class_name}: {each.reason}" for each in self.not_restored]
+        named = [f"{class_.class_name}: {class_.reason}" for class_ in self.not_restored]
         back = f"{self.restored} of {self.woven - self.unloaded} classes have their original bytes"
         things = self.left_behind or tuple(named) or (back,)
         raise LeftBehind(

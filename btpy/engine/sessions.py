@@ -30,6 +30,7 @@ def chosen(sessions: Sequence[SessionInfo], wanted: str) -> SessionInfo:
     listed = [f"{id_text(session)}  {name_of(session) or '(attended)'}" for session in sessions]
     if found:
         raise UsageError(
-            f"{wanted!r} is more than one session", help=[f"{id_text(each)}  {name_of(each)}" for each in found]
+            f"{wanted!r} is more than one session",
+            help=[f"{id_text(session)}  {name_of(session)}" for session in found],
         )
     raise UsageError(f"no session {wanted!r} in this JVM", help=listed or ["this JVM has no sessions"])

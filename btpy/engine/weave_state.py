@@ -239,7 +239,7 @@ class WeaveState:
         they are told once."""
         since = time.monotonic() - ARRIVING_SECONDS
         found = {(name, loader) for at, name, loader, by in self._arriving if at >= since and by is not version}
-        self._arriving = deque(each for each in self._arriving if each[3] is version)
+        self._arriving = deque(arrival for arrival in self._arriving if arrival[3] is version)
         return found
 
     def find(self, problems: Iterable[Diagnostic]) -> None:

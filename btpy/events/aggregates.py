@@ -631,7 +631,7 @@ def part_intervals(value: TimeSeries | Top) -> list[Interval]:
     if value.weights is None:
         return []
     if isinstance(value, Top):
-        return [estimates.of_part(each.count, value.n, value.weights) for each in value.shown]
+        return [estimates.of_part(frequent.count, value.n, value.weights) for frequent in value.shown]
     known = dict(value.windows)
     epochs = range(value.epoch - value.series.windows + 1, value.epoch + 1)
     return [_of_window(known.get(epoch), value.series.operator, value.n, value.weights) for epoch in epochs]
@@ -873,7 +873,7 @@ def _sketch(declared: Map, cells: bytes, values: list[Value]) -> Aggregate:
     if kind is MapKind.TOPK and isinstance(most, Most) and len(numbers) == 2 + 2 * len(values):
         found = zip(values, numbers[2::2], numbers[3::2], strict=True)
         frequent = [Frequent(value, count, error) for value, count, error in found]
-        if any(not 0 <= each.error <= each.count for each in frequent):
+        if any(not 0 <= value.error <= value.count for value in frequent):
             raise ProtocolError(f"a count below its error in map @{declared.name}")
         return Top(numbers[0], most.count, numbers[1], by_frequency(frequent))
     if kind is MapKind.SAMPLE_OF and isinstance(most, Most) and len(numbers) == 1:

@@ -71,13 +71,13 @@ class Top:
 def by_frequency(values: Iterable[Frequent]) -> tuple[Frequent, ...]:
     """The most frequent first; a value that stands there twice, counted once."""
     joined: dict[object, Frequent] = {}
-    for each in values:
-        key = _exact(each.value)
+    for frequent in values:
+        key = _exact(frequent.value)
         before = joined.get(key)
         if before is not None:
-            each = Frequent(each.value, each.count + before.count, each.error + before.error)
-        joined[key] = each
-    return tuple(sorted(joined.values(), key=lambda each: (-each.count, each.error, repr(each.value))))
+            frequent = Frequent(frequent.value, frequent.count + before.count, frequent.error + before.error)
+        joined[key] = frequent
+    return tuple(sorted(joined.values(), key=lambda frequent: (-frequent.count, frequent.error, repr(frequent.value))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class First:
     weights: Weights | None = None
 
     def merge(self, other: First) -> First:
-        return min(self, other, key=lambda each: each.wall_nanos)
+        return min(self, other, key=lambda value: value.wall_nanos)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ class Last:
     weights: Weights | None = None
 
     def merge(self, other: Last) -> Last:
-        return max(self, other, key=lambda each: each.wall_nanos)
+        return max(self, other, key=lambda value: value.wall_nanos)
 
 
 @dataclass(frozen=True, slots=True)

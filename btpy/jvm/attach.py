@@ -366,8 +366,8 @@ def _readable_by(path: Path, uid: int, gid: int) -> bool:
     if uid in (0, os.geteuid()):
         return os.access(path, os.R_OK)
 
-    def allows(each: Path, bits: int) -> bool:
-        about = each.stat()
+    def allows(path: Path, bits: int) -> bool:
+        about = path.stat()
         shift = 6 if about.st_uid == uid else 3 if about.st_gid == gid else 0
         return about.st_mode >> shift & bits == bits
 

@@ -133,9 +133,9 @@ class JvmProcess:
         directory = PROC / str(self.pid) / "fd"
         found = set()
         with contextlib.suppress(OSError):
-            for each in os.listdir(directory):
+            for descriptor in os.listdir(directory):
                 with contextlib.suppress(OSError):
-                    found.add(os.readlink(directory / each))
+                    found.add(os.readlink(directory / descriptor))
         return found
 
     @property

@@ -57,7 +57,7 @@ def _unfit(program: Program, target: LiveTarget | None) -> list[Diagnostic]:
         found = [] if session is None else session.scripts.unfit(program)
     except (TargetGone, ProtocolError):  # it is looked for again
         found = []
-    return [replace(each, severity=Severity.WARNING) for each in found]
+    return [replace(diagnostic, severity=Severity.WARNING) for diagnostic in found]
 
 
 class Words:
@@ -84,7 +84,7 @@ class Words:
 
     @property
     def libraries(self) -> Sequence[Word]:
-        return [Word(each.name, each.path.name) for each in self._libraries.all()]
+        return [Word(library.name, library.path.name) for library in self._libraries.all()]
 
     @property
     def parameters(self) -> Sequence[Word]:

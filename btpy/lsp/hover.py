@@ -71,7 +71,7 @@ def _of_language(word: str) -> list[str]:
 
 def _of_script(word: str, known: Metadata) -> list[str]:
     words = (*known.maps, *known.parameters)
-    return [f"`{each.text.rstrip('(')}`  {each.about}".rstrip() for each in words if each.text.rstrip("(") == word]
+    return [f"`{word_.text.rstrip('(')}`  {word_.about}".rstrip() for word_ in words if word_.text.rstrip("(") == word]
 
 
 def _of_target(text: str, offset: int, known: Metadata) -> list[str]:

@@ -147,7 +147,7 @@ class Server:
             [
                 str(found) if elsewhere else found.message,
                 *([found.primary.text] if found.primary.text else []),
-                *(f"help: {each}" for each in found.help),
+                *(f"help: {help_}" for help_ in found.help),
                 *(f"note: {note}" for note in found.notes),
             ]
         )
@@ -157,7 +157,7 @@ class Server:
             severity=_SEVERITIES[found.severity],
             code=found.code or None,
             source="btpy",
-            related_information=[self._related(each, uri, source, at) for each in found.secondary] or None,
+            related_information=[self._related(note, uri, source, at) for note in found.secondary] or None,
             data=to_json(found),
         )
 
@@ -179,14 +179,15 @@ class Server:
         suggestions = suggest(text[:offset])
         items = [
             types.CompletionItem(
-                label=each.shown,
-                detail=each.about or None,
-                kind=_KINDS.get(each.wanted, types.CompletionItemKind.Keyword),
+                label=candidate.shown,
+                detail=candidate.about or None,
+                kind=_KINDS.get(candidate.wanted, types.CompletionItemKind.Keyword),
                 sort_text=f"{number:04}",
-                filter_text=text[offset - each.replaces : offset] or each.text,  # humps are no prefix: all of them fit
-                text_edit=types.TextEdit(_range(at, offset - each.replaces, offset), each.text),
+                filter_text=text[offset - candidate.replaces : offset]
+                or candidate.text,  # humps are no prefix: all of them fit
+                text_edit=types.TextEdit(_range(at, offset - candidate.replaces, offset), candidate.text),
             )
-            for number, each in enumerate(candidates(suggestions, self._words(uri, text)))
+            for number, candidate in enumerate(candidates(suggestions, self._words(uri, text)))
         ]
         return types.CompletionList(is_incomplete=True, items=items)
 
@@ -218,20 +219,22 @@ class Server:
         uri = params.text_document.uri
         source = self._source(uri)
         at = self._positions(source.text)
-        first, last = (at.offset(each.line, each.character) for each in (params.range.start, params.range.end))
+        first, last = (
+            at.offset(position.line, position.character) for position in (params.range.start, params.range.end)
+        )
         actions: list[types.CodeAction] = []
-        for each in self._of_this_text(uri, source.text):
-            span = each.primary.span
+        for diagnostic in self._of_this_text(uri, source.text):
+            span = diagnostic.primary.span
             if span.source != source or span.start > last or first > span.end:
                 continue
-            fixes = [fix for fix in each.fixes if fix.span.source == source]
-            ways = [fixes] if fixes else [[Fix(span, name)] for name in meant(each)]
+            fixes = [fix for fix in diagnostic.fixes if fix.span.source == source]
+            ways = [fixes] if fixes else [[Fix(span, name)] for name in meant(diagnostic)]
             for way in ways:
                 edits = [types.TextEdit(_range(at, fix.span.start, fix.span.end), fix.text) for fix in way]
                 action = types.CodeAction(
                     title=_title(way),
                     kind=types.CodeActionKind.QuickFix,
-                    diagnostics=[self._diagnostic(each, uri, source, at)],
+                    diagnostics=[self._diagnostic(diagnostic, uri, source, at)],
                     is_preferred=len(ways) == 1,
                     edit=types.WorkspaceEdit(changes={uri: edits}),
                 )

@@ -39,20 +39,20 @@ FORMATS = (
     Format("chrome", "a trace for Perfetto and chrome://tracing", (".trace.json",), appends=False),
 )
 
-NAMES = tuple(each.name for each in FORMATS)
+NAMES = tuple(format_.name for format_ in FORMATS)
 
 RECORDING = ".btz"
 """Suffix of recordings, which are no format of output: they are replayed into one."""
 
 
 def named(name: str) -> Format:
-    return next(each for each in FORMATS if each.name == name)
+    return next(format_ for format_ in FORMATS if format_.name == name)
 
 
 def suggested(path: Path) -> Format | None:
     """The format that the name of a file suggests, compressed or not."""
     name = path.name.removesuffix(".gz")
-    fitting = [(len(suffix), each) for each in FORMATS for suffix in each.suffixes if name.endswith(suffix)]
+    fitting = [(len(suffix), format_) for format_ in FORMATS for suffix in format_.suffixes if name.endswith(suffix)]
     return max(fitting, default=(0, None))[1]
 
 

@@ -41,8 +41,8 @@ def listing_lines(probe: ListedProbe, style: Style, detail: Detail) -> list[str]
     fixed = [] if detail.full_names else [class_ for class_ in probe.classes if _is_fixed(class_)]
     classes = [class_ for class_ in probe.classes if class_ not in fixed]
     shown = classes[: detail.classes]
-    for each in shown:
-        lines += _class_lines(each, style, detail)
+    for class_ in shown:
+        lines += _class_lines(class_, style, detail)
     more = len(classes) - len(shown) + probe.more
     if more:
         lines.append(f"{style.ellipsis} and {counted(more, 'more class')} ({detail.for_more})")
@@ -56,29 +56,29 @@ def listing_lines(probe: ListedProbe, style: Style, detail: Detail) -> list[str]
     return lines
 
 
-def _is_fixed(each: ListedClass) -> bool:
-    return each.skipped is not None and each.skipped.code == RefusalReason.UNMODIFIABLE.value
+def _is_fixed(class_: ListedClass) -> bool:
+    return class_.skipped is not None and class_.skipped.code == RefusalReason.UNMODIFIABLE.value
 
 
-def _class_lines(each: ListedClass, style: Style, detail: Detail) -> list[str]:
-    source = visible(each.source if detail.full_names else _short_source(each.source))
-    facts = [each.kind, visible(each.loader), source]
-    if each.skipped is not None:
-        facts = [each.kind, visible(each.loader), _skipped(each.skipped)]
-    elif each.matching == len(each.methods):
-        facts.append(counted(each.matching, "method"))
+def _class_lines(class_: ListedClass, style: Style, detail: Detail) -> list[str]:
+    source = visible(class_.source if detail.full_names else _short_source(class_.source))
+    facts = [class_.kind, visible(class_.loader), source]
+    if class_.skipped is not None:
+        facts = [class_.kind, visible(class_.loader), _skipped(class_.skipped)]
+    elif class_.matching == len(class_.methods):
+        facts.append(counted(class_.matching, "method"))
     else:
-        facts.append(f"{each.matching} of {counted(len(each.methods), 'method')}")
+        facts.append(f"{class_.matching} of {counted(len(class_.methods), 'method')}")
     separator = " · " if style.unicode else " | "
-    lines = [f"{style.bold(visible(each.name))}  {separator.join(filter(None, facts))}"]
-    if detail.full_names and each.supertypes:
-        lines.append(style.dim(f"    subtype of {visible(', '.join(each.supertypes))}"))
-    shown = each.methods[: detail.methods]
+    lines = [f"{style.bold(visible(class_.name))}  {separator.join(filter(None, facts))}"]
+    if detail.full_names and class_.supertypes:
+        lines.append(style.dim(f"    subtype of {visible(', '.join(class_.supertypes))}"))
+    shown = class_.methods[: detail.methods]
     width = min(_COLUMN, max((len(signature(method, detail.full_names)) for method in shown), default=0))
     for method in shown:
         lines += _method_lines(method, width, style, detail)
-    if len(each.methods) > len(shown):
-        lines.append(f"  {style.ellipsis} {len(each.methods) - len(shown)} more methods")
+    if len(class_.methods) > len(shown):
+        lines.append(f"  {style.ellipsis} {len(class_.methods) - len(shown)} more methods")
     return lines
 
 
@@ -128,17 +128,17 @@ def ranges(numbers: Sequence[int]) -> str:
 def listing_json(probe: ListedProbe, classes: int | None = None) -> Iterable[dict[str, Any]]:
     """An object a class, and one for what is not listed."""
     shown = probe.classes[:classes]
-    for each in shown:
+    for class_ in shown:
         yield {
             "type": "class",
             "probe": probe.name,
-            "class": each.name,
-            "kind": each.kind,
-            "loader": each.loader or None,
-            "source": each.source or None,
-            "supertypes": list(each.supertypes),
-            "skipped": _skipped_json(each.skipped),
-            "methods": [_method_json(method) for method in each.methods],
+            "class": class_.name,
+            "kind": class_.kind,
+            "loader": class_.loader or None,
+            "source": class_.source or None,
+            "supertypes": list(class_.supertypes),
+            "skipped": _skipped_json(class_.skipped),
+            "methods": [_method_json(method) for method in class_.methods],
         }
     more = len(probe.classes) - len(shown) + probe.more
     if more or probe.unseen:

@@ -339,7 +339,7 @@ class LiveText:
 
     def _sparks(self, map_: Map, key: Key, history: History, most: int) -> str:
         past = history.past(map_, key, most)
-        return self._style.bar(sparkline(past, self._style)) if any(each is not None for each in past) else ""
+        return self._style.bar(sparkline(past, self._style)) if any(value is not None for value in past) else ""
 
     def _table(
         self, content: MapContent, order: Order, history: History, columns: int, shown: slice, *, focused: bool
@@ -354,20 +354,20 @@ class LiveText:
         title = self._style.focus(title) if focused else self._style.bold(title)
         columns_ = [
             _Drawn.of(
-                self._style.marked(each.head, descending) if each.by == by else f"{each.head} ",
-                [self._one_line(each.text(key, value)) for key, value in rows],
-                needed=at == 0 or each.by == by,
+                self._style.marked(column.head, descending) if column.by == by else f"{column.head} ",
+                [self._one_line(column.text(key, value)) for key, value in rows],
+                needed=at == 0 or column.by == by,
                 right=map_.kind not in _TEXTS,
             )
-            for at, each in enumerate(self._columns(content, history))
+            for at, column in enumerate(self._columns(content, history))
         ]
         label, kept, sparks = _fit(max(map(columns_of, (title, *labels))), columns_, columns)
         past = [self._sparks(map_, key, history, sparks) for key, _ in rows]
-        heads = [self._style.dim(padded(each.head, each.width, right=each.right)) for each in kept]
+        heads = [self._style.dim(padded(column.head, column.width, right=column.right)) for column in kept]
         heads += [self._style.dim(f"last {SPAN:.0f} s")] if any(past) else []
         lines = ["  ".join([padded(clipped(title, label, self._style.ellipsis), label), *heads])]
         for at, text in enumerate(labels):
-            cells = [padded(each.cells[at], each.width, right=each.right) for each in kept]
+            cells = [padded(column.cells[at], column.width, right=column.right) for column in kept]
             line = "  ".join([padded(shortened(text, label, self._style.ellipsis), label), *cells, past[at]])
             lines.append(line.rstrip())
         return lines
@@ -424,7 +424,7 @@ def _fit(label: int, columns: Sequence[_Drawn], room: int) -> tuple[int, list[_D
     kept = list(columns)
 
     def left() -> int:
-        return room - sum(2 + each.width for each in kept)
+        return room - sum(2 + column.width for column in kept)
 
     while left() < min(label, _LEAST_LABEL):
         at = next((at for at in reversed(range(len(kept))) if not kept[at].needed), None)

@@ -159,7 +159,7 @@ class MapText:
         else:
             assert isinstance(value, Examples)
             head = f"{self._samples(value, value.n, '=')}, {len(value.values)} of them:"
-            below = [line for each in value.values for line in self._indented(self._values.show(each, kind))]
+            below = [line for sample in value.values for line in self._indented(self._values.show(sample, kind))]
         return [*above, f"{last}  {head}", *below]
 
     def _samples(self, value: Aggregate, n: int, equals: str) -> str:
@@ -170,9 +170,11 @@ class MapText:
     def _frequent(self, top: Top, kind: Kind) -> list[str]:
         rows = []
         ranges: list[Interval] | list[None] = part_intervals(top) or [None] * len(top.shown)
-        for each, interval in zip(top.shown, ranges, strict=True):
-            count = str(each.count) if not each.error else f"{each.least}{self._style.ellipsis}{each.count}"
-            rows.append((self._values.show(each.value, kind), [estimate(count, interval, str, self._style)]))
+        for frequent, interval in zip(top.shown, ranges, strict=True):
+            count = (
+                str(frequent.count) if not frequent.error else f"{frequent.least}{self._style.ellipsis}{frequent.count}"
+            )
+            rows.append((self._values.show(frequent.value, kind), [estimate(count, interval, str, self._style)]))
         lines = [line for row in self._columns(rows, to_the_right=True) for line in self._indented(row)]
         if len(top.values) > len(top.shown):
             lines.append(f"  {self._style.ellipsis}")
@@ -186,7 +188,7 @@ class MapText:
         """``last 60 × 1s``, the present value and the extremes."""
         counts = value.series.operator is SeriesOperator.COUNT
         shown = Kind.ANY if counts else kind
-        known = [each for each in value.values() if each is not None]
+        known = [window for window in value.values() if window is not None]
         times = "×" if self._style.unicode else "x"
         about = self._about(value)
         cells = [f"{value.series.operator.value} of {value.series.windows} {times} {duration(value.series.interval)}"]

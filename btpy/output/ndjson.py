@@ -168,7 +168,9 @@ class NdjsonWriter:
         for at, map_ in enumerate(found.maps):
             own = {text: _intervals(map_, values[at]) for text, (_, values) in zip(keys, found.rows, strict=True)}
             if any(own.values()):
-                line.setdefault("intervals", {})[map_.title] = {text: each for text, each in own.items() if each}
+                line.setdefault("intervals", {})[map_.title] = {
+                    text: intervals for text, intervals in own.items() if intervals
+                }
         self._write(line)
 
     def map(self, content: MapContent, template: Template | None, nanos: int | None) -> None:
@@ -480,15 +482,15 @@ def _shown(value: Aggregate | Value, stacks: StackTable) -> Any:
             "operator": value.series.operator.value,
             "end": value.epoch + 1,
             "count": value.n,
-            "values": [_finite(each) for each in value.values()],
+            "values": [_finite(window) for window in value.values()],
         }
     if isinstance(value, Top):
         return {
             "count": value.n,
             "unseen": value.unseen,
             "values": [
-                {"value": json_value(each.value, stacks, {}, ""), "count": each.count, "error": each.error}
-                for each in value.shown
+                {"value": json_value(frequent.value, stacks, {}, ""), "count": frequent.count, "error": frequent.error}
+                for frequent in value.shown
             ],
         }
     if isinstance(value, Distinct):
@@ -496,7 +498,7 @@ def _shown(value: Aggregate | Value, stacks: StackTable) -> Any:
     if isinstance(value, First | Last):
         return json_value(value.value, stacks, {}, "")
     if isinstance(value, Examples):
-        return {"count": value.n, "values": [json_value(each, stacks, {}, "") for each in value.values]}
+        return {"count": value.n, "values": [json_value(sample, stacks, {}, "") for sample in value.values]}
     if isinstance(value, Stats):
         return {
             "count": value.n,

@@ -104,9 +104,9 @@ def left_out(outline: Outline, only: frozenset[str], format_: str) -> tuple[str,
     Raises UsageError.
     """
     shape = chosen(outline, only, format_)
-    others = [each for each in shapes(outline) if each != shape and (not only or each.names & only)]
+    others = [other for other in shapes(outline) if other != shape and (not only or other.names & only)]
     names = [sorted(other.names - {PRINTED}) if other.name == PRINTED else [other.name] for other in others]
-    return shape.name, sorted({name for each in names for name in each})
+    return shape.name, sorted({name for group in names for name in group})
 
 
 def _listed(wanted: list[Shape]) -> str:
@@ -247,12 +247,15 @@ def _cells(map_: Map, value: Aggregate | Value) -> Iterator[Row]:
         yield value.n, _number(value.mean, value.n), value.total, value.least, value.greatest
     elif isinstance(value, Histogram | LinearHistogram):
         found = [value.percentile(percent) for percent in _percents(map_)]
-        percentiles = [each if each is None or isinstance(each, int | float) else each.estimate for each in found]
+        percentiles = [
+            percentile if percentile is None or isinstance(percentile, int | float) else percentile.estimate
+            for percentile in found
+        ]
         yield (value.n, _number(value.mean, value.n), value.least, value.greatest, *percentiles)
     elif isinstance(value, TimeSeries):
         first = value.epoch - value.series.windows + 1
-        for epoch, each in enumerate(value.values(), first):
-            yield timestamp(epoch * value.series.interval), each
+        for epoch, window in enumerate(value.values(), first):
+            yield timestamp(epoch * value.series.interval), window
     elif isinstance(value, Top):
         for frequent in value.shown:
             yield frequent.value, frequent.count, frequent.error

@@ -276,11 +276,11 @@ class Stream:
 
     def _joined(self, pending: list[str | bytes]) -> bytes:
         separator = self._document.separator
-        if all(isinstance(each, str) for each in pending):
+        if all(isinstance(part, str) for part in pending):
             text = separator.join(pending)  # type: ignore[arg-type]
             data = self._encoded(text if self._fresh else separator + text)
         else:
-            data = b"".join(each if isinstance(each, bytes) else self._encoded(each) for each in pending)
+            data = b"".join(part if isinstance(part, bytes) else self._encoded(part) for part in pending)
         self._fresh = False
         return data
 

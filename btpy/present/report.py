@@ -38,7 +38,7 @@ class Left:
             woven=receipt.woven,
             restored=receipt.restored,
             unloaded=receipt.unloaded,
-            not_restored=tuple((each.class_name, each.reason) for each in receipt.not_restored),
+            not_restored=tuple((class_.class_name, class_.reason) for class_ in receipt.not_restored),
             left_behind=receipt.left_behind,
             handler_classes=receipt.handler_classes,
             agent_classes=receipt.agent_classes,

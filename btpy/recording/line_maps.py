@@ -51,10 +51,10 @@ def content(line: dict[str, Any], id_: int) -> MapContent:
     parameters: Linear | Series | Most | None = None
     precision = 0
     values = data.items() if keyed else ((None, data),)
-    for key, each in values:
-        if not keyed and each is None:
+    for key, document in values:
+        if not keyed and document is None:
             continue
-        value, parameters, precision = _value(kind, each, figures.get(key, {}) if keyed else figures)
+        value, parameters, precision = _value(kind, document, figures.get(key, {}) if keyed else figures)
         entries.append(((str(key),) if keyed else (), value))
     real = MapKind.LHIST if isinstance(parameters, Linear) else _KINDS[kind]
     name = str(title).replace("@", "")
@@ -113,14 +113,14 @@ def _value(
             raise ValueError(f"{len(values)} intervals")
         series = Series(int(data["interval"]), len(values), SeriesOperator(data["operator"]))
         epoch = int(data["end"]) - 1
-        known = [(epoch - len(values) + 1 + at, Greatest(1, _number(each))) for at, each in enumerate(values)]
+        known = [(epoch - len(values) + 1 + at, Greatest(1, _number(number))) for at, number in enumerate(values)]
         windows = tuple((at, window) for at, window in known if window.value is not None)
         return TimeSeries(int(data["count"]), series, epoch, windows), series, 0
     if kind == "topk":
         shown = tuple(Frequent(_plain(e["value"]), int(e["count"]), int(e["error"])) for e in data["values"])
         return Top(int(data["count"]), len(shown), int(data["unseen"]), shown), Most(len(shown)), 0
     if kind == "sample_of":
-        examples = tuple(_plain(each) for each in data["values"])
+        examples = tuple(_plain(example) for example in data["values"])
         return Examples(int(data["count"]), len(examples), examples), Most(len(examples)), 0
     return _plain(data), None, 0
 
@@ -131,7 +131,7 @@ def _histogram(buckets: Any, figures: dict[str, Any]) -> tuple[Aggregate, Linear
     floating = float(average * n) if average is not None else 0.0
     least, greatest = _number(figures.get("min")), _number(figures.get("max"))
     negatives = sum(count for _, high, count in found if high == -1)
-    rest = [each for each in found if each[1] != -1]
+    rest = [bucket for bucket in found if bucket[1] != -1]
     for precision in range(_MAX_PRECISION + 1):
         if all(_is_bucket(low, high, precision) for low, high, _ in rest):
             counts: dict[int, int] = {bucket_index(low, precision): count for low, _, count in rest}
@@ -150,7 +150,7 @@ def _linear(
     found: list[tuple[Any, Any, int]], floating: float, least: Number | None, greatest: Number | None
 ) -> tuple[Aggregate, Linear, int]:
     bounded = [(float(low), float(high)) for low, high, _ in found if low is not None and high is not None]
-    edges = [float(each) for low, high, _ in found for each in (low, high) if each is not None]
+    edges = [float(edge) for low, high, _ in found for edge in (low, high) if edge is not None]
     step = min((high - low for low, high in bounded), default=1.0)
     low, high = min(edges), max(max(edges), min(edges) + step)
     linear = Linear(low, high, step)

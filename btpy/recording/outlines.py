@@ -105,7 +105,7 @@ def _check_map(at: int, map_: Map) -> None:
     elif isinstance(given, Most):
         _must(1 <= given.count <= MAX_VALUES, f"{given.count} values of a map")
     elif isinstance(given, Percents):
-        _must(len(given.of) <= MAX_VALUES and all(0 < each < 100 for each in given.of), "such percentiles")
+        _must(len(given.of) <= MAX_VALUES and all(0 < percent < 100 for percent in given.of), "such percentiles")
 
 
 def _check_template(template: Template, outline: Outline) -> None:

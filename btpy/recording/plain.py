@@ -79,9 +79,9 @@ def _chosen(document: Any, choices: tuple[Any, ...]) -> Any:
     if isinstance(document, dict):
         if len(document) == 1:
             ((name, inner),) = document.items()
-            for each in choices:
-                if each not in _SCALARS and _name(each) == name:
-                    return _made(inner, each)
+            for choice in choices:
+                if choice not in _SCALARS and _name(choice) == name:
+                    return _made(inner, choice)
         raise ProtocolError(f"{str(document)[:40]} is none of what may stand there")
     for choice in choices:
         if choice in _SCALARS and type(document) is choice:

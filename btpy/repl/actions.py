@@ -50,19 +50,19 @@ def _probes(repl: Repl, line: Line) -> None:
         return
     repl.refresh()
     rows = [("#", "name", "where", "state", "hits", "rate", "cost", "errors", "lost")]
-    for each in live:
-        rate = None if repl.left else repl.feed.firing_rate(each)
+    for probe in live:
+        rate = None if repl.left else repl.feed.firing_rate(probe)
         rows.append(
             (
-                str(each.number),
-                each.name,
-                clipped(scripts.where(repl.session, each), 40),
-                _state(each),
-                grouped(each.fired),
+                str(probe.number),
+                probe.name,
+                clipped(scripts.where(repl.session, probe), 40),
+                _state(probe),
+                grouped(probe.fired),
                 "" if rate is None else f"{rate:,.0f}/s" if rate >= 10 or rate == 0 else f"{rate:.1f}/s",
-                duration(round(each.cost.mean)) if each.cost.timed else "",
-                grouped(each.errors),
-                grouped(sum(repl.feed.lost(each).values())),
+                duration(round(probe.cost.mean)) if probe.cost.timed else "",
+                grouped(probe.errors),
+                grouped(sum(repl.feed.lost(probe).values())),
             )
         )
     repl.screen.lines(columns(rows))
@@ -75,11 +75,11 @@ def _state(probe: Probe) -> str:
 
 
 def _show(repl: Repl, line: Line) -> None:
-    for each in scripts.named(repl.session, line.words[0]):
-        source = repl.session.scripts.source(each)
-        repl.screen.say(f"#{each.number} {each.name}  {source.name}")
+    for probe in scripts.named(repl.session, line.words[0]):
+        source = repl.session.scripts.source(probe)
+        repl.screen.say(f"#{probe.number} {probe.name}  {source.name}")
         repl.screen.say("\n".join(f"  {text}" for text in source.text.strip().split("\n")))
-        found = list(dict.fromkeys(each.methods))  # a name may have several methods
+        found = list(dict.fromkeys(probe.methods))  # a name may have several methods
         for class_name, method in found[:20]:
             repl.screen.say(f"  in {class_name}.{method}")
         if len(found) > 20:
@@ -96,14 +96,14 @@ def _disable(repl: Repl, line: Line) -> None:
 
 def _switch(repl: Repl, line: Line, *, on: bool) -> None:
     repl.require_target()
-    for each in _named(repl, line):
-        repl.session.scripts.enable(each, on)
-        repl.screen.say(f"#{each.number} {each.name} · {'enabled' if on else 'disabled'}")
+    for probe in _named(repl, line):
+        repl.session.scripts.enable(probe, on)
+        repl.screen.say(f"#{probe.number} {probe.name} · {'enabled' if on else 'disabled'}")
 
 
 def _named(repl: Repl, line: Line) -> list[Probe]:
     """All that the words mean, each once."""
-    found = {each.number: each for word in line.words for each in scripts.named(repl.session, word)}
+    found = {probe.number: probe for word in line.words for probe in scripts.named(repl.session, word)}
     if not found:
         raise UsageError("no probes are live")
     return list(found.values())
@@ -113,7 +113,7 @@ def _rm(repl: Repl, line: Line) -> None:
     repl.require_target()
     wanted = _named(repl, line)
     put_back = repl.session.remove(wanted)
-    names = ", ".join(f"#{each.number} {each.name}" for each in wanted)
+    names = ", ".join(f"#{probe.number} {probe.name}" for probe in wanted)
     repl.screen.say(f"{names} · taken out · {counted(put_back, 'class')} put back")
 
 
@@ -142,9 +142,9 @@ def _sample(repl: Repl, line: Line) -> None:
     if match is None or not int(match[1]):
         raise UsageError(f"{line.words[1]!r} is not a sampling rate", help=["one in a hundred: 1/100; all: 1/1"])
     every = int(match[1])
-    for each in scripts.named(repl.session, line.words[0]):
-        each.sample(None if every == 1 else f"1/{every}")
-        repl.screen.say(f"#{each.number} fires for every hit" if every == 1 else f"#{each.number} sampled 1:{every}")
+    for probe in scripts.named(repl.session, line.words[0]):
+        probe.sample(None if every == 1 else f"1/{every}")
+        repl.screen.say(f"#{probe.number} fires for every hit" if every == 1 else f"#{probe.number} sampled 1:{every}")
 
 
 def _limit(repl: Repl, line: Line) -> None:
@@ -153,9 +153,9 @@ def _limit(repl: Repl, line: Line) -> None:
     if match is None:
         raise UsageError(f"{line.words[1]!r} is not a limit", help=["at most fifty a second: 50/s; none: off"])
     rate = int(match[1] or 0)
-    for each in scripts.named(repl.session, line.words[0]):
-        each.limit(f"{rate}/s" if rate else None)
-        repl.screen.say(f"#{each.number} " + (f"limited to {rate}/s" if rate else "no longer limited"))
+    for probe in scripts.named(repl.session, line.words[0]):
+        probe.limit(f"{rate}/s" if rate else None)
+        repl.screen.say(f"#{probe.number} " + (f"limited to {rate}/s" if rate else "no longer limited"))
 
 
 def _level(repl: Repl, line: Line) -> None:
@@ -244,7 +244,11 @@ def _list(repl: Repl, pattern: str, detail: Detail) -> None:
         if found:
             there = did_you_mean(method, [method.name for members in found for method in members.methods])
             raise UsageError(f"{found[0].name} has no method {method}", help=[*there, f":ls {name}"])
-        near = [each.text for each in repl.metadata.classes.complete(simple_name(name), 3) if each.type_ is not None]
+        near = [
+            candidate.text
+            for candidate in repl.metadata.classes.complete(simple_name(name), 3)
+            if candidate.type_ is not None
+        ]
         raise UsageError(f"no loaded class matches {pattern}", help=[f"nearest: {', '.join(near)}"] if near else [])
     for probe in probes:
         repl.screen.lines(
@@ -423,25 +427,25 @@ def _send(repl: Repl, line: Line) -> None:
 
 
 def _errors(repl: Repl, line: Line) -> None:
-    errors = sorted(repl.feed.errors.totals.values(), key=lambda each: -each.count)
+    errors = sorted(repl.feed.errors.totals.values(), key=lambda error: -error.count)
     if not errors:
         repl.screen.say("no probe has failed")
-    for each in errors:
-        at, column = each.span.source.position(each.span.start)
-        found = probe_error(each)
+    for error in errors:
+        at, column = error.span.source.position(error.span.start)
+        found = probe_error(error)
         remedy = f"  {found.help[0]}" if found.help else ""
-        text = visible(each.span.text.split("\n")[0])
+        text = visible(error.span.text.split("\n")[0])
         repl.screen.say(
-            f"{each.span.source.name}:{at}:{column}  {each.kind_name}  `{text}`  ×{grouped(each.count)}{remedy}"
+            f"{error.span.source.name}:{at}:{column}  {error.kind_name}  `{text}`  ×{grouped(error.count)}{remedy}"
         )
 
 
 def _lost(repl: Repl, line: Line) -> None:
     repl.refresh()
     rows = [("probe", "cause", "lost")]
-    for each in scripts.shown(repl.session):
-        for cause, count in repl.feed.lost(each).items():
-            rows.append((f"#{each.number} {each.name}", cause, grouped(count)))
+    for probe in scripts.shown(repl.session):
+        for cause, count in repl.feed.lost(probe).items():
+            rows.append((f"#{probe.number} {probe.name}", cause, grouped(count)))
     if repl.feed.unread:
         rows.append(("all", "came too fast", grouped(repl.feed.unread)))
     if len(rows) == 1:

@@ -217,7 +217,7 @@ def _usage(command: Command) -> list[str]:
 
 def command_words() -> list[Word]:
     """For completion."""
-    return [Word(each.name, f"{each.arguments}  {each.doc}".strip()) for each in COMMANDS.values()]
+    return [Word(command.name, f"{command.arguments}  {command.doc}".strip()) for command in COMMANDS.values()]
 
 
 class SessionMetadata(Metadata, Protocol):
@@ -245,13 +245,13 @@ def argument_words(name: str, known: SessionMetadata) -> Sequence[Word] | Wanted
         case Takes.EVENT:
             return known.events
         case Takes.SETTING:
-            return [Word(each, f"{values}: {doc}") for each, (values, doc) in SETTINGS.items()]
+            return [Word(setting, f"{values}: {doc}") for setting, (values, doc) in SETTINGS.items()]
         case Takes.PARAMETER:
             return [Word(f"{parameter.text}=", parameter.about) for parameter in known.parameters]
         case Takes.TOPIC:
             return [*command_words(), *_language_words()]
         case Takes.CODE:
-            return [Word(code, each.title) for code, each in explanations().items()]
+            return [Word(code, explanation.title) for code, explanation in explanations().items()]
         case _:
             return ()
 

@@ -488,9 +488,9 @@ class Completions(Completer):
             self._failed("completion", error)
             return
         completions = [
-            Completion(each.text, -each.replaces, display=each.shown, display_meta=each.about)
-            for each in found
-            if each.text != text[len(text) - each.replaces :] or len(found) > 1
+            Completion(candidate.text, -candidate.replaces, display=candidate.shown, display_meta=candidate.about)
+            for candidate in found
+            if candidate.text != text[len(text) - candidate.replaces :] or len(found) > 1
         ]
         if complete_event.completion_requested and common_part(document, completions):
             # Tab inserts what they have in common; those that do not begin with what is typed would prevent that.
@@ -503,7 +503,7 @@ def common_part(document: Document, completions: Sequence[Completion]) -> str:
     beginning = _beginning(document, completions)
     if len(beginning) < 2:
         return ""
-    rests = [each.text[-each.start_position :] for each in beginning]
+    rests = [completion.text[-completion.start_position :] for completion in beginning]
     least, greatest = min(rests), max(rests)  # what they have in common, all others have too
     return next((least[:at] for at, char in enumerate(least) if greatest[at : at + 1] != char), least)
 

@@ -178,7 +178,7 @@ class Repl:
                 source = Source("<repl>", as_script(text))
                 given = self._given(source)
                 found = self.session.check(source.text, name=source.name, parameters=given, match=False)
-                return [each for each in found if each.severity is Severity.ERROR]
+                return [diagnostic for diagnostic in found if diagnostic.severity is Severity.ERROR]
             if kind is Kind.EXPRESSION:
                 map_expressions.parse(Source("<repl>", text.rstrip()))
         except ScriptError as error:
@@ -248,13 +248,13 @@ class Repl:
         if len(refused) > 5:
             self.screen.warning(f"… and {len(refused) - 5} more that cannot be traced")
         live = scripts.shown(self.session)
-        for each in (probe for probe in probes if probe in live):
-            methods = len(each.methods)
+        for probe in (probe for probe in probes if probe in live):
+            methods = len(probe.methods)
             of = f" · {counted(methods, 'method')}" if methods else ""
-            state = "enabled" if each.enabled else "disabled"
+            state = "enabled" if probe.enabled else "disabled"
             took = f" in {deployment.weave_ns / 1e6:.0f} ms" if methods else ""
-            place = scripts.where(self.session, each)
-            self.screen.say(f"#{each.number} {each.name} · {place}{of} · {state}{took}")
+            place = scripts.where(self.session, probe)
+            self.screen.say(f"#{probe.number} {probe.name} · {place}{of} · {state}{took}")
 
     def _given(self, source: Source) -> dict[str, str]:
         """Of the texts for parameters, those that the script declares. Raises ScriptError."""
@@ -272,7 +272,7 @@ class Repl:
         wanted = map_expressions.maps_in(expression)
         result = map_expressions.evaluate(expression, {name: self.content(name) for name in wanted})
         kind = result.unit.kind
-        rows = sorted(result.values.items(), key=lambda each: -float("inf") if each[1] is None else each[1])
+        rows = sorted(result.values.items(), key=lambda row: -float("inf") if row[1] is None else row[1])
         shown = [
             (
                 f"[{', '.join(self.feed.values.show(component) for component in key)}]" if key else "",
@@ -391,13 +391,13 @@ class _Known(SessionMetadata):
     def maps(self) -> Sequence[Word]:
         program = self._repl.session.scripts.program
         found = program.maps if program is not None else ()
-        return [Word(each.title, f"{each.kind.value}, {counted(each.keys, 'key part')}") for each in found]
+        return [Word(map_.title, f"{map_.kind.value}, {counted(map_.keys, 'key part')}") for map_ in found]
 
     @property
     def probes(self) -> Sequence[Word]:
         live = scripts.shown(self._repl.session)
-        numbers = [Word(str(each.number), each.name) for each in live]
-        names = [Word(each.name, f"#{each.number}") for each in live]
+        numbers = [Word(str(probe.number), probe.name) for probe in live]
+        names = [Word(probe.name, f"#{probe.number}") for probe in live]
         return [*numbers, *names, *([Word("*", "all")] if live else [])]
 
     @property
@@ -410,7 +410,9 @@ class _Known(SessionMetadata):
     @property
     def libraries(self) -> Sequence[Word]:
         if self._libraries is None:
-            self._libraries = [Word(each.name, str(each.path.name)) for each in self._repl.session.libraries.all()]
+            self._libraries = [
+                Word(library.name, str(library.path.name)) for library in self._repl.session.libraries.all()
+            ]
         return self._libraries
 
     @property
@@ -419,5 +421,5 @@ class _Known(SessionMetadata):
 
     @property
     def events(self) -> Sequence[Word]:
-        live = [(each.checked.attachment, each.number) for each in scripts.shown(self._repl.session)]
+        live = [(probe.checked.attachment, probe.number) for probe in scripts.shown(self._repl.session)]
         return [Word(at.name, f"#{number}") for at, number in live if isinstance(at, EventAttachment) and at.name]

@@ -63,7 +63,7 @@ def saved(session: Session) -> str:
         done.update(mates)
         texts.append(_saved(session, mates))
     text = joined(texts)
-    wrong = [each for each in session.check(text, match=False) if each.severity is Severity.ERROR]
+    wrong = [diagnostic for diagnostic in session.check(text, match=False) if diagnostic.severity is Severity.ERROR]
     if wrong:
         raise UsageError(
             f"the probes cannot stand in one script: {wrong[0].message}",

@@ -58,7 +58,7 @@ def subject(subject_classes: Path) -> Subject:
         with target(jdk, "Subject", classpath=[subject_classes], flags=["-Xverify:all", *flags]) as program:
             yield program
             assert program.process.poll() is None, "the target died"
-            assert [line for line in program.stderr if not any(each in line for each in NOT_OURS)] == []
+            assert [line for line in program.stderr if not any(word in line for word in NOT_OURS)] == []
 
     return run
 

@@ -29,7 +29,7 @@ def batches(
 ) -> tuple[list[int], list[float]]:
     """Sizes, and stops in ms."""
     command = [str(java(17)), "-cp", str(classes), "btpy.agent.BatchSizes"]
-    command += [str(each) for each in (BUDGET_MS, fixed_us, share_us, scatter, CLASSES, *waits_us)]
+    command += [str(number) for number in (BUDGET_MS, fixed_us, share_us, scatter, CLASSES, *waits_us)]
     lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
     rows = [line.split() for line in lines]
     return [int(size) for size, _ in rows], [int(micros) / 1000 for _, micros in rows]
@@ -64,7 +64,7 @@ size from 4 to 256, which is hardly to be seen in the stops."""
 
 @pytest.mark.parametrize("shift", [0, 13, 20, 35])
 def test_on_a_busy_machine_stops_are_few_all_the_same(classes: Path, shift: int) -> None:
-    recorded = [1000 * each for each in BUSY_MS[shift:] + BUSY_MS[:shift]]
+    recorded = [1000 * milliseconds for milliseconds in BUSY_MS[shift:] + BUSY_MS[:shift]]
     sizes, _ = batches(classes, 0, 41, 0, recorded)
     assert len(sizes) <= 75
 

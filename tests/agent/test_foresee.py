@@ -94,7 +94,7 @@ def test_what_was_taken_back_or_is_of_other_bytes_is_asked_about(
         foresee(client, Foreseen(8, fingerprint(b"something else"), foreseen.woven))
         watch(client)
         assert client.order(program, f"make {LATER}") == "Later says plain!"
-        assert [each.name for each in client.asked] == [LATER]
+        assert [class_.name for class_ in client.asked] == [LATER]
 
 
 def test_nothing_is_given_to_a_loader_that_does_not_see_the_runtime(
@@ -126,7 +126,7 @@ def test_without_a_place_for_files_the_agent_says_so_and_asks(
         assert "nowhere" in foresee(client, later(subject_classes, client))
         watch(client)
         assert client.order(program, f"make {LATER}") == "Later says plain!"
-        assert [each.name for each in client.asked] == [LATER]
+        assert [class_.name for class_ in client.asked] == [LATER]
 
 
 def test_it_tells_where_its_classes_are(subject: Subject, attach: Attach, subject_classes: Path) -> None:

@@ -105,11 +105,11 @@ def test_a_handler_runs_and_its_records_come_before_the_answer(
         assert install(client, built) == ""
         assert run_once(client, built) == ""
         site = client.slot << 24 | 1
-        received = [record for each in client.unasked if isinstance(each, Events) for record in records(each)]
+        received = [record for message in client.unasked if isinstance(message, Events) for record in records(message)]
         assert received == [(7, site, 3, 3, 42)]
         farewell = client.detach()
         assert farewell.handler_classes == 1
-        counters = [each for each in client.unasked if isinstance(each, Counters)][-1].probes
+        counters = [message for message in client.unasked if isinstance(message, Counters)][-1].probes
         assert [(counter.probe, counter.produced, counter.dropped_full, counter.fired) for counter in counters] == [
             (3, 1, 0, 1)
         ]
@@ -135,7 +135,7 @@ def test_maps_stacks_and_exits_keep_their_place_among_the_records(
         assert [item for item in order if item[0] != "stacks"] == [(7, 1), ("map", 8), (7, 2), (9, 5)]
         assert order.index(("stacks", 0)) < order.index(("map", 8))
         maps = client.call(Maps, lambda request: Snapshot(request, (0,)))
-        printed = next(each for each in client.unasked if isinstance(each, Map))
+        printed = next(message for message in client.unasked if isinstance(message, Map))
         assert maps.contents == printed.contents
 
 
@@ -155,10 +155,10 @@ def test_a_timer_goes_on_until_classes_are_put_back_and_what_comes_last_still_ru
         client.restore()
         client.unasked.clear()
         assert run_once(client, built) == ""
-        last = [record for each in client.unasked if isinstance(each, Events) for record in records(each)]
+        last = [record for message in client.unasked if isinstance(message, Events) for record in records(message)]
         client.unasked.clear()
         client.detach()
-        late = [record for each in client.unasked if isinstance(each, Events) for record in records(each)]
+        late = [record for message in client.unasked if isinstance(message, Events) for record in records(message)]
         assert last
         assert late == []
 
@@ -170,10 +170,10 @@ def test_a_probe_can_be_switched_off_and_on(subject: Subject, attach: Attach, tm
         install(client, built)
         assert client.call(Done, lambda request: Enable(request, 3, False)).error == ""
         run_once(client, built)
-        assert not [each for each in client.unasked if isinstance(each, Events)]
+        assert not [message for message in client.unasked if isinstance(message, Events)]
         client.call(Done, lambda request: Enable(request, 3, True))
         run_once(client, built)
-        assert [each for each in client.unasked if isinstance(each, Events)]
+        assert [message for message in client.unasked if isinstance(message, Events)]
         assert client.call(Done, lambda request: Enable(request, 4, True)).error
 
 
@@ -235,16 +235,16 @@ def test_without_credit_records_are_kept_then_dropped_and_counted(
         install(client, built)
         run_once(client, built)
         run_once(client, built)
-        received = sum(len(each.records) for each in client.unasked if isinstance(each, Events))
+        received = sum(len(message.records) for message in client.unasked if isinstance(message, Events))
         assert 0 < received <= 1 << 20
         client.send(Release(1 << 30))
         client.detach()
-        delivered = sum(len(records(each)) for each in client.unasked if isinstance(each, Events))
-        (last,) = [each for each in client.unasked if isinstance(each, Counters)][-1].probes
+        delivered = sum(len(records(message)) for message in client.unasked if isinstance(message, Events))
+        (last,) = [message for message in client.unasked if isinstance(message, Counters)][-1].probes
         assert last.produced == 80_000
         assert last.dropped_full > 0
         assert last.produced == delivered + last.dropped_full + last.dropped_large + last.dropped_stalled
-        assert not [each for each in client.unasked if isinstance(each, Trouble)]
+        assert not [message for message in client.unasked if isinstance(message, Trouble)]
 
 
 @pytest.mark.parametrize("name", ["java.lang.String", "btpy.runtime.Session", "btpy.handlers.Handler_" + "0" * 40])
@@ -298,6 +298,6 @@ def test_what_the_agent_calls_while_a_class_is_loaded_fires_nothing(
         client.order(program, "make Subject$Later")
         client.restore()
         client.detach()
-        seen = {value for each in client.unasked if isinstance(each, Events) for *_, value in records(each)}
+        seen = {value for message in client.unasked if isinstance(message, Events) for *_, value in records(message)}
         assert ord(".") << 16 | ord("/") in seen
         assert ord("/") << 16 | ord(".") not in seen

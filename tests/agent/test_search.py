@@ -139,7 +139,7 @@ def test_hidden_classes_are_unmodifiable(subject: Subject, attach: Attach) -> No
         client = attach(program, 17)
         hidden = client.search(ClassPatternKind.REGEX, r"Subject\$\$Lambda.*").classes
         assert hidden
-        assert all(each.refusal is LoadedRefusal.UNMODIFIABLE and not each.modifiable for each in hidden)
+        assert all(class_.refusal is LoadedRefusal.UNMODIFIABLE and not class_.modifiable for class_ in hidden)
         failures = client.weave(hidden[0].id).failures
         assert [failure.class_id for failure in failures] == [hidden[0].id]
 

@@ -39,7 +39,7 @@ def test_loaded_classes_are_woven_and_put_back(
         assert client.order(program, "derived") == "Derived says woven!"
         question = client.asked[-1]
         assert question.loader == "app"
-        assert {each.superclass for each in client.asked} == {"java.lang.Object", "Subject$Base"}
+        assert {class_.superclass for class_ in client.asked} == {"java.lang.Object", "Subject$Base"}
         receipt = client.restore()
         assert (receipt.woven, receipt.restored, receipt.unloaded, receipt.not_restored) == (2, 2, 0, ())
         assert client.order(program, "base") == "Base says plain!"
@@ -131,7 +131,7 @@ def test_methods_woven_ahead_take_their_places_without_a_question(jdk: int, subj
         with Serving(witness):
             result = client.weave(base, ahead=(ahead,))
         assert (result.failures, result.waited_ns, len(client.asked)) == ((), 0, 1)
-        assert [each.data == woven for each in witness.asked] == [False, True]
+        assert [class_.data == woven for class_ in witness.asked] == [False, True]
         assert answer(program, "base") == "Base says plain!"
 
 
@@ -210,7 +210,7 @@ def test_classes_are_woven_while_they_are_loaded(
         )
         assert client.order(program, "make Subject$Later") == "Later says woven!"
         assert client.order(program, "make Subject$Marked") == "Marked says woven!"
-        later = next(each for each in client.asked if each.name == "Subject$Later")
+        later = next(class_ for class_ in client.asked if class_.name == "Subject$Later")
         assert later.class_id == 0
         assert later.data == (subject_classes / "Subject$Later.class").read_bytes()
         assert client.expect(Late).outcome is LateOutcome.WOVEN
@@ -227,7 +227,7 @@ def test_classes_being_loaded_are_asked_about_when_they_hold_what_they_must(subj
         client.watch(Pattern(ClassPatternKind.GLOB, "Subject**", (says,)))
         assert client.order(program, "make Subject$Marked") == "Marked says plain!"
         assert client.order(program, "make Subject$Later") == "Later says woven!"
-        assert [each.name for each in client.asked] == ["Subject$Later"]
+        assert [class_.name for class_ in client.asked] == ["Subject$Later"]
 
 
 @all_jdks
@@ -240,7 +240,7 @@ def test_a_subtype_is_found_whatever_is_loaded_first(jdk: int, subject: Subject,
         names = {client.expect(Late).class_name, client.expect(Late).class_name}
         assert names == {"Subject$Late", "Subject$LateBase"}
         assert client.order(program, "make Subject$Late") == "Late says woven!"
-        assert {each.name for each in client.asked} == names
+        assert {class_.name for class_ in client.asked} == names
         receipt = client.restore()
         assert (receipt.woven, receipt.restored) == (2, 2)
 
@@ -255,7 +255,7 @@ def test_a_class_that_misses_the_deadline_is_loaded_as_it_is_and_woven_afterward
         assert answer(program, "make Subject$Later") == "Later says plain!"
         late = client.expect(Late)
         assert (late.class_name, late.outcome) == ("Subject$Later", LateOutcome.MISSED_DEADLINE)
-        assert [each.class_id == 0 for each in client.asked] == [True, False]
+        assert [class_.class_id == 0 for class_ in client.asked] == [True, False]
         assert client.order(program, "make Subject$Later") == "Later says woven!"
         assert client.restore().restored == 1
 
@@ -270,7 +270,7 @@ def test_after_a_missed_deadline_nobody_waits_until_the_client_answers_again(sub
             assert answer(program, f"make Subject${name}") == f"{name} says plain!"
         late = {client.expect(Late).class_name, client.expect(Late).class_name}
         assert late == {"Subject$Later", "Subject$Marked"}
-        asked = [(each.name, each.class_id == 0) for each in client.asked]
+        asked = [(class_.name, class_.class_id == 0) for class_ in client.asked]
         assert asked[0] == ("Subject$Later", True)
         assert ("Subject$Marked", True) not in asked
         assert client.order(program, "make Subject$Late") == "Late says woven!"
@@ -284,7 +284,7 @@ def test_a_class_that_misses_the_deadline_and_is_not_wanted_is_left_alone(subjec
         assert answer(program, "make Subject$Later") == "Later says plain!"
         until = time.monotonic() + 2
         client.serve_until(lambda: time.monotonic() > until)
-        assert [each.class_id for each in client.asked] == [0]
+        assert [class_.class_id for class_ in client.asked] == [0]
         assert client.restore().woven == 0
 
 
@@ -344,8 +344,8 @@ def test_what_the_agent_itself_needs_can_be_woven_and_watched(jdk: int, subject:
         client.watch(Pattern(ClassPatternKind.GLOB, "**"))
         assert client.order(program, "make Subject$Late") == "Late says plain!"
         assert client.order(program, "make java.util.concurrent.Phaser").startswith("java.util.concurrent.Phaser@")
-        assert {"Subject$Late", "java.util.concurrent.Phaser"} <= {each.name for each in client.asked}
+        assert {"Subject$Late", "java.util.concurrent.Phaser"} <= {class_.name for class_ in client.asked}
         receipt = client.restore()
         assert receipt.not_restored == ()
         assert receipt.restored == receipt.woven
-        assert not [each for each in client.unasked if isinstance(each, Trouble)]
+        assert not [message for message in client.unasked if isinstance(message, Trouble)]

@@ -82,9 +82,9 @@ def delayed(connection: socket.socket, random_: random.Random) -> socket.socket:
             while data := source.recv(random_.choice((1, 3, 64, 4096, 65536))):
                 time.sleep(random_.random() ** 4 * 0.05)
                 sink.sendall(data)
-        for each in (source, sink):
+        for end in (source, sink):
             with contextlib.suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
+                end.shutdown(socket.SHUT_RDWR)
 
     def both() -> None:
         with connection, inner:

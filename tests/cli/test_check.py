@@ -181,7 +181,7 @@ def test_a_run_and_a_check_refuse_the_same(overloaded: str) -> None:
         for script in ("**::* { print(1) }", "java.**::* @entry { @n = count() }"):
             ran = btpy(str(running.pid), "-e", script, "--for", "1ms")
             checked = btpy("check", "-e", script, "--pid", str(running.pid))
-            refusals = [re.findall(r"^error: .*?(?=\d|$)", each.stderr, re.MULTILINE) for each in (ran, checked)]
+            refusals = [re.findall(r"^error: .*?(?=\d|$)", outcome.stderr, re.MULTILINE) for outcome in (ran, checked)]
             assert refusals[0] == refusals[1] == ["error: probe matches "]
             assert (ran.returncode, checked.returncode) == (2, 2)
 

@@ -22,7 +22,7 @@ def shop() -> Iterator[Target]:
         yield shop
 
 
-@pytest.mark.parametrize("code", [each.code for each in ABOUT_CLASSES])
+@pytest.mark.parametrize("code", [explanation.code for explanation in ABOUT_CLASSES])
 def test_examples_about_classes(code: str, shop: Target) -> None:
     explained = explanations()[code]
     shown = btpy(str(shop.pid), "-e", explained.fails, "--for", "1s")

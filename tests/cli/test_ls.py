@@ -65,9 +65,9 @@ def test_a_class_a_line_in_json(shop: Target) -> None:
         "app",
         None,
     )
-    place = next(each for each in first["methods"] if each["name"] == "<init>")
+    place = next(method for method in first["methods"] if method["name"] == "<init>")
     assert place["lines"] == sorted(place["lines"])
-    assert all(each["skipped"] is None and each["returns"] for each in first["methods"])
+    assert all(method["skipped"] is None and method["returns"] for method in first["methods"])
     assert rest == {"type": "more", "probe": rest["probe"], "classes": rest["classes"], "made_at_run_time": 0}
     assert rest["classes"] >= 3
 

@@ -91,7 +91,7 @@ def test_the_sessions_of_a_jvm_are_seen_from_outside(monkeypatch: pytest.MonkeyP
             assert describe(target.pid).sessions == 1
             (line,) = [line for line in btpy("ps").stdout.splitlines() if line.split()[0] == str(target.pid)]
             assert line.split()[4:] == ["1", "Counted"]
-            listed = {each["pid"]: each for each in map(json.loads, btpy("ps", "--json", "-a").stdout.splitlines())}
+            listed = {row["pid"]: row for row in map(json.loads, btpy("ps", "--json", "-a").stdout.splitlines())}
             assert listed[target.pid]["sessions"] == 1
             assert listed[target.pid]["command"][-1] == "Counted"
             assert tracer.stop() == 0

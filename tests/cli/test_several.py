@@ -213,9 +213,9 @@ def test_when_all_have_ended_the_run_says_so() -> None:
     with traffic() as one, traffic() as other:
         with started([f"{one.pid},{other.pid}", "-e", SCRIPT, "--hits", "0", "-f", "ndjson"]) as tracer:
             told(tracer, "tracing 2 JVMs")
-            for each in (one, other):
-                called(each, 7)
-                each.process.stdin.close()  # type: ignore[union-attr]
+            for target in (one, other):
+                called(target, 7)
+                target.process.stdin.close()  # type: ignore[union-attr]
             assert tracer.wait() == 5
         assert "all 2 JVMs have ended" in tracer.stderr[-1]
         assert [record["data"] for record in tracer.of("map")] == [{"@n": 14}]
@@ -231,9 +231,9 @@ def test_every_jvm_of_a_name_as_text() -> None:
         called(other, 3)
         out, _ = running.communicate(timeout=60)
         assert running.returncode == 0
-        for each in (one, other):
-            own = [line for line in out.splitlines() if line.startswith(f"{each.pid}  ")]
-            assert own == [f"{each.pid}  {number} served" for number in range(3)]
+        for target in (one, other):
+            own = [line for line in out.splitlines() if line.startswith(f"{target.pid}  ")]
+            assert own == [f"{target.pid}  {number} served" for number in range(3)]
         assert "@n  6" in out.splitlines()
 
 

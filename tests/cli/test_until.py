@@ -148,7 +148,7 @@ def test_charts_as_wide_as_one_likes(target: Target) -> None:
 
     assert widest("--width", "60") == [60, 60]
     assert widest("--width", "141") == [141, 141]
-    assert [each < 60 for each in widest()] == [True, True]
+    assert [width < 60 for width in widest()] == [True, True]
     for flags, problem in (
         (["--width", "3"], "too narrow"),
         (["--width", "60", "-f", "ndjson"], "no effect on ndjson"),

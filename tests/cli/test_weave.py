@@ -122,8 +122,8 @@ def test_a_jdk_needs_no_jvm(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -
     )
     assert main(["weave", str(script), "--jdk", str(java_home(17)), "--report", "json"]) == 0
     found = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
-    assert [each["class"] for each in found if each["woven"]] == ["java.util.ArrayList"]
-    assert {site["member"] for each in found for site in each["sites"]} == {"elementData"}
+    assert [class_["class"] for class_ in found if class_["woven"]] == ["java.util.ArrayList"]
+    assert {site["member"] for class_ in found for site in class_["sites"]} == {"elementData"}
 
 
 def test_what_makes_no_sense_is_an_error(script: Path, classes: Path, tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_supertypes_may_come_after_the_classes_that_have_them(
     )
     assert main(["weave", "-e", probe, "--cp", str(compiled([source])), "--report", "json"]) == 0
     found = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
-    assert [f"{each['class']}.{site['method']}" for each in found for site in each["sites"]] == methods
+    assert [f"{class_['class']}.{site['method']}" for class_ in found for site in class_["sites"]] == methods
 
 
 SHARED = """
@@ -453,13 +453,13 @@ def test_no_entry_leads_out_of_what_is_written(
     after = {path for path in tmp_path.rglob("*") if out not in (path, *path.parents)}
     assert after == before
     told = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
-    assert [(each["woven"], "leads out" in str(each["refused"])) for each in told] in (
+    assert [(class_["woven"], "leads out" in str(class_["refused"])) for class_ in told] in (
         [(False, True), (True, False)],
         [(True, False), (False, True)],
     )
     if out.suffix == ".jar":
         with zipfile.ZipFile(out) as woven:
-            assert all(".." not in each and each[0] != "/" and ":" not in each for each in woven.namelist())
+            assert all(".." not in name and name[0] != "/" and ":" not in name for name in woven.namelist())
 
 
 def test_companions_of_a_signed_jar_stay_inside_too(tmp_path: Path) -> None:
@@ -534,7 +534,7 @@ def test_a_method_with_too_many_locals_is_refused_by_name_and_the_others_are_wov
     assert main(["weave", "-e", script, "--cp", str(tmp_path), "--report", "json"]) == 0
     (told,) = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
     assert {site["method"] for site in told["sites"]} == {"plain"}
-    assert [(each["code"], each["method"]) for each in told["refused"]] == [("BT332", "full()V")]
+    assert [(refusal["code"], refusal["method"]) for refusal in told["refused"]] == [("BT332", "full()V")]
 
 
 def test_a_method_with_too_many_arguments_is_refused_by_name_and_the_others_are_woven(
@@ -549,7 +549,7 @@ def test_a_method_with_too_many_arguments_is_refused_by_name_and_the_others_are_
     assert main(["weave", "-e", script, "--cp", str(jar), "--report", "json"]) == 0
     (told,) = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
     assert [site["method"] for site in told["sites"]] == ["few"]
-    assert [(each["code"], each["method"]) for each in told["refused"]] == [("BT332", f"many({'I' * 255})V")]
+    assert [(refusal["code"], refusal["method"]) for refusal in told["refused"]] == [("BT332", f"many({'I' * 255})V")]
 
 
 @pytest.mark.parametrize(

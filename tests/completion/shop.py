@@ -37,14 +37,16 @@ class Shop:
     """Metadata of a session on the shop with a map and a probe."""
 
     def __init__(self) -> None:
-        kinds = {name: "enum" if each.superclass == "java.lang.Enum" else "class" for name, each in _members().items()}
+        kinds = {
+            name: "enum" if class_.superclass == "java.lang.Enum" else "class" for name, class_ in _members().items()
+        }
         types = [LoadedType(name, "app", kind) for name, kind in kinds.items()]
         self.classes = ClassIndex([*types, *(LoadedType(name, "boot", "class") for name in JDK)])
         self.maps: Sequence[Word] = [Word("@hits", "count by string"), Word("@lat", "hist by string")]
         self.probes: Sequence[Word] = [Word("1", "quote"), Word("quote", "#1"), Word("*", "all")]
         self.parameters: Sequence[Word] = [Word("slow", "duration")]
         self.events: Sequence[Word] = [Word("reset", "#2")]
-        self.libraries: Sequence[Word] = [Word(each.name, "a library") for each in Libraries().all()]
+        self.libraries: Sequence[Word] = [Word(library.name, "a library") for library in Libraries().all()]
 
         self.commands: Sequence[Word] = command_words()
 

@@ -28,7 +28,7 @@ def texts(text: str, shop: Shop) -> list[str]:
 
 
 def one(text: str, candidate: str, shop: Shop) -> Candidate:
-    return next(each for each in candidates(suggest(text), shop) if each.text == candidate)
+    return next(offered for offered in candidates(suggest(text), shop) if offered.text == candidate)
 
 
 def test_packages_segment_by_segment(shop: Shop) -> None:
@@ -36,7 +36,7 @@ def test_packages_segment_by_segment(shop: Shop) -> None:
     after = texts("com.acme.shop.", shop)
     assert "com.acme.shop.PricingEngine" in after
     assert "com.acme.shop.http." in after
-    assert not any("$" in each for each in after)
+    assert not any("$" in text for text in after)
 
 
 def test_humps(shop: Shop) -> None:

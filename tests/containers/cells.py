@@ -181,9 +181,17 @@ def container(directory: Path, *, user: int, tmp: str = "/tmp") -> Iterator[tupl
     specification["process"] |= {"terminal": False, "args": ["sleep", "600"]}
     specification["root"]["readonly"] = False
     specification["linux"].pop("resources", None)
-    kept = [each for each in specification["mounts"] if each["type"] not in ("cgroup", "sysfs", "mqueue")]
-    shared = ["/usr", "/etc", str(cache()), *(f"/{each}" for each in ("lib64",) if not Path("/", each).is_symlink())]
-    binds = [{"destination": each, "type": "bind", "source": each, "options": ["rbind", "ro"]} for each in shared]
+    kept = [mount for mount in specification["mounts"] if mount["type"] not in ("cgroup", "sysfs", "mqueue")]
+    shared = [
+        "/usr",
+        "/etc",
+        str(cache()),
+        *(f"/{directory}" for directory in ("lib64",) if not Path("/", directory).is_symlink()),
+    ]
+    binds = [
+        {"destination": directory, "type": "bind", "source": directory, "options": ["rbind", "ro"]}
+        for directory in shared
+    ]
     mount = {"destination": tmp, "type": "tmpfs", "source": "tmpfs", "options": ["mode=1777"]}
     specification["mounts"] = [*kept, *binds, mount]
     (directory / "config.json").write_text(json.dumps(specification))

@@ -31,10 +31,10 @@ def check(jdk: int, corpus: Corpus, *, dense: bool = False) -> None:
         said = corpora.verify(corpus)
         assert "REFUSED" not in said, said
         assert f"verified {len(corpus.changed)}" in said
-    each = (
+    costs = (
         f"{corpus.seconds / corpus.classes * 1e6:.0f} µs a class, {corpus.seconds / corpus.methods * 1e6:.0f} a method"
     )
-    print(f"\nJDK {jdk}: {corpus.classes} classes, {corpus.methods} methods, {corpus.sites} sites, {each};")
+    print(f"\nJDK {jdk}: {corpus.classes} classes, {corpus.methods} methods, {corpus.sites} sites, {costs};")
     print(f"  {linked} linked, {missing} not linkable")
     print(refused)
 

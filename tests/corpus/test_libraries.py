@@ -42,8 +42,8 @@ def check(name: str, jars: list[Path], needs: list[Path], scratch: Path, *, step
         print(f"  {len(corpus.changed)} changed, {verdict.linked} linked, {otherwise}")
         print(refused)
         for title, names in (("asks for a class now", verdict.asking), ("wrong unwoven", verdict.wrong)):
-            for each in names:
-                print(f"  {title}: {each}")
+            for class_name in names:
+                print(f"  {title}: {class_name}")
     return library
 
 
@@ -52,7 +52,7 @@ def check(name: str, jars: list[Path], needs: list[Path], scratch: Path, *, step
 )
 def test_a_sample_of_libraries_verifies(name: str, step: int, tmp_path: Path) -> None:
     library = BY_NAME[name]
-    jars, needs = ([artifact(jar) for jar in each] for each in (library.jars, library.needs))
+    jars, needs = ([artifact(jar) for jar in names] for names in (library.jars, library.needs))
     found = check(name, jars, needs, tmp_path, step=step)
     assert (found.subroutines > 0) == (library in OLD)
 

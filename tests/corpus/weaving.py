@@ -92,5 +92,8 @@ def check_refusals(corpus: Corpus, *, dense: bool) -> str:
     assert len(unintended) * 10_000 < max(corpus.methods, 10_001), unintended
     reasons = Counter(refusal.reason for refusal in corpus.refusals)
     counts = ", ".join(f"{count} {reason.name}" for reason, count in sorted(reasons.items(), key=str)) or "none"
-    each = [f"  {it.reason.value} {it.class_name}.{it.method}: {it.detail}" for it in corpus.refusals]
-    return "\n".join([f"  methods refused: {counts}", *each])
+    lines = [
+        f"  {refusal.reason.value} {refusal.class_name}.{refusal.method}: {refusal.detail}"
+        for refusal in corpus.refusals
+    ]
+    return "\n".join([f"  methods refused: {counts}", *lines])

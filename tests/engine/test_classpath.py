@@ -22,8 +22,8 @@ class Process:
 
 
 def found(root: Path, *located: str, version: int | None = 17) -> list[tuple[str, bytes]]:
-    path = ClassPath(cast(JvmProcess, Process(version)), tuple(f"{root}{each}" for each in located))
-    return [each for place in path.places() for each in place(lambda name: not name.startswith("other."))]
+    path = ClassPath(cast(JvmProcess, Process(version)), tuple(f"{root}{location}" for location in located))
+    return [entry for place in path.places() for entry in place(lambda name: not name.startswith("other."))]
 
 
 def jar(path: Path | io.BytesIO, entries: dict[str, bytes]) -> None:

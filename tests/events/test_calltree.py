@@ -23,7 +23,7 @@ def happened(plan: Plan, caller: str, clock: list[int], step: int, late: int, to
     name, below = plan
     clock[0] += step
     begin = clock[0]
-    children = tuple(happened(each, name, clock, step, late, told) for each in below)
+    children = tuple(happened(child, name, clock, step, late, told) for child in below)
     clock[0] += step
     took = clock[0] - begin
     clock[0] += late
@@ -50,7 +50,7 @@ def test_what_was_called_is_put_together_again(plan: Plan, late: int) -> None:
 
 def numbered(plan: Plan, path: str = "") -> Plan:
     """The same with a name of its own for every call."""
-    return path + plan[0], [numbered(each, f"{path}{plan[0]}{at}") for at, each in enumerate(plan[1])]
+    return path + plan[0], [numbered(child, f"{path}{plan[0]}{at}") for at, child in enumerate(plan[1])]
 
 
 @given(plans, st.integers(0, 1000))

@@ -28,7 +28,7 @@ def record(template: int, *values: Value, nanos: int = 0) -> Record:
 
 
 def settled(speculations: Speculations, *records: Record) -> list[tuple[Value, ...]]:
-    return [each.values for each in speculations.settle(list(records))]
+    return [record.values for record in speculations.settle(list(records))]
 
 
 def test_what_is_committed_comes_in_order_and_without_its_id() -> None:

@@ -21,7 +21,7 @@ SHOP = "com.acme.shop"
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[Target]:
-    jars = [artifact(each) for each in (*TOMCAT, H2, *SPRING)]
+    jars = [artifact(jar) for jar in (*TOMCAT, H2, *SPRING)]
     with target(17, f"{SHOP}.World", classpath=[compiled(SOURCES, classpath=jars), *jars]) as program:
         yield program
     assert program.stderr == []
@@ -80,7 +80,7 @@ def locks(run: Tracer) -> None:
 
 
 def calls(run: Tracer) -> None:
-    stats = {name: each["count"] for name, each in run.maps()["calls"].items()}
+    stats = {name: stats_["count"] for name, stats_ in run.maps()["calls"].items()}
     assert stats == {"openStream": 3, "openConnection": 61}
 
 
@@ -96,7 +96,7 @@ def fields(run: Tracer) -> None:
 
 def requests(run: Tracer) -> None:
     slow = run.events("slow_request")
-    assert all(each["sql"] == 23 and each["uri"] == "/app/accounts" for each in slow)
+    assert all(event["sql"] == 23 and event["uri"] == "/app/accounts" for event in slow)
     assert slow or run.maps()["ok"]
 
 
@@ -135,7 +135,7 @@ def test_script(world: Target, name: str, tmp_path: Path) -> None:
     script = tmp_path / f"{name}.bt"
     text = (TESTS / "lang" / "examples" / f"{name}.bt").read_text(encoding="utf-8")
     source = (SOURCES[-1]).read_text(encoding="utf-8").split("\n")
-    line = next(number for number, each in enumerate(source, 1) if "of which a script speaks" in each)
+    line = next(number for number, text in enumerate(source, 1) if "of which a script speaks" in text)
     text = text.replace("LINE(142)", f"LINE({line})").replace("rate=0.05", "rate=0.5")  # so that some are sampled
     script.write_text(text, encoding="utf-8")
     (tmp_path / "lib").mkdir()

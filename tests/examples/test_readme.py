@@ -155,6 +155,6 @@ def test_every_command_is_named() -> None:
     words = set(re.findall(r"[a-z]+", block))
     assert set(NAMES) <= words
     flags = set(re.findall(r"(?<!\S)--?[a-z][a-z-]*", block))
-    known = {name for each in NAMES for option in command(each).options for name in option.names}
+    known = {name for name_ in NAMES for option in command(name_).options for name in option.names}
     known |= {name for option in command("").options for name in option.names}
     assert flags <= known

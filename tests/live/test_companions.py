@@ -85,8 +85,8 @@ def test_sessions_come_and_go_in_every_order(jdk: int, tmp_path: Path) -> None:
                     there[at] = Session.attach(running.pid)
                     there[at].deployer.load(program(SCRIPTS[at]))
                 assert asked(running, "call 13") == CALLED_13
-                for each in there:
-                    expected[each] += 13
+                for path in there:
+                    expected[path] += 13
         assert digest(running, tmp_path) == before
 
 
@@ -278,7 +278,7 @@ REFUSED = """
 def changes(session: Session) -> list[tuple[str, str]]:
     """Classes that somebody else has changed, and which probes have no place in the new code."""
     found = [item for item in session.delivery.items(None) if isinstance(item, Late)]
-    return [(each.class_name, each.reason) for each in found if each.outcome is LateOutcome.CHANGED]
+    return [(late.class_name, late.reason) for late in found if late.outcome is LateOutcome.CHANGED]
 
 
 @pytest.mark.parametrize("jdk", [11, 25], ids=["jdk11", "jdk25"])

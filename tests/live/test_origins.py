@@ -53,9 +53,9 @@ public class Crowd {{
 }}
 """)
     path = directory / "crowd.jar"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
-        for each in sorted(compiled([source]).glob("*.class")):
-            made.write(each, each.name)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as jar:
+        for class_file in sorted(compiled([source]).glob("*.class")):
+            jar.write(class_file, class_file.name)
     return path
 
 

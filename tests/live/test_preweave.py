@@ -55,7 +55,7 @@ def loaded(session: Session, script: str | Program) -> None:
 
 
 def runs(session: Session) -> dict[str, int]:
-    content = next(each for each in session.delivery.snapshot() if each.map.name == "runs")
+    content = next(map_ for map_ in session.delivery.snapshot() if map_.map.name == "runs")
     found = {}
     for key, value in content.entries:
         assert isinstance(value, Count)
@@ -67,12 +67,12 @@ def kept_files(running: Target) -> list[str]:
     """Temporary files of the agent that the target has open."""
     directory = Path(f"/proc/{running.pid}/fd")
     found = []
-    for each in os.listdir(directory):
+    for name in os.listdir(directory):
         try:
-            found.append(os.readlink(directory / each))
+            found.append(os.readlink(directory / name))
         except OSError:
             continue
-    return [each for each in found if "/btpy-" in each and each.endswith("(deleted)")]
+    return [path for path in found if "/btpy-" in path and path.endswith("(deleted)")]
 
 
 @all_jdks

@@ -93,10 +93,12 @@ def test_checking_touches_nothing() -> None:
     with traffic() as running, btpy.attach(running.pid) as session:
         session.add("Traffic::serve @entry { @n = count() }")
         assert session.check("Traffic.Other::turn @entry { @n = count() }") == []
-        assert [each.code for each in session.check("Traffic::serve @entry { @n = hist(arg0) }")] == ["BT203"]
-        assert [each.code for each in session.check("Traffic::srve @entry { print(1) }")] == ["BT303"]
-        assert [each.code for each in session.check("Traffic::serve @entry { print(arg5) }")] == ["BT112"]
-        assert [each.code for each in session.check("Traffic::serve @entry { print( }")] == ["BT002"]
+        assert [diagnostic.code for diagnostic in session.check("Traffic::serve @entry { @n = hist(arg0) }")] == [
+            "BT203"
+        ]
+        assert [diagnostic.code for diagnostic in session.check("Traffic::srve @entry { print(1) }")] == ["BT303"]
+        assert [diagnostic.code for diagnostic in session.check("Traffic::serve @entry { print(arg5) }")] == ["BT112"]
+        assert [diagnostic.code for diagnostic in session.check("Traffic::serve @entry { print( }")] == ["BT002"]
         assert len(session.probes) == 1
     assert btpy.check("Traffic::serve @entry { print(durration) }")[0].code == "BT101"
     assert btpy.check("Traffic::serve @entry { print(arg0) }") == []
@@ -303,8 +305,8 @@ def test_threads_change_and_read_at_the_same_time() -> None:
         workers = [threading.Thread(target=work, args=(own,)) for own in range(3)]
         for worker in workers:
             worker.start()
-        for each in workers:
-            each.join()
+        for worker in workers:
+            worker.join()
         assert failures == []
         calls = stopped(running)
         assert session.maps["@calls"].value == calls
@@ -391,7 +393,9 @@ def test_looking_for_methods_and_checking_without_the_target() -> None:
         (found,) = session.listing("Traffic::s*rve")
         assert [[method.name for method in class_.methods] for class_ in found.classes] == [["serve"]]
         assert session.check("Traffic::srve @entry { print(1) }", match=False) == []
-        assert [each.code for each in session.check("Traffic::serve { print(durration) }", match=False)] == ["BT101"]
+        assert [
+            diagnostic.code for diagnostic in session.check("Traffic::serve { print(durration) }", match=False)
+        ] == ["BT101"]
         assert not session.probes
 
 

@@ -51,7 +51,9 @@ def run(script: Path, *flags: str) -> tuple[dict[str, int], set[str]]:
         assert shop.stderr == []
     (end,) = tracer.of("end")
     assert end["produced"] == end["delivered"] + end["dropped"], end
-    return {each["probe"]: each["hits"] for each in end["probes"]}, {each["kind"] for each in tracer.of("probe_error")}
+    return {probe["probe"]: probe["hits"] for probe in end["probes"]}, {
+        event["kind"] for event in tracer.of("probe_error")
+    }
 
 
 @pytest.mark.parametrize("batch", range(BATCHES))

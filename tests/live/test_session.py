@@ -310,7 +310,9 @@ def test_records_with_annotated_types_are_left_alone_unasked() -> None:
         with Session.attach(target.pid) as session:
             whole = [refusal for refusal in session.deployer.load(script).refusals if refusal.method is None]
             session.departure.detach()
-        assert [(each.reason, each.class_name) for each in whole] == [(RefusalReason.RECORD, "Recorded$Annotated")]
+        assert [(refusal.reason, refusal.class_name) for refusal in whole] == [
+            (RefusalReason.RECORD, "Recorded$Annotated")
+        ]
         with Session.attach(target.pid) as session:
             allowed = session.deployer.load(script, allow=["annotated-records"])
             assert [refusal for refusal in allowed.refusals if refusal.method is None] == []

@@ -208,7 +208,7 @@ def test_two_sessions_on_one_class_go_on_without_clients() -> None:
     with counted(17) as target:
         first, second = left(target, script, name="one"), left(target, script, name="two")
         call(target, 11)
-        assert [each.name for each in listed(target)] == ["one", "two"]
+        assert [session.name for session in listed(target)] == ["one", "two"]
         with joined(target, first) as client:
             assert counts(client) == {"n": {(): Count(11)}}
             with pytest.raises(UsageError, match="another client is connected"), joined(target, first):

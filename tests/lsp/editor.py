@@ -139,7 +139,7 @@ def applied(text: str, edits: list[Json]) -> str:
         before = "".join(lines[: place["line"]])
         return len(before.encode("utf-16-le")) + 2 * int(place["character"])
 
-    for edit in sorted(edits, key=lambda each: offset(each["range"]["start"]), reverse=True):
+    for edit in sorted(edits, key=lambda edit_: offset(edit_["range"]["start"]), reverse=True):
         start, end = offset(edit["range"]["start"]), offset(edit["range"]["end"])
         units = units[:start] + edit["newText"].encode("utf-16-le") + units[end:]
     return units.decode("utf-16-le")

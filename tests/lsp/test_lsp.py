@@ -21,7 +21,9 @@ def test_what_is_wrong_is_shown_explained_and_mended(tmp_path: Path) -> None:
     path = tmp_path / "script.bt"
     with editor() as at:
         found = at.open(path, WRONG)
-        assert [(each["code"], each["severity"], each["source"]) for each in found] == [("BT101", 1, "btpy")] * 2
+        assert [(diagnostic["code"], diagnostic["severity"], diagnostic["source"]) for diagnostic in found] == [
+            ("BT101", 1, "btpy")
+        ] * 2
         assert found[0]["range"] == {"start": {"line": 1, "character": 28}, "end": {"line": 1, "character": 32}}
         start = WRONG.splitlines()[1].index("durration") + 1  # 𝕏 is two units of UTF-16
         assert found[1]["range"]["start"] == {"line": 1, "character": start}
@@ -46,7 +48,7 @@ def test_words_are_offered_and_told_about(tmp_path: Path) -> None:
         text = RIGHT + "@OnTimer(1s) { print(@"
         at.change(path, text)
         offered = at.at("completion", path, 2, len("@OnTimer(1s) { print(@"))
-        (map_,) = [each for each in offered["items"] if each["label"] == "@by"]
+        (map_,) = [item for item in offered["items"] if item["label"] == "@by"]
         assert map_["detail"] == "hist"
         assert applied(text, [map_["textEdit"]]) == RIGHT + "@OnTimer(1s) { print(@by"
         offered = at.at("completion", path, 1, RIGHT.splitlines()[1].index("hist") + 2)
@@ -98,18 +100,18 @@ def test_classes_are_those_of_a_jvm_while_it_is_there(tmp_path: Path) -> None:
     path = tmp_path / "script.bt"
     with counted(17, "-Dbtpy.name=edited") as target, editor("--pid", "edited") as at:
         assert at.open(path, "Counted::step @entry { @n = sum($number); }\n") == []
-        waited(lambda: any("classes are those of Counted" in each for each in at.said), "the JVM")
+        waited(lambda: any("classes are those of Counted" in message for message in at.said), "the JVM")
         hovered = at.at("hover", path, 0, 10)["contents"]["value"]
         assert "step(String name, int number): int" in hovered
         (found,) = at.change(path, "Counted::stop @entry { @n = count(); }\n")
         assert (found["severity"], found["code"]) == (2, "BT303")
         at.change(path, "Counted::st")
         offered = at.at("completion", path, 0, len("Counted::st"))["items"]
-        assert [each["textEdit"]["newText"] for each in offered] == ["step"]
+        assert [item["textEdit"]["newText"] for item in offered] == ["step"]
         target.process.kill()
         target.process.wait()
         assert at.change(path, "Counted::stop @entry { @n = count(); }\n") == []
-        waited(lambda: any("Counted has ended" in each for each in at.said), "its end")
+        waited(lambda: any("Counted has ended" in message for message in at.said), "its end")
         assert at.close() == 0
 
 
@@ -119,7 +121,7 @@ def test_a_jvm_that_is_not_there_keeps_nobody_from_writing(tmp_path: Path) -> No
         (found,) = at.open(path, "Counted::step @entry { @n = coun(); }\n")
         assert found["code"] == "BT101"
         assert at.change(path, "Counted::step @entry { @n = count(); }\n") == []
-        assert any("nonesuch-at-all" in each for each in at.said)
+        assert any("nonesuch-at-all" in message for message in at.said)
         assert at.close() == 0
 
 

@@ -374,7 +374,7 @@ def lines_of_two() -> list[Line]:
             own = [line for line in lines if line.get("pid") == facts.pid]
             expected += check_lines([line for line in own if line["type"] != "end"], facts, facts.pid)
             (end,) = [line for line in own if line["type"] == "end"]
-            rated = next(each["fired"] for each in end["probes"] if each["probe"] == "limited")
+            rated = next(probe["fired"] for probe in end["probes"] if probe["probe"] == "limited")
             assert end == end_line(facts, {"v": 1, "pid": facts.pid}, rated)
             expected.append(end)
     return expected
@@ -409,7 +409,7 @@ def tree_line() -> Line:
         )
     ]
     assert len(line["data"]["calls"]) == len(calls), line
-    times = [{"took": each["took"], "own": each["own"]} for each in line["data"]["calls"]]
+    times = [{"took": call["took"], "own": call["own"]} for call in line["data"]["calls"]]
     assert all(time["took"] == time["own"] for time in times)
     assert 1_000_000 <= times[1]["took"] <= call.outer
     expected = {
@@ -520,7 +520,7 @@ def tables(facts: Facts, rated: int) -> dict[str, tuple[list[str], list[list[Any
         "@hser": (["ts", "key", "start", "value"], series),
         "@htop": (
             ["ts", "key", "value", "count", "error"],
-            rows("htop", lambda top: [list(each.values()) for each in top["values"]]),
+            rows("htop", lambda top: [list(row.values()) for row in top["values"]]),
         ),
         "@hsome": (["ts", "key", "value"], some),
         "@rated": (["count"], [[rated]]),
@@ -853,7 +853,7 @@ def test_every_field_of_the_schema_is_compared(
 ) -> None:
     """A field that is added to the schema needs an expected value in one of the lines above."""
     lines = [*expected_lines, *lines_of_two, tree_line, *omitting_lines, *budget_lines, cut_line]
-    assert {line["type"] for line in lines} == {each["$ref"].rpartition("/")[2] for each in SCHEMA["oneOf"]}
+    assert {line["type"] for line in lines} == {kind["$ref"].rpartition("/")[2] for kind in SCHEMA["oneOf"]}
     checked = set().union(*[compared({"$ref": f"#/$defs/{line['type']}"}, line, "") for line in lines])
     every = set().union(*[fields(schema, name) for name, schema in SCHEMA["$defs"].items()])
     # Here no probe rests, and no map of a sampled probe is joined: tests/live/test_budget.py has such runs.

@@ -29,10 +29,10 @@ def lines(path: Path, name: str, labels: tuple[str, str], values: tuple[Value, V
     event = template(*slots, kind=TemplateKind.EMIT, name=name)
     printed = template("a%b ", slot(0, BYTES), " ", slot(1, ANY), "!")
     found = b""
-    for each in (event, printed):
+    for shown in (event, printed):
         for made in (TextWriter, NdjsonWriter):
             with Stream.file(path, append=False) as stream:
-                writer = made(stream, context(each), *([Style()] if made is TextWriter else []))
+                writer = made(stream, context(shown), *([Style()] if made is TextWriter else []))
                 writer.records([record(*values)])
                 writer.close()
             found += path.read_bytes()

@@ -248,7 +248,7 @@ def kinds() -> list[tuple[MapKind, Aggregate | Value]]:
     return [(MapKind.SUM, Total(2, 5, 0.0)), (MapKind.VALUE, 5), (MapKind.COUNT, Count(5))]
 
 
-@pytest.mark.parametrize(("kind", "value"), kinds(), ids=lambda each: getattr(each, "value", ""))
+@pytest.mark.parametrize(("kind", "value"), kinds(), ids=lambda parameter: getattr(parameter, "value", ""))
 def test_each_column_can_be_sorted_by(kind: MapKind, value: Aggregate | Value) -> None:
     past = history(contents(kind, ("a", value)))
     arrangement = Arrangement()

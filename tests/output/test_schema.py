@@ -21,7 +21,7 @@ from tests.recording.runs import finished
 DOCS = Path(__file__).parents[2] / "docs"
 GOLDEN = Path(__file__).parents[1] / "golden" / "recording" / "every_kind.ndjson"
 SCHEMA: dict[str, Any] = json.loads((DOCS / "events.schema.json").read_text())
-KINDS = {each["$ref"].rpartition("/")[2] for each in SCHEMA["oneOf"]}
+KINDS = {kind["$ref"].rpartition("/")[2] for kind in SCHEMA["oneOf"]}
 VALIDATORS = {
     kind: jsonschema.Draft202012Validator({**SCHEMA["$defs"][kind], "$defs": SCHEMA["$defs"]}) for kind in KINDS
 }

@@ -173,7 +173,7 @@ def test_recordings_of_several_jvms_are_one_run(tmp_path: Path) -> None:
             called(one, 7)
             tracer.process.send_signal(signal.SIGINT)
             assert tracer.wait() == 0
-        files = [tmp_path / f"run-{each.pid}.btz" for each in (one, other)]
+        files = [tmp_path / f"run-{process.pid}.btz" for process in (one, other)]
         replayed = replay(files[0], files[1], "-f", "ndjson")
         assert replayed.returncode == 0, replayed.stderr
         assert sorted(replayed.stdout.splitlines()) == sorted(live.read_bytes().splitlines())

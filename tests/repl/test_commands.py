@@ -352,7 +352,7 @@ def test_maps_of_a_target_that_was_killed_are_as_they_were_read_last() -> None:
         at.enter("acme.Till::sell { @n = count(); }")
         does(running, "sell 7")
         before = time.monotonic()
-        at.until(lambda: all(each.read_at > before for each in at.repl.maps._kept.values()), "a look at the maps")
+        at.until(lambda: all(map_.read_at > before for map_ in at.repl.maps._kept.values()), "a look at the maps")
         at.until(lambda: len(at.repl.maps._kept) == 2, "both maps")
         running.process.kill()
         at.wait_for("still work — :quit ends")

@@ -126,7 +126,7 @@ def completed(text: str, *, asked: bool = True) -> list[tuple[str, int]]:
     found = Completions(Listener(), failed).get_completions(
         Document(text), CompleteEvent(text_inserted=not asked, completion_requested=asked)
     )
-    return [(each.text, each.start_position) for each in found]
+    return [(completion.text, completion.start_position) for completion in found]
 
 
 def test_tab_offers_what_begins_with_the_word_where_that_goes_on_alike() -> None:

@@ -72,7 +72,7 @@ def javac_of_a_library() -> Program:
 
 def kotlinc() -> Program:
     """The Kotlin compiler, given a program."""
-    library = os.pathsep.join(str(artifact(each)) for each in KOTLIN_LIBRARY)
+    library = os.pathsep.join(str(artifact(jar)) for jar in KOTLIN_LIBRARY)
     arguments = ("-no-stdlib", "-no-reflect", "-cp", library, "-d", "classes", str(SOURCES / "program.kt"))
     jars = tuple(map(artifact, KOTLIN))
     return Program("org.jetbrains.kotlin.cli.jvm.K2JVMCompiler", arguments, jars, results="classes/**/*")

@@ -130,8 +130,8 @@ def woven(program: Program, loaded: frozenset[str], java: Path, plan: Plan, dire
         out = directory / f"{number}-{path.name}"
         if path.is_dir():
             shutil.copytree(path, out)
-            for each in sorted(out.rglob("*.class")):
-                each.write_bytes(weaver.weave(each.read_bytes()))
+            for class_file in sorted(out.rglob("*.class")):
+                class_file.write_bytes(weaver.weave(class_file.read_bytes()))
         else:
             _weave_jar(path, out, loaded, weaver)
         classpath.append(out)

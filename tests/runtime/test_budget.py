@@ -15,12 +15,12 @@ SECOND = 20  # looks
 
 def steps(outcome: Outcome, key: str, scenario: str = "budget") -> list[tuple[int, RestraintStep]]:
     """Probe and step of each announcement."""
-    parts = (each.split(":") for each in outcome.fact(scenario, key).split())
+    parts = (word.split(":") for word in outcome.fact(scenario, key).split())
     return [(int(probe), RestraintStep(int(step))) for probe, step, _ in parts]
 
 
 def taken_out(outcome: Outcome, key: str, scenario: str) -> set[int]:
-    parts = (each.split(":") for each in outcome.fact(scenario, key).split())
+    parts = (word.split(":") for word in outcome.fact(scenario, key).split())
     return {int(probe) for probe, _, rest in parts if rest}
 
 

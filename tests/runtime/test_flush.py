@@ -63,7 +63,7 @@ def test_the_most_frequent(outcome: Outcome) -> None:
     (value,) = flushed(outcome, 4, MapKind.TOPK).values()
     assert isinstance(value, Top)
     assert value.n == WRITERS * ROUNDS
-    counts = {each.value: (each.count, each.error) for each in value.values}
+    counts = {frequent.value: (frequent.count, frequent.error) for frequent in value.values}
     assert counts == {key: (WRITERS * n, 0) for key, n in OF_KEY.items()}
 
 
@@ -95,7 +95,7 @@ def test_probes_that_only_add(outcome: Outcome) -> None:
     assert (histogram.least, histogram.greatest) == (0, ROUNDS - 1)
     assert counters[1].fired == counters[3].fired == WRITERS * ROUNDS
     assert 0 < counters[2].fired <= WRITERS * ROUNDS
-    counts = [each.n for each in found[1].values() if isinstance(each, Count)]
+    counts = [value.n for value in found[1].values() if isinstance(value, Count)]
     assert (len(counts), sum(counts)) == (KEYS, counters[2].fired)
     assert found[2] == {
         (f"key{key}",): Stats(

@@ -134,7 +134,7 @@ def test_helpers_get_a_listed_environment_and_work_in_the_root_directory(
             assert len(helpers) == 2
             for helper in helpers:
                 environ = Path(f"/proc/{helper}/environ").read_bytes().split(b"\0")
-                names = {each.partition(b"=")[0].decode() for each in environ if each}
+                names = {setting.partition(b"=")[0].decode() for setting in environ if setting}
                 assert names <= {*children.LOCALE}, names
                 assert os.readlink(f"/proc/{helper}/cwd") == "/"
                 assert {b"-I", b"-S"} <= {*Path(f"/proc/{helper}/cmdline").read_bytes().split(b"\0")}

@@ -140,15 +140,15 @@ def test_root_runs_nothing_of_another_user(alone: Path, what: str, named: bool) 
     os.chown(path if what == "file" else path.parent, OTHER, OTHER)
     with pytest.raises(Untrusted, match=rf"belongs to user {OTHER}") as raised:
         files.open_trusted(path, named=named)
-    assert any(f"BTPY_TRUST={OTHER}" in each for each in raised.value.help)
+    assert any(f"BTPY_TRUST={OTHER}" in line for line in raised.value.help)
 
 
 @needs_root
 @pytest.mark.parametrize("variable", ["BTPY_TRUST", "SUDO_UID"])
 def test_the_user_that_called_sudo_is_believed(alone: Path, variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(alone / "theirs" / "mine.bt")
-    for each in (path, path.parent):
-        os.chown(each, OTHER, OTHER)
+    for target in (path, path.parent):
+        os.chown(target, OTHER, OTHER)
     monkeypatch.setenv(variable, str(OTHER))
     with files.open_trusted(path, named=True):
         pass
@@ -195,8 +195,8 @@ def test_every_way_in_refuses(alone: Path) -> None:
 def test_a_normal_user_names_the_file_of_another_user(alone: Path) -> None:
     """A path that the user wrote may be of another user, who alone can write it; what is searched may not."""
     path = written(alone / "theirs" / "mine.bt")
-    for each in (path, path.parent):
-        os.chown(each, OTHER, OTHER)
+    for target in (path, path.parent):
+        os.chown(target, OTHER, OTHER)
     os.chown(alone, NOBODY, NOBODY)
     python = (os.path.realpath(sys.executable), "-I", "-c")
     packages = str(Path(files.__file__).parents[1])

@@ -66,7 +66,7 @@ def soak(jdk: int, cycles: int) -> None:
             if done % 500 == 0:
                 print(f"JDK {jdk}, {done} cycles: {state(program)}", flush=True)
         classes = cycle(program)
-        after = {**min((state(program) for _ in range(3)), key=lambda each: each["heap"]), "classes": classes}
+        after = {**min((state(program) for _ in range(3)), key=lambda look: look["heap"]), "classes": classes}
         print(f"JDK {jdk}, {cycles} cycles: {before} → {after}")
         assert after["locals"] >= 0
         for exact in ("threads", "locals"):
