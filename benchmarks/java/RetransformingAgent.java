@@ -67,9 +67,9 @@ public final class RetransformingAgent {
             weaver = (name, shown) -> woven.get(name);
         }
         List<Class<?>> found = new ArrayList<>();
-        for (Class<?> each : instrumentation.getAllLoadedClasses()) {
-            if (methods.containsKey(each.getName().replace('.', '/'))) {
-                found.add(each);
+        for (Class<?> type : instrumentation.getAllLoadedClasses()) {
+            if (methods.containsKey(type.getName().replace('.', '/'))) {
+                found.add(type);
             }
         }
         Transformer transformer = new Transformer(methods.keySet(), weaver);
@@ -194,10 +194,10 @@ public final class RetransformingAgent {
     private static void write(Path file, Map<String, byte[]> woven) throws IOException {
         try (DataOutputStream out = new DataOutputStream(new BufferedOutputStream(Files.newOutputStream(file)))) {
             out.writeInt(woven.size());
-            for (Map.Entry<String, byte[]> each : woven.entrySet()) {
-                out.writeUTF(each.getKey());
-                out.writeInt(each.getValue().length);
-                out.write(each.getValue());
+            for (Map.Entry<String, byte[]> class_ : woven.entrySet()) {
+                out.writeUTF(class_.getKey());
+                out.writeInt(class_.getValue().length);
+                out.write(class_.getValue());
             }
         }
     }

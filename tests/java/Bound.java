@@ -106,8 +106,8 @@ public class Bound {
 
     private static String told(Executable method) {
         StringBuilder text = new StringBuilder(method.getName()).append('(');
-        for (Parameter each : method.getParameters()) {
-            text.append(each.getModifiers()).append(' ').append(each.getName()).append(each.isNamePresent() ? "," : "?,");
+        for (Parameter parameter : method.getParameters()) {
+            text.append(parameter.getModifiers()).append(' ').append(parameter.getName()).append(parameter.isNamePresent() ? "," : "?,");
         }
         return text.append(')').toString();
     }
@@ -115,11 +115,11 @@ public class Bound {
     private static String names(Class<?>... types) {
         TreeSet<String> told = new TreeSet<>();
         for (Class<?> type : types) {
-            for (Method each : type.getDeclaredMethods()) {
-                told.add(type.getName() + "." + told(each));
+            for (Method method : type.getDeclaredMethods()) {
+                told.add(type.getName() + "." + told(method));
             }
-            for (Constructor<?> each : type.getDeclaredConstructors()) {
-                told.add(type.getName() + "." + told(each));
+            for (Constructor<?> constructor : type.getDeclaredConstructors()) {
+                told.add(type.getName() + "." + told(constructor));
             }
         }
         return String.join(" ", told);

@@ -42,9 +42,9 @@ public final class Cramped extends ClassLoader {
     }
 
     private static MemoryPoolMXBean pool(String name) {
-        for (MemoryPoolMXBean each : ManagementFactory.getMemoryPoolMXBeans()) {
-            if (each.getName().equals(name)) {
-                return each;
+        for (MemoryPoolMXBean pool : ManagementFactory.getMemoryPoolMXBeans()) {
+            if (pool.getName().equals(name)) {
+                return pool;
             }
         }
         throw new AssertionError(name);

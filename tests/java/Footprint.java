@@ -39,8 +39,8 @@ public final class Footprint {
         System.gc();
         System.gc();
         long metaspace = 0;
-        for (MemoryPoolMXBean each : ManagementFactory.getMemoryPoolMXBeans()) {
-            metaspace += each.getName().equals("Metaspace") ? each.getUsage().getUsed() : 0; // compressed classes included
+        for (MemoryPoolMXBean pool : ManagementFactory.getMemoryPoolMXBeans()) {
+            metaspace += pool.getName().equals("Metaspace") ? pool.getUsage().getUsed() : 0; // compressed classes included
         }
         return "heap=" + ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed() + " metaspace=" + metaspace
             + " classes=" + ManagementFactory.getClassLoadingMXBean().getTotalLoadedClassCount();

@@ -44,9 +44,9 @@ public final class Known {
             new IllegalStateException("no"), new IllegalStateException(),
         };
         Gate.await();
-        for (Object each : values) {
-            take(each);
-            System.out.println("value " + each);
+        for (Object value : values) {
+            take(value);
+            System.out.println("value " + value);
         }
         take(new Refused("by the bank", 51));
         System.out.println("done");

@@ -53,8 +53,8 @@ public final class Locking {
             loop("log", Locking::log), loop("print", Locking::print), loop("lock", Locking::lock),
             loop("signal", Locking::signal),
         };
-        for (Thread each : all) {
-            each.join();
+        for (Thread thread : all) {
+            thread.join();
         }
         System.out.println("done initialised " + INITIALISED.get());
     }
@@ -102,8 +102,8 @@ public final class Locking {
         StringBuilder all = new StringBuilder("stalled: " + name + "\n");
         Thread.getAllStackTraces().forEach((thread, stack) -> {
             all.append(thread).append('\n');
-            for (StackTraceElement each : stack) {
-                all.append("    at ").append(each).append('\n');
+            for (StackTraceElement frame : stack) {
+                all.append("    at ").append(frame).append('\n');
             }
         });
         System.err.print(all);
@@ -191,8 +191,8 @@ public final class Locking {
             });
             both[k].start();
         }
-        for (Thread each : both) {
-            each.join();
+        for (Thread thread : both) {
+            thread.join();
         }
     }
 

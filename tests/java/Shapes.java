@@ -508,9 +508,9 @@ class Shapes {
 
     static <T extends Comparable<? super T>> T largest(List<? extends T> list, Comparator<? super T> order) {
         T best = null;
-        for (T each : list) {
-            if (best == null || order.compare(best, each) < 0) {
-                best = each;
+        for (T item : list) {
+            if (best == null || order.compare(best, item) < 0) {
+                best = item;
             }
         }
         return best;

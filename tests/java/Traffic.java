@@ -62,8 +62,8 @@ public class Traffic {
                     }
                     threads.clear();
                     long sum = 0;
-                    for (long each : calls) {
-                        sum += each;
+                    for (long own : calls) {
+                        sum += own;
                     }
                     System.out.println("served " + sum);
                     break;

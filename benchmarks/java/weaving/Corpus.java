@@ -12,9 +12,9 @@ final class Corpus {
     Corpus(String file) throws IOException {
         ByteBuffer data = ByteBuffer.wrap(Files.readAllBytes(Paths.get(file)));
         while (data.hasRemaining()) {
-            byte[] each = new byte[data.getInt()];
-            data.get(each);
-            classes.add(each);
+            byte[] classFile = new byte[data.getInt()];
+            data.get(classFile);
+            classes.add(classFile);
         }
     }
 
@@ -34,8 +34,8 @@ final class Corpus {
         for (int round = 0; round < rounds; round++) {
             Found found = new Found();
             long start = System.nanoTime();
-            for (byte[] each : classes) {
-                pass.over(each, found);
+            for (byte[] classFile : classes) {
+                pass.over(classFile, found);
             }
             long spent = System.nanoTime() - start;
             System.out.println("round " + spent + " " + found.methods + " " + found.marks + " " + found.bytes);

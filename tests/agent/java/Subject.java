@@ -98,9 +98,9 @@ public final class Subject {
                 return say(Class.forName(order[1], true, new Island(new URL[] {here})));
             case "threads":
                 Set<String> names = new TreeSet<>();
-                for (Thread each : Thread.getAllStackTraces().keySet()) {
-                    if (each.getName().startsWith("btpy") || each.getClass().getName().startsWith("btpy")) {
-                        names.add(each.getName());
+                for (Thread thread : Thread.getAllStackTraces().keySet()) {
+                    if (thread.getName().startsWith("btpy") || thread.getClass().getName().startsWith("btpy")) {
+                        names.add(thread.getName());
                     }
                 }
                 return names.toString();

@@ -107,8 +107,8 @@ public final class ChaosServer {
             case "interrupt":
                 disturbed = true;
                 for (int i = 0; i < 50; i++) {
-                    for (Thread each : THREADS) {
-                        each.interrupt();
+                    for (Thread thread : THREADS) {
+                        thread.interrupt();
                     }
                     Thread.sleep(1);
                 }
@@ -196,8 +196,8 @@ public final class ChaosServer {
         } catch (java.io.IOException full) {
             Thread.sleep(300);
         } finally {
-            for (FileInputStream each : held) {
-                each.close();
+            for (FileInputStream file : held) {
+                file.close();
             }
         }
     }
@@ -276,8 +276,8 @@ public final class ChaosServer {
             });
             loading[k].start();
         }
-        for (Thread each : loading) {
-            each.join();
+        for (Thread thread : loading) {
+            thread.join();
         }
     }
 }

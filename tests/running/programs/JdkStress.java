@@ -188,8 +188,8 @@ public final class JdkStress {
         Collections.rotate(list, 17);
         Collections.shuffle(list, new Random(3));
         int hash = 7;
-        for (int each : list) {
-            hash = hash * 31 + each;
+        for (int number : list) {
+            hash = hash * 31 + number;
         }
         try {
             for (Integer each : list) {
@@ -294,8 +294,8 @@ public final class JdkStress {
         }
         latch.await();
         int total = 0;
-        for (Future<Integer> each : results) {
-            total += each.get();
+        for (Future<Integer> result : results) {
+            total += result.get();
         }
         System.out.println(total + " " + Arrays.toString(guarded) + " " + atomic + " " + queue.size() + " " + copied.size() + " "
             + counts.values().stream().mapToLong(LongAdder::sum).sum() + " " + new ForkJoinPool(3).invoke(new Fibonacci(17)));

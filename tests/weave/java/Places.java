@@ -187,9 +187,9 @@ public class Places {
             () -> none.own(1), () -> System.out.println(none.big), () -> reads(null),
             () -> nones[0].own(2), () -> { synchronized (none) { count++; } },
         };
-        for (Runnable each : failing) {
+        for (Runnable failure : failing) {
             try {
-                each.run();
+                failure.run();
             } catch (NullPointerException expected) {
                 System.out.println(expected.getMessage());
             }

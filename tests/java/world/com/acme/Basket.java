@@ -25,8 +25,8 @@ public final class Basket {
     private final List<Item> items = new ArrayList<>();
 
     public Basket(long... cents) {
-        for (long each : cents) {
-            items.add(new Item(each));
+        for (long price : cents) {
+            items.add(new Item(price));
         }
     }
 

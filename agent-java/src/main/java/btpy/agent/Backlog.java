@@ -73,14 +73,14 @@ final class Backlog {
     /** Moves records into {@code target}, names first, until it is full or a frame comes next; how many bytes. */
     int take(byte[] target) {
         int size = 0;
-        for (java.util.Iterator<byte[]> each = names.values().iterator(); each.hasNext(); ) {
-            byte[] record = each.next();
+        for (java.util.Iterator<byte[]> named = names.values().iterator(); named.hasNext(); ) {
+            byte[] record = named.next();
             if (size + record.length > target.length) {
                 return size;
             }
             System.arraycopy(record, 0, target, size, record.length);
             size += record.length;
-            each.remove();
+            named.remove();
         }
         while (kept.peek() instanceof byte[] && size + ((byte[]) kept.peek()).length <= target.length) {
             byte[] record = (byte[]) kept.remove();
@@ -103,8 +103,8 @@ final class Backlog {
 
     /** How many records of each probe are here. */
     void countInto(long[] counts) {
-        for (Object each : kept) {
-            int probe = each instanceof byte[] ? integer((byte[]) each, PROBE) : -1;
+        for (Object record : kept) {
+            int probe = record instanceof byte[] ? integer((byte[]) record, PROBE) : -1;
             if (probe >= 0 && probe < counts.length) {
                 counts[probe]++;
             }

@@ -132,12 +132,12 @@ final class BatchSize {
     private double usualFixed() {
         double[] sorted = new double[known()];
         for (int i = 0; i < sorted.length; i++) {
-            double each = Math.max(0, stops[i] - share * counts[i]);
+            double rest = Math.max(0, stops[i] - share * counts[i]);
             int at = i;
-            for (; at > 0 && sorted[at - 1] > each; at--) {
+            for (; at > 0 && sorted[at - 1] > rest; at--) {
                 sorted[at] = sorted[at - 1];
             }
-            sorted[at] = each;
+            sorted[at] = rest;
         }
         return sorted[sorted.length / 2];
     }

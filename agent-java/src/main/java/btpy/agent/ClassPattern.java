@@ -72,8 +72,8 @@ final class ClassPattern {
 
     /** Whether all constants occur in the class file. */
     boolean mayBeIn(byte[] classFile) {
-        for (byte[] each : constants) {
-            if (!contains(classFile, each)) {
+        for (byte[] constant : constants) {
+            if (!contains(classFile, constant)) {
                 return false;
             }
         }

@@ -420,8 +420,8 @@ final class EventPump implements Runnable {
     }
 
     private void reportRestraints() {
-        for (byte[] each = session.takeRestraint(); each != null; each = session.takeRestraint()) {
-            post(new Frame(Frame.RESTRAINED, each.length).raw(each));
+        for (byte[] restraint = session.takeRestraint(); restraint != null; restraint = session.takeRestraint()) {
+            post(new Frame(Frame.RESTRAINED, restraint.length).raw(restraint));
         }
     }
 

@@ -157,8 +157,8 @@ final class Foreseen {
 
     private static RandomAccessFile unnamed() throws IOException {
         StringBuilder name = new StringBuilder("btpy-");
-        for (byte each : Platform.random(8)) {
-            name.append(Character.forDigit(each >> 4 & 15, 16)).append(Character.forDigit(each & 15, 16));
+        for (byte octet : Platform.random(8)) {
+            name.append(Character.forDigit(octet >> 4 & 15, 16)).append(Character.forDigit(octet & 15, 16));
         }
         Path path = new File(System.getProperty("java.io.tmpdir"), name.toString()).toPath();
         try {

@@ -44,9 +44,9 @@ final class Hook {
 
     /** The handler of a class, whatever it takes; null when it has none. */
     static Method fire(Class<?> handler) {
-        for (Method each : handler.getDeclaredMethods()) {
-            if (each.getName().equals("fire")) {
-                return each;
+        for (Method method : handler.getDeclaredMethods()) {
+            if (method.getName().equals("fire")) {
+                return method;
             }
         }
         return null;

@@ -64,9 +64,9 @@ final class Inventory {
 
     /** The record of a loaded class or null. Recognises a class that was woven while it was being loaded. */
     synchronized ClassRecord find(Class<?> type) {
-        for (ClassRecord each = byIdentity.get(System.identityHashCode(type)); each != null; each = each.next) {
-            if (each.loaded() == type) {
-                return each;
+        for (ClassRecord record = byIdentity.get(System.identityHashCode(type)); record != null; record = record.next) {
+            if (record.loaded() == type) {
+                return record;
             }
         }
         if (arriving.isEmpty()) {
@@ -75,16 +75,16 @@ final class Inventory {
         String name = ClassNames.of(type);
         ClassLoader loader = type.getClassLoader();
         ClassRecord before = null;
-        for (ClassRecord each = arriving.get(name); each != null; before = each, each = each.next) {
-            if (each.loader.get() == loader) {
+        for (ClassRecord arrived = arriving.get(name); arrived != null; before = arrived, arrived = arrived.next) {
+            if (arrived.loader.get() == loader) {
                 if (before != null) {
-                    before.next = each.next;
-                } else if (each.next != null) {
-                    arriving.put(name, each.next);
+                    before.next = arrived.next;
+                } else if (arrived.next != null) {
+                    arriving.put(name, arrived.next);
                 } else {
                     arriving.remove(name);
                 }
-                return enter(each, type);
+                return enter(arrived, type);
             }
         }
         return null;
@@ -117,9 +117,9 @@ final class Inventory {
                 return true;
             }
         }
-        for (Class<?> each : loaded) {
-            if (!each.isArray()) {
-                find(each);
+        for (Class<?> type : loaded) {
+            if (!type.isArray()) {
+                find(type);
             }
         }
         synchronized (this) {
@@ -130,15 +130,15 @@ final class Inventory {
     /** All records whose bytes were handed to the JVM, those not yet seen loaded included. */
     synchronized List<ClassRecord> woven() {
         List<ClassRecord> woven = new ArrayList<ClassRecord>();
-        for (ClassRecord each : byId) {
-            if (each.woven) {
-                woven.add(each);
+        for (ClassRecord record : byId) {
+            if (record.woven) {
+                woven.add(record);
             }
         }
         for (ClassRecord first : arriving.values()) {
-            for (ClassRecord each = first; each != null; each = each.next) {
-                if (each.woven) {
-                    woven.add(each);
+            for (ClassRecord later = first; later != null; later = later.next) {
+                if (later.woven) {
+                    woven.add(later);
                 }
             }
         }
@@ -148,9 +148,9 @@ final class Inventory {
     /** All loaded classes that the client wove too late. */
     synchronized List<ClassRecord> overdue() {
         List<ClassRecord> overdue = new ArrayList<ClassRecord>();
-        for (ClassRecord each : byId) {
-            if (each.overdue) {
-                overdue.add(each);
+        for (ClassRecord record : byId) {
+            if (record.overdue) {
+                overdue.add(record);
             }
         }
         return overdue;
@@ -184,8 +184,8 @@ final class Inventory {
             return system;
         }
         synchronized (loaders) {
-            for (LoaderFact each : loaders) {
-                ClassLoader loader = each.get();
+            for (LoaderFact fact : loaders) {
+                ClassLoader loader = fact.get();
                 if (loader != null && loaderName(loader).equals(name)) {
                     return loader;
                 }
@@ -248,18 +248,18 @@ final class Inventory {
     }
 
     private String find(ClassLoader loader, List<String> handlers) {
-        for (String each : handlers) {
+        for (String handler : handlers) {
             LoaderFact fact = fact(loader);
-            if (fact != null && fact.knows(each)) {
+            if (fact != null && fact.knows(handler)) {
                 continue;
             }
             try {
-                Class.forName(each, false, loader);
+                Class.forName(handler, false, loader);
             } catch (Throwable refused) {
-                return "its loader " + loaderName(loader) + " does not find " + each;
+                return "its loader " + loaderName(loader) + " does not find " + handler;
             }
             if (fact != null) {
-                fact.found(each);
+                fact.found(handler);
             }
         }
         return null;
@@ -268,11 +268,11 @@ final class Inventory {
     private LoaderFact fact(ClassLoader loader) {
         synchronized (loaders) {
             for (int i = loaders.size() - 1; i >= 0; i--) {
-                ClassLoader each = loaders.get(i).get();
-                if (each == loader) {
+                ClassLoader known = loaders.get(i).get();
+                if (known == loader) {
                     return loaders.get(i);
                 }
-                if (each == null) {
+                if (known == null) {
                     loaders.remove(i);
                 }
             }

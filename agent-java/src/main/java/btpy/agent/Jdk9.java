@@ -17,8 +17,8 @@ final class Jdk9 {
     static void export(Instrumentation instrumentation, String... packages) {
         Set<Module> ours = Collections.singleton(Jdk9.class.getModule());
         Map<String, Set<Module>> exports = new HashMap<String, Set<Module>>();
-        for (String each : packages) {
-            exports.put(each, ours);
+        for (String name : packages) {
+            exports.put(name, ours);
         }
         instrumentation.redefineModule(Object.class.getModule(), new HashSet<Module>(), exports,
             new HashMap<String, Set<Module>>(), new HashSet<Class<?>>(), new HashMap<Class<?>, java.util.List<Class<?>>>());

@@ -27,16 +27,16 @@ final class MemoryPools {
     MemoryPools(ClassPattern[] names, int perMille) {
         this.perMille = perMille;
         StringBuilder all = new StringBuilder();
-        for (MemoryPoolMXBean each : ManagementFactory.getMemoryPoolMXBeans()) {
-            boolean matches = names.length == 0 && each.isUsageThresholdSupported() && each.getUsage().getMax() > 0;
+        for (MemoryPoolMXBean pool : ManagementFactory.getMemoryPoolMXBeans()) {
+            boolean matches = names.length == 0 && pool.isUsageThresholdSupported() && pool.getUsage().getMax() > 0;
             for (ClassPattern name : names) {
-                matches |= name.matchesText(each.getName());
+                matches |= name.matchesText(pool.getName());
             }
             if (matches) {
-                pools.add(each);
+                pools.add(pool);
                 full.add(Boolean.FALSE);
             }
-            all.append(all.length() == 0 ? "" : ", ").append(each.getName());
+            all.append(all.length() == 0 ? "" : ", ").append(pool.getName());
         }
         if (pools.isEmpty()) {
             throw new IllegalArgumentException("no memory pool matches; this JVM has " + all);

@@ -102,11 +102,11 @@ final class ParameterNames {
         try {
             Texts texts = new Texts();
             int methods = 0;
-            for (Method each : type.getDeclaredMethods()) {
-                methods += reflected(each, each.getName(), each.getReturnType(), texts);
+            for (Method method : type.getDeclaredMethods()) {
+                methods += reflected(method, method.getName(), method.getReturnType(), texts);
             }
-            for (Constructor<?> each : type.getDeclaredConstructors()) {
-                methods += reflected(each, "<init>", void.class, texts);
+            for (Constructor<?> constructor : type.getDeclaredConstructors()) {
+                methods += reflected(constructor, "<init>", void.class, texts);
             }
             return methods == 0 ? NONE : new ParameterNames(methods, texts.bytes());
         } catch (LinkageError | RuntimeException unknown) {
@@ -118,22 +118,22 @@ final class ParameterNames {
     private static int reflected(Executable method, String name, Class<?> result, Texts texts) {
         Parameter[] parameters = method.getParameters();
         boolean named = false;
-        for (Parameter each : parameters) {
-            named |= each.isNamePresent();
+        for (Parameter parameter : parameters) {
+            named |= parameter.isNamePresent();
         }
         if (!named) {
             return 0;
         }
         StringBuilder descriptor = new StringBuilder("(");
-        for (Class<?> each : method.getParameterTypes()) {
-            descriptor.append(descriptor(each));
+        for (Class<?> type : method.getParameterTypes()) {
+            descriptor.append(descriptor(type));
         }
         texts.text(name);
         texts.text(descriptor.append(')').append(descriptor(result)).toString());
         texts.u1(parameters.length);
-        for (Parameter each : parameters) {
-            texts.u2(each.getModifiers());
-            texts.text(each.isNamePresent() ? each.getName() : "");
+        for (Parameter parameter : parameters) {
+            texts.u2(parameter.getModifiers());
+            texts.text(parameter.isNamePresent() ? parameter.getName() : "");
         }
         return 1;
     }

@@ -50,8 +50,8 @@ final class Question {
         }
         Frame frame = new Frame(Frame.CLASS_BYTES, classFile.length + 512).u4(id).u4(type == null ? 0 : record.id);
         frame.string(record.name).string(record.loaderName).string(superclass).u4(interfaces.length);
-        for (String each : interfaces) {
-            frame.string(each);
+        for (String name : interfaces) {
+            frame.string(name);
         }
         return frame.bytes(classFile).bool(changed);
     }

@@ -57,8 +57,8 @@ final class Questions {
             left = open.values().toArray(new Question[0]);
             open.clear();
         }
-        for (Question each : left) {
-            each.answer(null);
+        for (Question question : left) {
+            question.answer(null);
         }
     }
 }

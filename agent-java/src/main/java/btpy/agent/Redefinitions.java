@@ -71,10 +71,10 @@ final class Redefinitions {
     private static Redefined take(Class<?> type) {
         Redefined found = null;
         for (int i = ALL.size() - 1; i >= 0; i--) {
-            Class<?> each = ALL.get(i).get();
-            if (each == type) {
+            Class<?> redefined = ALL.get(i).get();
+            if (redefined == type) {
                 found = ALL.remove(i);
-            } else if (each == null) {
+            } else if (redefined == null) {
                 ALL.remove(i);
             }
         }
@@ -83,8 +83,8 @@ final class Redefinitions {
 
     /** Whether the transformer is called for {@code retransformClasses}; a debugger that redefines leaves no frame. */
     private static boolean isRetransforming() {
-        for (StackTraceElement each : new Throwable().getStackTrace()) {
-            if (each.getClassName().equals(INSTRUMENTATION) && each.getMethodName().startsWith("retransformClasses")) {
+        for (StackTraceElement frame : new Throwable().getStackTrace()) {
+            if (frame.getClassName().equals(INSTRUMENTATION) && frame.getMethodName().startsWith("retransformClasses")) {
                 return true;
             }
         }

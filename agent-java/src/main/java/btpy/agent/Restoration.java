@@ -44,8 +44,8 @@ final class Restoration {
             left = exhausted(left);
         }
         instrumentation.removeTransformer(transformer);
-        for (ClassRecord each : records) {
-            result.judge(each);
+        for (ClassRecord record : records) {
+            result.judge(record);
         }
         return result;
     }
@@ -58,8 +58,8 @@ final class Restoration {
     /** RESTORED. */
     Frame frame(int request) {
         Frame frame = new Frame(Frame.RESTORED).u4(request).u4(woven).u4(restored).u4(unloaded).u4(failures.size());
-        for (String[] each : failures) {
-            frame.string(each[0]).string(each[1]);
+        for (String[] failure : failures) {
+            frame.string(failure[0]).string(failure[1]);
         }
         return frame;
     }
@@ -72,11 +72,11 @@ final class Restoration {
     /** Those that failed, or that the transformer could not look at, because there was no memory. */
     private static List<ClassRecord> exhausted(List<ClassRecord> records) {
         List<ClassRecord> found = new ArrayList<ClassRecord>();
-        for (ClassRecord each : records) {
-            String failure = each.failure;
-            boolean unseen = failure == null && each.returned == null;
-            if (each.loaded() != null && (unseen || failure != null && failure.contains("OutOfMemoryError"))) {
-                found.add(each);
+        for (ClassRecord record : records) {
+            String failure = record.failure;
+            boolean unseen = failure == null && record.returned == null;
+            if (record.loaded() != null && (unseen || failure != null && failure.contains("OutOfMemoryError"))) {
+                found.add(record);
             }
         }
         return found;

@@ -29,9 +29,9 @@ final class Sessions {
 
     /** Null: there is none of that id. */
     static synchronized Tracer find(int id) {
-        for (Tracer each : ALL) {
-            if (each.id() == id) {
-                return each;
+        for (Tracer tracer : ALL) {
+            if (tracer.id() == id) {
+                return tracer;
             }
         }
         return null;
@@ -44,8 +44,8 @@ final class Sessions {
             all = new ArrayList<Tracer>(ALL);
         }
         Frame frame = new Frame(Frame.SESSIONS).u4(request).u4(all.size());
-        for (Tracer each : all) {
-            each.describe(frame);
+        for (Tracer tracer : all) {
+            tracer.describe(frame);
         }
         return frame;
     }

@@ -198,10 +198,10 @@ class Transformer implements ClassFileTransformer {
 
     /** A class is being loaded, by whichever thread. */
     private void tell(Hook[] hooks, ClassLoader loader, String internalName, byte[] bytes) {
-        for (Hook each : hooks) {
+        for (Hook hook : hooks) {
             String name = internalName.replace('/', '.');
-            if (!Inventory.isOwn(name) && each.classes.matchesLoading(loader, name, bytes)) {
-                events.loading(each, name, inventory.loaderName(loader), bytes.length);
+            if (!Inventory.isOwn(name) && hook.classes.matchesLoading(loader, name, bytes)) {
+                events.loading(hook, name, inventory.loaderName(loader), bytes.length);
             }
         }
     }

@@ -17,13 +17,13 @@ final class Warmup {
      * and its class is then unusable for the life of the JVM. {@code Jvm} is not here: it loads the management classes.
      */
     private static final String[] OF_HANDLERS = {
-        "AdaptiveSampler", "Aggregation", "Budget", "Calls", "Cells", "ClassNames", "Containers", "Costs", "Depths", "Drain", "Dynamic",
-        "Elements", "Entry", "ErrorTable", "EventBuffer", "Fields", "Formats", "FrameFilter", "Frames", "Guard", "Headroom",
-        "Interruptions", "KeyTable", "KeyedHash", "Keys", "Layout", "Layouts", "MapShape", "Memory", "Output", "Owners", "Patterns",
-        "Probe", "ProbeCounter", "ProbeError", "Rates", "Records", "Registers", "Request", "SampledStack", "Sampler", "SecretNames",
-        "Secrets", "SelfTimes", "Session", "Shown", "Site", "Skips", "Stack", "StackTable", "Strings", "Stripes", "SumFastPath",
-        "Texts", "ThreadNames", "ThreadRows", "ThreadTable", "ThreadValues", "Threads", "TopValues", "Traces", "Values", "Weights",
-        "Windows",
+        "AdaptiveSampler", "Aggregation", "Budget", "Calls", "Cells", "ClassNames", "Containers", "Costs", "Depths", "Drain",
+        "Dynamic", "Elements", "Entry", "ErrorTable", "EventBuffer", "Fields", "Formats", "FrameFilter", "Frames", "Guard",
+        "Headroom", "HyperLogLog", "Interruptions", "KeyTable", "KeyedHash", "Keys", "Layout", "Layouts", "MapShape", "Memory",
+        "Output", "Owners", "Patterns", "Probe", "ProbeCounter", "ProbeError", "Rates", "Records", "Request", "SampledStack",
+        "Sampler", "SecretNames", "Secrets", "SelfTimes", "Session", "Shown", "Site", "Skips", "SpaceSaving", "Stack", "StackLookup",
+        "StackTable", "Strings", "Stripes", "SumFastPath", "Texts", "ThreadNames", "ThreadRows", "ThreadTable", "ThreadValues",
+        "Threads", "Values", "Weights", "Windows",
     };
 
     /** What handlers with calls may be the first to use. Most programs have none. */

@@ -59,9 +59,9 @@ final class Watch {
         boolean matches = false;
         boolean undecided = false;
         for (int i = 0; i < patterns.length; i++) {
-            ClassPattern each = patterns[i];
-            boolean fits = each.bySupertype() ? isSubtype(type, name, i) : each.kind == ClassPattern.ANNOTATED || each.matchesText(name);
-            if (fits && each.kind != ClassPattern.ANNOTATED && (each.constants.length == 0 || each.bySupertype() && !readResources)) {
+            ClassPattern pattern = patterns[i];
+            boolean fits = pattern.bySupertype() ? isSubtype(type, name, i) : pattern.kind == ClassPattern.ANNOTATED || pattern.matchesText(name);
+            if (fits && pattern.kind != ClassPattern.ANNOTATED && (pattern.constants.length == 0 || pattern.bySupertype() && !readResources)) {
                 matches = true;
             } else {
                 undecided |= fits;
@@ -72,16 +72,16 @@ final class Watch {
 
     /** Drops what {@link #matchesLoaded} remembered of classes, so that none is kept from being unloaded. */
     void forget() {
-        for (IdentityHashMap<Class<?>, Boolean> each : verdicts) {
-            if (each != null) {
-                each.clear();
+        for (IdentityHashMap<Class<?>, Boolean> ofPattern : verdicts) {
+            if (ofPattern != null) {
+                ofPattern.clear();
             }
         }
     }
 
     boolean matchesLoading(ClassLoader loader, String name, byte[] classFile) {
-        for (ClassPattern each : patterns) {
-            if (!each.bySupertype() && each.kind != ClassPattern.ANNOTATED && each.matchesText(name) && each.mayBeIn(classFile)) {
+        for (ClassPattern pattern : patterns) {
+            if (!pattern.bySupertype() && pattern.kind != ClassPattern.ANNOTATED && pattern.matchesText(name) && pattern.mayBeIn(classFile)) {
                 return true;
             }
         }
@@ -94,11 +94,11 @@ final class Watch {
         }
         boolean matches = false;
         for (int i = 0; i < patterns.length; i++) {
-            ClassPattern each = patterns[i];
-            if (each.bySupertype()) {
-                matches |= joins(loader, read, name, i, 0) && each.mayBeIn(classFile);
-            } else if (!matches && each.kind == ClassPattern.ANNOTATED) {
-                matches = read.mentions(each) && each.mayBeIn(classFile);
+            ClassPattern pattern = patterns[i];
+            if (pattern.bySupertype()) {
+                matches |= joins(loader, read, name, i, 0) && pattern.mayBeIn(classFile);
+            } else if (!matches && pattern.kind == ClassPattern.ANNOTATED) {
+                matches = read.mentions(pattern) && pattern.mayBeIn(classFile);
             }
         }
         return matches;
@@ -140,8 +140,8 @@ final class Watch {
             Class<?> superclass = type.getSuperclass();
             matches = superclass != null && isSubtype(superclass, ClassNames.of(superclass), i);
             if (!matches) {
-                for (Class<?> each : type.getInterfaces()) {
-                    if (isSubtype(each, ClassNames.of(each), i)) {
+                for (Class<?> parent : type.getInterfaces()) {
+                    if (isSubtype(parent, ClassNames.of(parent), i)) {
                         matches = true;
                         break;
                     }
@@ -160,13 +160,13 @@ final class Watch {
         byte[] classFile = Resources.classFile(type);
         ClassHeader read = classFile == null ? null : ClassHeader.parse(classFile);
         for (int i = 0; i < patterns.length; i++) {
-            ClassPattern each = patterns[i];
-            if (each.kind == ClassPattern.ANNOTATED) {
-                if (read != null && read.mentions(each) && each.mayBeIn(classFile)) {
+            ClassPattern pattern = patterns[i];
+            if (pattern.kind == ClassPattern.ANNOTATED) {
+                if (read != null && read.mentions(pattern) && pattern.mayBeIn(classFile)) {
                     return true;
                 }
-            } else if (each.bySupertype() ? isSubtype(type, name, i) : each.matchesText(name)) {
-                if (classFile == null || each.mayBeIn(classFile)) {
+            } else if (pattern.bySupertype() ? isSubtype(type, name, i) : pattern.matchesText(name)) {
+                if (classFile == null || pattern.mayBeIn(classFile)) {
                     return true;
                 }
             }

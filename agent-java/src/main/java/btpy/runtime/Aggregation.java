@@ -652,14 +652,14 @@ public final class Aggregation {
         switch (shape.kind) {
             case MapShape.TOPK:
                 Cells.bump(entry.cells, Memory.LONG_BASE, weight, false);
-                TopValues.add(entry.segments, sample, limit, weight);
+                SpaceSaving.add(entry.segments, sample, limit, weight);
                 break;
             case MapShape.DISTINCT:
                 Cells.bump(entry.cells, Memory.LONG_BASE, weight, false);
                 long hash = Keys.hash64(sample, limit);
-                long[] registers = segment(entry, Registers.cell(hash) / Cells.SEGMENT);
+                long[] registers = segment(entry, HyperLogLog.cell(hash) / Cells.SEGMENT);
                 if (registers != null) {
-                    Registers.add(registers, Registers.cell(hash) % Cells.SEGMENT, hash);
+                    HyperLogLog.add(registers, HyperLogLog.cell(hash) % Cells.SEGMENT, hash);
                 }
                 break;
             case MapShape.FIRST:

@@ -282,11 +282,11 @@ final class Budget {
         if (probe.thinning() == 1 && !probe.printsLess()) {
             restrained.removeFirst();
         }
-        boolean some = false;
-        for (Probe each : restrained) {
-            some |= each.printsLess();
+        boolean anyPrintsLess = false;
+        for (Probe other : restrained) {
+            anyPrintsLess |= other.printsLess();
         }
-        holdsBack = some;
+        holdsBack = anyPrintsLess;
         if (restrained.isEmpty()) {
             trial = FIRST_TRIAL_NANOS;
         }

@@ -210,15 +210,15 @@ public final class Calls {
     /** {@code signature}: {@code name(type,type)}, or {@code name/count}. The owner's own method first, then what it inherits. */
     private static Method method(Class<?> owner, String signature) {
         for (Class<?> c = owner; c != null; c = c.getSuperclass()) {
-            for (Method each : c.getDeclaredMethods()) {
-                if (!each.isBridge() && fits(each, signature)) {
-                    return each;
+            for (Method method : c.getDeclaredMethods()) {
+                if (!method.isBridge() && fits(method, signature)) {
+                    return method;
                 }
             }
         }
-        for (Method each : owner.getMethods()) {
-            if (fits(each, signature)) {
-                return each;
+        for (Method method : owner.getMethods()) {
+            if (fits(method, signature)) {
+                return method;
             }
         }
         return null;

@@ -173,7 +173,7 @@ class Cells {
             case 'X':
                 return Double.doubleToRawLongBits(Math.max(Double.longBitsToDouble(a), Double.longBitsToDouble(b)));
             case 'r':
-                return Registers.merge(a, b);
+                return HyperLogLog.merge(a, b);
             default:
                 return a + b;
         }

@@ -54,9 +54,9 @@ public final class Jvm {
     }
 
     private static MemoryPoolMXBean pool(String name) {
-        for (MemoryPoolMXBean each : ManagementFactory.getMemoryPoolMXBeans()) {
-            if (each.getName().equals(name)) {
-                return each;
+        for (MemoryPoolMXBean pool : ManagementFactory.getMemoryPoolMXBeans()) {
+            if (pool.getName().equals(name)) {
+                return pool;
             }
         }
         return null;
@@ -64,8 +64,8 @@ public final class Jvm {
 
     public static long gcCount() {
         long count = 0;
-        for (GarbageCollectorMXBean each : ManagementFactory.getGarbageCollectorMXBeans()) {
-            count += Math.max(0, each.getCollectionCount());
+        for (GarbageCollectorMXBean collector : ManagementFactory.getGarbageCollectorMXBeans()) {
+            count += Math.max(0, collector.getCollectionCount());
         }
         return count;
     }
@@ -73,8 +73,8 @@ public final class Jvm {
     /** Nanoseconds, of a clock of milliseconds. */
     public static long gcTime() {
         long millis = 0;
-        for (GarbageCollectorMXBean each : ManagementFactory.getGarbageCollectorMXBeans()) {
-            millis += Math.max(0, each.getCollectionTime());
+        for (GarbageCollectorMXBean collector : ManagementFactory.getGarbageCollectorMXBeans()) {
+            millis += Math.max(0, collector.getCollectionTime());
         }
         return millis * 1_000_000L;
     }
@@ -132,10 +132,10 @@ public final class Jvm {
     /** The options that the JVM was started with. */
     public static String vmArguments(Session session, boolean redact) {
         StringBuilder text = new StringBuilder();
-        for (String each : ManagementFactory.getRuntimeMXBean().getInputArguments()) {
-            int at = each.indexOf('=');
-            boolean secret = redact && at > 0 && isSecret(session, each.substring(each.startsWith("-D") ? 2 : 0, at));
-            text.append(text.length() == 0 ? "" : " ").append(secret ? each.substring(0, at + 1).concat(HIDDEN) : each);
+        for (String argument : ManagementFactory.getRuntimeMXBean().getInputArguments()) {
+            int at = argument.indexOf('=');
+            boolean secret = redact && at > 0 && isSecret(session, argument.substring(argument.startsWith("-D") ? 2 : 0, at));
+            text.append(text.length() == 0 ? "" : " ").append(secret ? argument.substring(0, at + 1).concat(HIDDEN) : argument);
             if (text.length() > MAX_TEXT) {
                 break;
             }
@@ -202,9 +202,9 @@ public final class Jvm {
         } else {
             all = Threading.BEAN.dumpAllThreads(false, false);
         }
-        for (ThreadInfo each : all) {
-            if (each != null && !each.getThreadName().startsWith("btpy-")) {
-                Records.write(session, template, probe, site, title(each), session.stacks.of(each.getStackTrace(), frames));
+        for (ThreadInfo thread : all) {
+            if (thread != null && !thread.getThreadName().startsWith("btpy-")) {
+                Records.write(session, template, probe, site, title(thread), session.stacks.of(thread.getStackTrace(), frames));
             }
         }
     }
@@ -221,8 +221,8 @@ public final class Jvm {
     /** A record for each system property, in the order of their names. */
     public static void printProperties(Session session, int template, int probe, int site, boolean redact) {
         Map<String, String> all = new TreeMap<String, String>();
-        for (String each : System.getProperties().stringPropertyNames()) {
-            all.put(each, hidden(session, each, System.getProperty(each), redact));
+        for (String name : System.getProperties().stringPropertyNames()) {
+            all.put(name, hidden(session, name, System.getProperty(name), redact));
         }
         print(session, template, probe, site, all);
     }
@@ -230,15 +230,15 @@ public final class Jvm {
     /** A record for each variable of the environment, in the order of their names. */
     public static void printEnvironment(Session session, int template, int probe, int site, boolean redact) {
         Map<String, String> all = new TreeMap<String, String>();
-        for (Map.Entry<String, String> each : System.getenv().entrySet()) {
-            all.put(each.getKey(), hidden(session, each.getKey(), each.getValue(), redact));
+        for (Map.Entry<String, String> entry : System.getenv().entrySet()) {
+            all.put(entry.getKey(), hidden(session, entry.getKey(), entry.getValue(), redact));
         }
         print(session, template, probe, site, all);
     }
 
     private static void print(Session session, int template, int probe, int site, Map<String, String> all) {
-        for (Map.Entry<String, String> each : all.entrySet()) {
-            Records.write(session, template, probe, site, each.getKey(), each.getValue());
+        for (Map.Entry<String, String> entry : all.entrySet()) {
+            Records.write(session, template, probe, site, entry.getKey(), entry.getValue());
         }
     }
 }

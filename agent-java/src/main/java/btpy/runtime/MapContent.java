@@ -107,8 +107,8 @@ final class MapContent {
     /** Of the samples that stand for others; nothing where there are none. */
     private boolean writeWeights(Entry[] same) {
         long[] sums = new long[Weights.COUNT];
-        for (Entry each : same) {
-            Weights.merge(each, sums, flush);
+        for (Entry entry : same) {
+            Weights.merge(entry, sums, flush);
         }
         boolean any = sums[0] != 0;
         out.u4(any ? Weights.COUNT : 0);
@@ -121,9 +121,9 @@ final class MapContent {
     private boolean writeValue(Entry[] same) {
         Object value = Entry.UNSET;
         boolean assigned = false;
-        for (Entry each : same) {
-            Object own = each.value(flush);
-            assigned |= each.assigned;
+        for (Entry entry : same) {
+            Object own = entry.value(flush);
+            assigned |= entry.assigned;
             if (value == Entry.UNSET) {
                 value = own;
             } else if (own != Entry.UNSET && !assigned) {
@@ -140,8 +140,8 @@ final class MapContent {
     private boolean writeTimed(Entry[] same) {
         long[] cells = merged(same);
         Object value = Entry.UNSET;
-        for (Entry each : same) {
-            Object own = each.value(flush);
+        for (Entry entry : same) {
+            Object own = entry.value(flush);
             value = value == Entry.UNSET ? own : value;
         }
         if (value != Entry.UNSET) {
@@ -219,8 +219,8 @@ final class MapContent {
         long epoch = session.wallClock() / shape.interval();
         int length = 1;
         out.u8(epoch);
-        for (Entry each : same) {
-            for (Object ring : each.segments) {
+        for (Entry entry : same) {
+            for (Object ring : entry.segments) {
                 long[] window = (long[]) ring;
                 if (window != null && window[0] > epoch - shape.segments
                         && MEMORY.getLongVolatile(window, Memory.LONG_BASE + 8) != 0) {
@@ -238,18 +238,18 @@ final class MapContent {
     /** The bound on values without a counter, count and error of each counter; after these cells the values. */
     private void writeCounters(Entry[] same, int lengthAt, int length) {
         long unseen = 0;
-        for (Entry each : same) {
-            unseen += TopValues.unseen(each.segments);
+        for (Entry entry : same) {
+            unseen += SpaceSaving.unseen(entry.segments);
         }
         out.u8(unseen);
-        TopValues.Counter[] found = new TopValues.Counter[same.length * shape.segments];
+        SpaceSaving.Counter[] found = new SpaceSaving.Counter[same.length * shape.segments];
         int count = 0;
-        for (Entry each : same) {
+        for (Entry entry : same) {
             for (int i = 0; i < shape.segments; i++) {
-                TopValues.Counter counter = TopValues.at(each.segments, i, flush);
+                SpaceSaving.Counter counter = SpaceSaving.at(entry.segments, i, flush);
                 if (counter != null) {
                     found[count++] = counter;
-                    out.u8(TopValues.count(counter));
+                    out.u8(SpaceSaving.count(counter));
                     out.u8(counter.error);
                 }
             }
@@ -264,12 +264,12 @@ final class MapContent {
     private void writeKept(Entry[] same) {
         int countAt = out.skip4();
         int count = 0;
-        for (Entry each : same) {
+        for (Entry entry : same) {
             for (int i = 0; i < shape.segments; i++) {
-                Object kept = each.segments[i];
+                Object kept = entry.segments[i];
                 if (kept != null) {
                     if (flush) {
-                        each.segments[i] = null;
+                        entry.segments[i] = null;
                     }
                     Keys.write(kept, session, out);
                     count++;

@@ -110,9 +110,9 @@ final class MapShape {
             case TSERIES:
                 return (int) parameter(1);
             case TOPK:
-                return TopValues.counters((int) parameter(0));
+                return SpaceSaving.counters((int) parameter(0));
             case DISTINCT:
-                return Registers.CELLS / Cells.SEGMENT;
+                return HyperLogLog.CELLS / Cells.SEGMENT;
             case SAMPLE_OF:
                 return (int) parameter(0);
             default:
@@ -220,7 +220,7 @@ final class MapShape {
             case AVG:
                 return Double.valueOf((cells[1] + inDoubles) / cells[0]);
             case DISTINCT:
-                return Long.valueOf(Registers.estimate(cells, 1));
+                return Long.valueOf(HyperLogLog.estimate(cells, 1));
             case MIN:
                 return inDoubles == Double.POSITIVE_INFINITY
                         ? (Object) Long.valueOf(cells[1])

@@ -664,8 +664,8 @@ final class Probe {
     /** ns of a hit that is not of the sample. */
     double outNanos() {
         boolean onlyAdds = sumFastPath != null || linked;
-        int each = sampler != null ? SAMPLED_OUT_NANOS : onlyAdds ? ADDING_THINNED_OUT_NANOS + wayIn : THINNED_OUT_NANOS;
-        return each + readings * Costs.clock();
+        int nanos = sampler != null ? SAMPLED_OUT_NANOS : onlyAdds ? ADDING_THINNED_OUT_NANOS + wayIn : THINNED_OUT_NANOS;
+        return nanos + readings * Costs.clock();
     }
 
     // ------------------------------------------------------------------------------------------------ the budget

@@ -600,10 +600,10 @@ public final class Session {
         }
         interruptions = interrupted;
         probes = grown;
-        for (Probe each : grown) {
-            if (each != null && !each.enabled) { // it may have disabled itself just then
-                tallied[each.id] = null;
-                added[each.id] = null;
+        for (Probe probe : grown) {
+            if (probe != null && !probe.enabled) { // it may have disabled itself just then
+                tallied[probe.id] = null;
+                added[probe.id] = null;
             }
         }
         synchronized (Session.class) {
@@ -686,9 +686,9 @@ public final class Session {
             throw new IllegalArgumentException("probe " + probe + " does not sample by itself");
         }
         Sampler sampler = new Sampler(mode, parameter, adaptive);
-        for (Probe each : probes) {
-            if (each != null && each.group == probe) {
-                each.sample(sampler);
+        for (Probe member : probes) {
+            if (member != null && member.group == probe) {
+                member.sample(sampler);
             }
         }
     }

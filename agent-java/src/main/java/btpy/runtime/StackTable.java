@@ -28,7 +28,7 @@ final class StackTable {
 
     /** Empty until there is one. */
     private volatile Object[] stacks = NONE;
-    private final Traces traces = new Traces();
+    private final StackLookup lookup = new StackLookup();
     private volatile FrameFilter[] filters = {};
     /** Some stack that was used in a record is not shipped yet. */
     private volatile boolean unshipped;
@@ -39,13 +39,13 @@ final class StackTable {
      * @param here made by the caller, as near to the probe as can be: the JVM walks every frame between
      */
     Stack current(Throwable here, int most) {
-        Object[] trace = Traces.of(here);
-        Object found = trace == null ? null : traces.find(trace, most, most);
+        Object[] trace = StackLookup.of(here);
+        Object found = trace == null ? null : lookup.find(trace, most, most);
         if (found == null) {
             Frames walked = Frames.current(most);
             found = intern(walked);
             if (trace != null) {
-                traces.remember(trace, most, most, found, walked, most);
+                lookup.remember(trace, most, most, found, walked, most);
             }
         }
         return (Stack) found;
@@ -53,14 +53,14 @@ final class StackTable {
 
     /** One frame of this thread as {@link Stack#frame}; of btpy's own none counts. {@code here}: as of {@link #current}. */
     String frame(Throwable here, int index) {
-        Object[] trace = Traces.of(here);
+        Object[] trace = StackLookup.of(here);
         int key = FRAME_KEY | index;
-        Object found = trace == null ? null : traces.find(trace, key, index);
+        Object found = trace == null ? null : lookup.find(trace, key, index);
         if (found == null) {
             Frames walked = Frames.current(index + 1);
             found = walked.text(index);
             if (trace != null && found != null) {
-                traces.remember(trace, key, index, found, walked, index + 1);
+                lookup.remember(trace, key, index, found, walked, index + 1);
             }
         }
         return (String) found;
@@ -68,13 +68,13 @@ final class StackTable {
 
     /** The same of an exception. */
     String exceptionFrame(Throwable t, int index) {
-        Object[] trace = Frames.isRaw(t) ? Traces.of(t) : null;
+        Object[] trace = Frames.isRaw(t) ? StackLookup.of(t) : null;
         int key = EXCEPTION_KEY | index;
-        Object found = trace == null ? null : traces.find(trace, key, index);
+        Object found = trace == null ? null : lookup.find(trace, key, index);
         if (found == null) {
             found = Frames.of(t, index + 1).text(index);
             if (trace != null && found != null) {
-                traces.remember(trace, key, index, found, null, index + 1);
+                lookup.remember(trace, key, index, found, null, index + 1);
             }
         }
         return (String) found;
@@ -84,16 +84,16 @@ final class StackTable {
     String frame(Throwable here, int index, String globs) {
         FrameFilter[] filters = filtersWith(globs);
         int at = indexOf(filters, globs);
-        Object[] trace = at < 0 || index >= MOST_INDEX ? null : Traces.of(here);
+        Object[] trace = at < 0 || index >= MOST_INDEX ? null : StackLookup.of(here);
         int key = FRAME_KEY | at + 1 << FILTER_SHIFT | index;
-        Object found = trace == null ? null : traces.find(trace, key, DECIDING);
+        Object found = trace == null ? null : lookup.find(trace, key, DECIDING);
         if (found == null) {
             FrameFilter filter = at < 0 ? new FrameFilter(globs) : filters[at];
             Frames walked = Frames.current(MOST_SEARCHED, filter, index);
             int frame = walked.find(filter, index);
             found = textOf(walked, frame);
             if (trace != null) {
-                traces.remember(trace, key, DECIDING, found, walked, deciding(walked, frame));
+                lookup.remember(trace, key, DECIDING, found, walked, deciding(walked, frame));
             }
         }
         return found == NO_FRAME ? null : (String) found;
@@ -103,16 +103,16 @@ final class StackTable {
     String exceptionFrame(Throwable t, int index, String globs) {
         FrameFilter[] filters = filtersWith(globs);
         int at = indexOf(filters, globs);
-        Object[] trace = at < 0 || index >= MOST_INDEX || !Frames.isRaw(t) ? null : Traces.of(t);
+        Object[] trace = at < 0 || index >= MOST_INDEX || !Frames.isRaw(t) ? null : StackLookup.of(t);
         int key = EXCEPTION_KEY | at + 1 << FILTER_SHIFT | index;
-        Object found = trace == null ? null : traces.find(trace, key, DECIDING);
+        Object found = trace == null ? null : lookup.find(trace, key, DECIDING);
         if (found == null) {
             FrameFilter filter = at < 0 ? new FrameFilter(globs) : filters[at];
             Frames frames = Frames.of(t, MOST_SEARCHED);
             int frame = frames.find(filter, index);
             found = textOf(frames, frame);
             if (trace != null) {
-                traces.remember(trace, key, DECIDING, found, null, deciding(frames, frame));
+                lookup.remember(trace, key, DECIDING, found, null, deciding(frames, frame));
             }
         }
         return found == NO_FRAME ? null : (String) found;
@@ -163,7 +163,7 @@ final class StackTable {
 
     /** Event thread only, now and then. */
     void sweep(long now) {
-        traces.sweep(now);
+        lookup.sweep(now);
     }
 
     Stack of(Throwable t, int most) {

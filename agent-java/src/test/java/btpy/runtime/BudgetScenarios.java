@@ -264,9 +264,9 @@ final class BudgetScenarios extends Scenarios {
     /** Prints each restraint: probe, step, and whether the client has to take the probe out. */
     private void restraints(String key) {
         StringBuilder steps = new StringBuilder();
-        for (byte[] each = session.takeRestraint(); each != null; each = session.takeRestraint()) {
-            boolean rest = (each[17] | each[18] | each[19] | each[20]) != 0;
-            steps.append(each[3]).append(':').append(each[4]).append(':').append(rest ? "out" : "").append(' ');
+        for (byte[] restraint = session.takeRestraint(); restraint != null; restraint = session.takeRestraint()) {
+            boolean rest = (restraint[17] | restraint[18] | restraint[19] | restraint[20]) != 0;
+            steps.append(restraint[3]).append(':').append(restraint[4]).append(':').append(rest ? "out" : "").append(' ');
         }
         fact(key, steps.toString().trim());
     }

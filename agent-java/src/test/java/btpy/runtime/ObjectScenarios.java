@@ -93,9 +93,9 @@ final class ObjectScenarios extends Scenarios {
         }
         boolean one = true;
         boolean hidden = true;
-        for (Object each : reflected) {
-            one &= each == reflected[0];
-            for (String name : ((Stack) each).classes) {
+        for (Object stack : reflected) {
+            one &= stack == reflected[0];
+            for (String name : ((Stack) stack).classes) {
                 hidden &= !name.contains("reflect");
             }
         }

@@ -261,8 +261,8 @@ public final class RuntimeTiming {
             session.tick(System.nanoTime() + round * 1_000_000_000L); // sets up the fast path of firings that only add
             long start = now();
             work.run(calls);
-            double each = (now() - start - drained) / (double) calls;
-            best = Math.min(best, each);
+            double nanos = (now() - start - drained) / (double) calls;
+            best = Math.min(best, nanos);
         }
         System.out.printf("%-40s %6.1f ns%n", name, best);
     }

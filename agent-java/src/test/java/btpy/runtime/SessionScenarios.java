@@ -34,8 +34,8 @@ final class SessionScenarios extends Scenarios {
             }
         });
         long all = 0;
-        for (long each : fired) {
-            all += each;
+        for (long firings : fired) {
+            all += firings;
         }
         fact("first", all + " " + (Session.enter(site(1), 1) == null));
         session.tick(System.nanoTime() + 1_000_000_000L);

@@ -10,7 +10,7 @@ package btpy.runtime;
  * <p>Whoever takes a counter away freezes it first: its count becomes negative. An addition that meets a frozen counter went
  * nowhere and is repeated, so none is lost and none counts twice.
  */
-final class TopValues {
+final class SpaceSaving {
     private static final Memory MEMORY = Memory.instance();
     private static final long COUNT = MEMORY.fieldOffset(Counter.class, "count");
     private static final int SET = 8;
@@ -35,7 +35,7 @@ final class TopValues {
         }
     }
 
-    private TopValues() {}
+    private SpaceSaving() {}
 
     /** Counters that are kept to find the {@code n} most frequent values: a power of two. */
     static int counters(int n) {

@@ -4,7 +4,7 @@ package btpy.runtime;
  * How many different values: HyperLogLog (Flajolet et al. 2007) with 2^{@link #BITS} registers of one byte, eight in a cell. The
  * standard error of the estimate is 1.04 / √2048 = 2.3 %, without a bias, and less while few values were seen.
  */
-final class Registers {
+final class HyperLogLog {
     static final int BITS = 11;
     static final int CELLS = 1 << BITS - 3;
     /** Of a value whose hash has nothing but zeros behind the number of its register. */
@@ -12,7 +12,7 @@ final class Registers {
 
     private static final Memory MEMORY = Memory.instance();
 
-    private Registers() {}
+    private HyperLogLog() {}
 
     /** The cell of the register that a value with this hash belongs to. */
     static int cell(long hash) {

@@ -10,7 +10,7 @@ package btpy.runtime;
  * <p>A trace is remembered with as many frames as decide on what was found. Classes are held while it is, so all are forgotten every
  * few seconds. Where threads meet, one trace takes the place of another.
  */
-final class Traces {
+final class StackLookup {
     private static final Memory MEMORY = Memory.instance();
     private static final long BACKTRACE = MEMORY.fieldOffset(Throwable.class, "backtrace");
     private static final int METHODS = 0;
@@ -132,9 +132,9 @@ final class Traces {
         if (known.length > 0) {
             int hash = hash(trace, key, deciding);
             for (int i = 0; i < WINDOW; i++) {
-                Trace each = known[hash + i & SIZE - 1];
-                if (each != null && each.hash == hash && each.key == key && each.fits(trace)) {
-                    return each.found;
+                Trace remembered = known[hash + i & SIZE - 1];
+                if (remembered != null && remembered.hash == hash && remembered.key == key && remembered.fits(trace)) {
+                    return remembered.found;
                 }
             }
         }
