@@ -10,7 +10,7 @@ demo: $(VENV)/.installed
 	$(BIN)/btpy demo
 
 test: $(VENV)/.installed maven tmux shells containers lint
-	$(BIN)/python -m pytest -n 2 --dist loadfile --max-worker-restart 1 -q
+	$(BIN)/python -m pytest -n 2 --dist loadfile --max-worker-restart 0 -q
 
 # The fast half of `make test`: lint, and the tests of the rooms that have changed.
 check: $(VENV)/.installed lint
@@ -24,7 +24,7 @@ lint: $(VENV)/.installed
 	$(BIN)/vulture
 
 proof: $(VENV)/.installed maven tmux
-	$(BIN)/python -m pytest -q -m proof -o faulthandler_timeout=0
+	$(BIN)/python -m pytest -q -m proof --timeout 0
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --every-jdk
 
 bench: $(VENV)/.installed

@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -103,87 +104,58 @@ def test_the_prompt_names_the_command_that_begins_it() -> None:
         assert f":  btpy {running.pid} --allow lost-parameter-names\n" in ran.stdout
 
 
-class Run:
-    """``btpy run`` of the program, which reads its commands from the same input."""
-
-    def __init__(self, directory: Path) -> None:
-        shutil.copytree(classes(), directory / "classes")
-        class_file = directory / "classes" / "Bound$Vague.class"
-        class_file.rename(class_file.with_suffix(".hidden"))  # else it would be woven before it is loaded
-        program = [str(java(17)), "-cp", str(directory / "classes"), "Bound"]
-        command = [sys.executable, "-m", "btpy", "run", "-e", VAGUE, "--", *program]
-        self.process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "NO_COLOR": "1", "LC_ALL": "C.UTF-8"},
-            start_new_session=True,
-        )
-        self.printed: list[str] = []
-
-    def __enter__(self) -> Run:
-        return self
-
-    def __exit__(self, *error: object) -> None:
+@contextmanager
+def run(directory: Path) -> Iterator[Target]:
+    """``btpy run`` of the program, with the same input and output. The program has begun."""
+    shutil.copytree(classes(), directory / "classes")
+    class_file = directory / "classes" / "Bound$Vague.class"
+    class_file.rename(class_file.with_suffix(".hidden"))  # else it would be woven before it is loaded
+    program = [str(java(17)), "-cp", str(directory / "classes"), "Bound"]
+    command = ["setsid", sys.executable, "-m", "btpy", "run", "-e", VAGUE, "--", *program]
+    running = Target(command, {**os.environ, "NO_COLOR": "1", "LC_ALL": "C.UTF-8"})
+    try:
+        running.wait_for("ready")
+        yield running
+    finally:
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.communicate()
+            os.killpg(running.pid, signal.SIGKILL)
+        running.stop()
 
-    def told(self, words: str) -> list[str]:
-        """Lines of standard error up to the one with these words."""
-        assert self.process.stderr is not None
-        lines = []
-        for line in self.process.stderr:
-            lines.append(line.rstrip("\n"))
-            if words in line:
-                return lines
-        raise AssertionError(f"no {words!r} in {lines}")
 
-    def whispered(self) -> str:
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write("vague\n")
-        self.process.stdin.flush()
-        for line in self.process.stdout:
-            self.printed.append(line.rstrip("\n"))
-            if line.startswith("vague"):
-                return self.printed[-1]
-        raise AssertionError(f"no answer after {self.printed}")
-
-    def end(self) -> None:
-        """Ends the tracing; the program goes on."""
-        self.process.send_signal(signal.SIGTERM)
+def told(running: Target, words: str) -> list[str]:
+    """The lines of standard error, once one of them has these words."""
+    deadline = time.monotonic() + PATIENCE
+    while not any(words in line for line in running.stderr):
+        assert time.monotonic() < deadline, f"no {words!r} in {running.stderr}"
+        time.sleep(0.05)
+    return running.stderr
 
 
 def test_a_class_that_is_woven_while_it_is_loaded_keeps_its_names(tmp_path: Path) -> None:
-    with Run(tmp_path) as run:
-        run.told("Ctrl-C to end")
-        assert run.whispered() == TRACED
-        assert run.whispered() == TRACED
-        run.end()
-        told = run.told("classes restored 1/1")
-        assert not any("BT338" in line for line in told)
-        assert run.whispered() == TRACED, "put back"
-        assert "@n[psst]  2" in run.printed
+    with run(tmp_path) as running:
+        assert whispered(running) == TRACED
+        assert whispered(running) == TRACED
+        running.process.send_signal(signal.SIGTERM)
+        assert not any("BT338" in line for line in told(running, "classes restored 1/1"))
+        assert whispered(running) == TRACED, "put back"
+        assert "@n[psst]  2" in running.stdout
 
 
 def test_a_class_that_was_loaded_without_an_answer_is_refused_once(tmp_path: Path) -> None:
-    with Run(tmp_path) as run:
-        run.told("Ctrl-C to end")
-        run.process.send_signal(signal.SIGSTOP)  # no answer in time: the class is loaded as it is
-        assert run.whispered() == TRACED
-        run.process.send_signal(signal.SIGCONT)
-        told = run.told("BT338")
-        assert run.whispered() == TRACED
-        run.end()
-        told += run.told("classes restored 0/0")
-    (remedy,) = [line for line in told if "= help: to trace it nevertheless:  btpy run" in line]
+    with run(tmp_path) as running:
+        running.process.send_signal(signal.SIGSTOP)  # no answer in time: the class is loaded as it is
+        assert whispered(running) == TRACED
+        running.process.send_signal(signal.SIGCONT)
+        told(running, "BT338")
+        assert whispered(running) == TRACED
+        running.process.send_signal(signal.SIGTERM)
+        lines = told(running, "classes restored 0/0")
+    (remedy,) = [line for line in lines if "= help: to trace it nevertheless:  btpy run" in line]
     assert remedy.index("--allow lost-parameter-names") < remedy.index(" -- ")
-    loader = told[0].partition("Bound$Vague (")[2].partition(")")[0]
-    told.remove(remedy)
-    assert [line for line in told if "Bound$Vague" in line or "whisper" in line] == [
+    lines.remove(remedy)
+    (warning,) = [line for line in lines if line.startswith("warning: Bound$Vague (")]
+    loader = warning.partition("(")[2].partition(")")[0]
+    assert [line for line in lines if "Bound$Vague" in line or "whisper" in line] == [
         f"warning: Bound$Vague ({loader}) was loaded, but cannot be traced: it would lose the names of its parameters,"
         " and no class file tells them (JDK-8240908) [BT338]",
         "whisper: 0 hits: what it matches cannot be traced [BT338]",
