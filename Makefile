@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 APT := $(if $(filter 0,$(shell id -u)),,sudo )DEBIAN_FRONTEND=noninteractive apt-get
 
-.PHONY: demo test check lint proof bench man pictures setup release audit locks jdk maven tmux shells containers clean
+.PHONY: demo test check lint proof bench docs man pictures setup release audit locks jdk maven tmux shells containers clean
 
 demo: $(VENV)/.installed
 	$(BIN)/btpy demo
@@ -39,8 +39,13 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/recording.py
 	$(BIN)/python benchmarks/memory.py
 
+# The site of docs/, into build/site. A broken link or anchor is an error.
+docs: $(VENV)/.installed .docs/.installed
+	NO_MKDOCS_2_WARNING=1 .docs/bin/mkdocs build --strict
+
 man: $(VENV)/.installed
 	$(BIN)/python docs/build_man.py
+	$(BIN)/python docs/build_commands.py
 
 pictures: $(VENV)/.installed tmux
 	$(BIN)/python docs/build_pictures.py
@@ -54,13 +59,14 @@ release: .release/.installed
 	cd dist && sha256sum * > SHA256SUMS
 
 audit: .release/.installed
-	for lock in runtime dev release; do .release/bin/pip-audit --require-hashes --requirement .ci/$$lock.lock; done
+	for lock in runtime dev docs release; do .release/bin/pip-audit --require-hashes --requirement .ci/$$lock.lock; done
 
 # After a change of the dependencies in pyproject.toml, or to take newer versions: UPGRADE=--upgrade.
 LOCK = .release/bin/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --quiet $(UPGRADE)
 locks: .release/.installed
 	$(LOCK) --output-file .ci/runtime.lock
 	$(LOCK) --extra dev --output-file .ci/dev.lock
+	$(LOCK) --extra docs --output-file .ci/docs.lock
 	$(LOCK) --extra release --output-file .ci/release.lock
 
 setup: $(VENV)/.installed
@@ -75,6 +81,12 @@ $(VENV)/.installed: pyproject.toml .ci/dev.lock btpy/lang/syntax/grammar.lark $(
 .release/.installed: .ci/release.lock | jdk
 	test -x .release/bin/python || $(PYTHON) -m venv .release
 	.release/bin/python -m pip install --quiet --require-hashes --requirement .ci/release.lock
+	touch $@
+
+# Apart from the tests: what builds the site is not installed where the tests run.
+.docs/.installed: .ci/docs.lock
+	test -x .docs/bin/python || $(PYTHON) -m venv .docs
+	.docs/bin/python -m pip install --quiet --require-hashes --requirement .ci/docs.lock
 	touch $@
 
 jdk:
@@ -94,4 +106,4 @@ containers:
 	@command -v runc >/dev/null && command -v bwrap >/dev/null && command -v ip >/dev/null || { $(APT) update && $(APT) install -y --no-install-recommends runc bubblewrap iproute2; }
 
 clean:
-	rm -rf $(VENV) .release build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis btpy/_agent btpy/_demo
+	rm -rf $(VENV) .release .docs build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis btpy/_agent btpy/_demo

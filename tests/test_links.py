@@ -9,7 +9,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted(page for folder in (".", "docs", "benchmarks", "examples") for page in (ROOT / folder).glob("*.md"))
+PAGES = sorted(
+    [
+        *ROOT.glob("*.md"),
+        *(page for folder in ("docs", "benchmarks", "examples") for page in (ROOT / folder).rglob("*.md")),
+    ]
+)
 
 
 def links(page: Path) -> Iterator[str]:

@@ -11,6 +11,7 @@ import pytest
 
 from btpy.cli import commands
 from btpy.cli.completion import Candidate, Here, candidates
+from docs import build_commands
 from docs.build_man import PAGE, page
 from tests.cli.test_command import btpy
 from tests.live.scripts import counted
@@ -104,6 +105,10 @@ def test_no_shell_is_guessed_but_one_is_suggested() -> None:
     shown = btpy("completion", SHELL="/usr/bin/fish")
     assert shown.returncode == 2
     assert "= help: btpy completion fish" in shown.stderr
+
+
+def test_the_page_of_the_commands_is_current() -> None:
+    assert build_commands.PAGE.read_text(encoding="utf-8") == build_commands.page(), "run: make man"
 
 
 def test_the_man_page_is_current_and_groff_takes_it() -> None:
