@@ -22,7 +22,7 @@ def language() -> str:
     for table, rows in entries().items():
         lines: list[str] = []
         for name, synopsis, doc in rows:
-            lines += [f"**`{synopsis}`** {doc}", "", "```", shown[table][name], "```", ""]
+            lines += [f"**`{synopsis}`** {doc}", "", "```btpy", shown[table][name], "```", ""]
         text = text.replace(f"<!-- table: {table} -->", "\n".join(lines).rstrip())
     return text
 

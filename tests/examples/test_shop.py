@@ -51,7 +51,7 @@ def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-@pytest.mark.parametrize("command", ["README.md", "examples/README.md", "demo"])
+@pytest.mark.parametrize("command", ["docs/tutorial.md", "examples/README.md", "demo"])
 def test_the_shop_has_the_name_that_the_documents_use(command: str) -> None:
     """However it is started: by the commands of the documents, and by ``btpy demo``."""
     if command == "demo":
@@ -61,7 +61,8 @@ def test_the_shop_has_the_name_that_the_documents_use(command: str) -> None:
         (started,) = set(re.findall(r"java -cp (\S+) ([\w.]+)", (ROOT / command).read_text()))
         with target(17, started[1], "--rate", "1", classpath=[shop_jar()]) as shop:
             name = processes.describe(shop.pid).short_main
-    documents = ["README.md", "docs/python.md", "docs/terminal.md", "examples/README.md", "examples/shop.ipynb"]
+    documents = ["README.md", "docs/tutorial.md", "docs/python.md", "docs/terminal.md", "examples/README.md"]
+    documents += ["examples/shop.ipynb", "docs/how-to/over-night.md", "docs/how-to/other-tools.md"]
     for document in documents:
         used = {next(filter(None, names)) for names in NAMED.findall((ROOT / document).read_text())}
         assert used - {"PID", *NAMES} == {name}, document

@@ -1,0 +1,297 @@
+"""Every command and script on the pages of the documentation: checked as it stands, with the line it stands on, and
+run against the shop where it is about the shop."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from btpy.cli import commands as table
+from btpy.cli.options import parse
+from btpy.errors import BtpyError, ScriptError
+from btpy.lang.check.checker import check_source
+from btpy.lang.link.libraries import Libraries
+from btpy.model.permissions import Permissions
+from btpy.model.source import Source
+from examples.shop.build_shop import MAIN
+from tests.examples.pages import PAGES, ROOT, Block, Command, blocks, commands
+from tests.examples.shop import shop_jar
+from tests.jdks import java
+from tests.maven import H2, artifact
+from tests.probes.test_libraries import classes
+from tests.targets import PATIENCE, Target, target
+from tests.terminal.tmux import terminal
+
+NOT_RUN = {
+    "docs/architecture.md": 1,
+    "docs/cost.md": 2,
+    "docs/events.md": 1,
+    "docs/how-to/containers.md": 1,
+    "docs/language.md": 1,
+    "docs/protocol.md": 1,
+    "docs/recording.md": 1,
+    "docs/releasing.md": 2,
+    "docs/runtime.md": 5,
+    "docs/terminal.md": 3,
+    "docs/testing.md": 1,
+}
+"""How many blocks of a page cannot be run. A further one has to be written here, where a reviewer sees it."""
+GENERATED = {"docs/commands.md"}
+"""Usage lines and examples of the help: tests/cli holds both."""
+
+BLOCKS = [block for page in PAGES for block in blocks(page)]
+COMMANDS = [command for block in BLOCKS if block.language in ("console", "sh") for command in commands(block)]
+TYPED = [command for command in COMMANDS if command.words()[:1] == ["btpy"]]
+SCRIPTS = [block for block in BLOCKS if block.language == "btpy" and block.reason is None]
+LIVE = sorted({block.page for block in BLOCKS if block.language == "console" and block.reason is None})
+SHOP = ["java", "-cp", "btpy/_demo/shop.jar", MAIN, "--rate", "300"]
+"""How the tutorial starts the shop: the tests have it running."""
+LONGEST = 4
+"""Seconds: the tests let a run take no longer, whatever the page says after ``--for``."""
+
+
+def test_blocks_that_are_not_run_are_counted() -> None:
+    marked = Counter(str(block.page.relative_to(ROOT)) for block in BLOCKS if block.reason is not None)
+    assert {page: count for page, count in marked.items() if page not in GENERATED} == NOT_RUN
+
+
+def test_a_block_that_cannot_be_run_has_a_reason() -> None:
+    assert [block.place for block in BLOCKS if block.language == "text" and block.reason is None] == []
+
+
+def test_no_code_is_indented() -> None:
+    """A block without a fence would be seen by no test."""
+    for page in PAGES:
+        fenced, before = False, "-"
+        for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+            fenced ^= line.startswith("```")
+            indented = re.match(r" {4}\S", line) and before == "" and not fenced
+            assert not indented, f"{page.relative_to(ROOT)}:{number}"
+            before = line
+
+
+def checked(script: str, place: str, line: int, libraries: list[Path]) -> None:
+    """Checks a script as if it stood in a file at that line: the places of its errors are those of the page."""
+    source = Source(place, "\n" * (line - 1) + script)
+    try:
+        allowed = Permissions(frozenset(["heap-dump"]))
+        assert check_source(source, Libraries.of(os.environ, libraries), permissions=allowed).warnings == ()
+    except ScriptError as error:
+        raise AssertionError(f"{place}:{line}\n{error}") from None
+
+
+@pytest.mark.parametrize("block", SCRIPTS, ids=lambda block: block.place)
+def test_the_checker_accepts_the_script(block: Block, tmp_path: Path) -> None:
+    for other in BLOCKS:
+        if other.page == block.page and other.title is not None:
+            (tmp_path / other.title).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / other.title).write_text(other.text)
+    place = str(block.page.relative_to(ROOT))
+    checked(block.text, place, block.line, [path for path in tmp_path.iterdir() if path.is_dir()])
+
+
+@pytest.mark.parametrize("command", TYPED, ids=lambda command: command.place)
+def test_the_options_of_the_command_exist(command: Command) -> None:
+    _, *words = command.words()
+    line = table.module(words[0]).COMMAND
+    try:
+        parsed = parse(line, words[1:] if line.name else words)
+    except BtpyError as error:
+        raise AssertionError(f"{command.place}: {error}") from None
+    options = {option.lstrip("-").replace("-", "_") for option in parsed.parameters}
+    if options and not line.takes_parameters:
+        raise AssertionError(f"{command.place}: no options: {options}")
+
+
+@pytest.mark.parametrize(
+    "block",
+    [block for block in BLOCKS if block.language == "toml" and block.reason is None],
+    ids=lambda block: block.place,
+)
+def test_the_file_is_toml(block: Block) -> None:
+    tomllib.loads(block.text)
+
+
+@pytest.mark.parametrize("command", [command for command in COMMANDS if command not in TYPED], ids=lambda c: c.place)
+def test_other_commands_are_about_what_exists(command: Command) -> None:
+    """Targets of make, and files that are given to Python, pytest and git."""
+    words = command.words()
+    if words[:1] == ["make"]:
+        targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+        assert {word for word in words[1:] if "=" not in word} <= set(targets), command.place
+    for word in words:
+        if word.startswith(("tests/", "docs/", "examples/", "benchmarks/", "probes/")):
+            assert (ROOT / word.partition("::")[0]).exists(), f"{command.place}: {word}"
+
+
+def form(line: str) -> str:
+    """A line without what differs from run to run: numbers, names of customers, ids, bars, widths."""
+    line = re.sub(rf"\b({getpass.getuser()}|root)\b", "USER", line)
+    line = re.sub(r"\b(ada|ben|cleo|dora|emil|max|mia|zoe)\b", "NAME", line)
+    line = re.sub(r"\bp\d[\d.]*", "PERCENTILE", line)
+    line = re.sub(r"[▁-▏]+", "BAR", line)
+    line = re.sub(r"\b[0-9a-f]{8}\b|\b\d+h\d+m\b|\b20\d\d-\d\d-\S+Z\b", "N", line)
+    line = re.sub(r"<?\d[\d.,]*(?: \d{3})*(?: ?(?:ns|us|ms|s|k|M))?\b", "N", line)
+    return re.sub(r"[ N]*BAR[ N]*", " BAR", re.sub(r" +", " ", line)).strip()
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
+    """As the tutorial starts it, with the jar under the name that the pages show."""
+    jar = tmp_path_factory.mktemp("shop") / "shop.jar"
+    shutil.copy(shop_jar(), jar)
+    with target(17, MAIN, *SHOP[SHOP.index(MAIN) + 1 :], classpath=[jar]) as running:
+        yield running
+
+
+class Reader:
+    """A command in a shell; its output is read while it runs."""
+
+    def __init__(self, command: str, directory: Path, on_line: Callable[[str], None]) -> None:
+        path = os.pathsep.join([str(Path(sys.executable).parent), str(java(17).parent), os.environ["PATH"]])
+        self.process = subprocess.Popen(
+            ["bash", "-c", command],
+            cwd=directory,
+            env={**os.environ, "PATH": path, "XDG_STATE_HOME": str(directory / ".state")},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.lines: list[str] = []
+        self._on_line = on_line
+        self._thread = threading.Thread(target=self._read)
+        self._thread.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        with self.process.stdout as output:
+            for line in output:
+                self.lines.append(line.rstrip("\n"))
+                self._on_line(line)
+
+    def wait(self) -> int:
+        try:
+            return self.process.wait(PATIENCE * 2)
+        finally:
+            self.process.kill()
+            self._thread.join()
+
+
+def shell(command: Command, pids: dict[str, int]) -> str:
+    """The command with pids in place of names, because others may have such JVMs running, and with short times."""
+    text = re.sub(r"--for (\d+)s", lambda time: f"--for {min(int(time[1]), LONGEST)}s", command.text)
+    for name, pid in pids.items():
+        text = re.sub(rf"(?<![.\w]){name}(?![.\w])", str(pid), text)
+    return text
+
+
+_BOUNDED = {"--for", "--hits", "-n", "--until", "-x"}
+_TRACING = {"latency", "args", "stacks", "fields", "count", "trace"}
+
+
+def ends_by_itself(command: Command) -> bool:
+    """Whether it is bounded, is refused, or does not trace at all."""
+    words = command.words()
+    refused = any(line.startswith("error") for line in command.shown)
+    return refused or bool(_BOUNDED & set(words)) or words[1] in set(table.NAMES) - _TRACING
+
+
+def run(command: Command, directory: Path, targets: dict[str, Target]) -> None:
+    """Runs it, and looks for every line that the page shows below it."""
+    text = shell(command, {name: target.pid for name, target in targets.items()})
+    gated = [target for name, target in targets.items() if name in command.words() and name != "OrderApp"]
+    printed_by_probes = sum(line.startswith("SKU-") for line in command.shown)
+
+    def on_line(line: str) -> None:
+        if "Ctrl-C to end" in line:
+            for program in gated:
+                program.send()
+        printed = sum(line.startswith("SKU-") for line in reader.lines)
+        if printed == printed_by_probes and line.startswith("SKU-") and not ends_by_itself(command):
+            reader.process.send_signal(signal.SIGINT)
+
+    reader = Reader(text, directory, on_line)
+    status = reader.wait()
+    seen = {form(line) for line in reader.lines}
+    output = "\n".join(reader.lines)
+    missing = [line for line in command.shown if line.strip() and form(line) not in seen]
+    assert missing == [], f"{command.place}: {text}\nprints no such line. It prints:\n{output}"
+    expected = 2 if any(line.startswith("error") for line in command.shown) else 0
+    assert status == expected, f"{command.place}: {text}\n{output}"
+
+
+@pytest.mark.parametrize("page", LIVE, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_commands_of_a_page_do_what_it_shows(page: Path, shop: Target, tmp_path: Path) -> None:
+    """In the order of the page, in one directory, with the files that it says to save."""
+    for name in ("btpy", "examples", "probes"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    mine = [block for block in BLOCKS if block.page == page and block.reason is None]
+    with ExitStack() as stack:
+        targets = {"OrderApp": shop}
+        if any("Transactions" in block.text for block in mine if block.language == "console"):
+            bank = target(17, "Transactions", classpath=classes("Transactions", artifact(H2)))
+            targets["Transactions"] = stack.enter_context(bank)
+        for block in mine:
+            if block.title is not None:
+                (tmp_path / block.title).parent.mkdir(parents=True, exist_ok=True)
+                (tmp_path / block.title).write_text(block.text)
+            for command in commands(block) if block.language == "console" else ():
+                if command.words() == SHOP:
+                    assert form(shop.stdout[0]) == form(command.shown[0])
+                else:
+                    run(command, tmp_path, targets)
+
+
+FILLED = {"@lat": "n=", ":probes": r"quote .*/s +[\d.]+[nu]s.*(?s:.*)gc_calls\.end .*0/s"}
+"""What the screen has when the answer to an entry is not that nothing has happened yet."""
+
+
+def test_the_prompt(shop: Target, tmp_path: Path) -> None:
+    (block,) = [block for block in BLOCKS if block.language == "prompt"]
+    transcript = block.text.splitlines()
+    entries = [line.removeprefix("OrderApp> ") for line in transcript if line.startswith("OrderApp> ")]
+    assert len(entries) == 7
+    command = [sys.executable, "-m", "btpy", str(shop.pid)]
+    with terminal(command, columns=130, lines=120, env={"XDG_STATE_HOME": str(tmp_path)}) as screen:
+        screen.wait_for("OrderApp>")
+        for entry in entries:
+            screen.wait_for(re.compile(r"^OrderApp>$", re.MULTILINE))
+            screen.enter(entry)
+            if "durration" in entry:
+                screen.wait_for("not sent")
+                screen.press("C-c")
+            while entry in FILLED and not re.search(FILLED[entry], screen.text()):
+                screen.enter(entry)
+                screen.wait_for(re.compile(r"^OrderApp>$", re.MULTILINE))
+        screen.wait_for("[c]ancel?")
+        screen.press("d")
+        assert screen.wait_for_end() == 0
+        shown = screen.text(scrolled=True)
+    lines = {form(line) for line in shown.splitlines()}
+    for line in transcript[1:]:
+        assert form(line.removesuffix(" d")) in lines, line
+
+
+def test_the_five_examples_of_readme_print_something(shop: Target) -> None:
+    scripts = [block for block in SCRIPTS if block.page == ROOT / "README.md"]
+    assert len(scripts) == 5
+    for block in scripts:
+        arguments = [str(shop.pid), "-e", block.text, "--for", "2s", "--hits", "0", "-q"]
+        ran = subprocess.run(
+            [sys.executable, "-m", "btpy", *arguments], capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
+        assert ran.returncode == 0, f"{block.place}: {ran.stderr}"
+        assert ran.stdout.strip(), block.place
