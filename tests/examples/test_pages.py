@@ -4,6 +4,7 @@ run against the shop where it is about the shop."""
 from __future__ import annotations
 
 import getpass
+import json
 import os
 import re
 import shutil
@@ -38,6 +39,7 @@ from tests.terminal.tmux import terminal
 NOT_RUN = {
     "docs/architecture.md": 1,
     "docs/cost.md": 2,
+    "docs/editors/README.md": 3,
     "docs/events.md": 1,
     "docs/how-to/containers.md": 1,
     "docs/language.md": 1,
@@ -83,6 +85,18 @@ def test_no_code_is_indented() -> None:
             before = line
 
 
+def test_lines_wrap_at_100_columns() -> None:
+    """Headings, tables and pictures cannot be broken; generated pages and pages of results are as they are."""
+    unwrapped = {"language.md", "events.md", "commands.md", "proof.md", "SECURITY.md"}
+    for page in PAGES:
+        fenced = False
+        for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+            fenced ^= line.startswith("```")
+            breakable = not fenced and not line.startswith(("|", "#", "![", "<!--")) and " " in line.lstrip("- ")
+            too_long = breakable and len(line) > 100 and page.name not in unwrapped
+            assert not too_long, f"{page.relative_to(ROOT)}:{number}: {len(line)} columns"
+
+
 def checked(script: str, place: str, line: int, libraries: list[Path]) -> None:
     """Checks a script as if it stood in a file at that line: the places of its errors are those of the page."""
     source = Source(place, "\n" * (line - 1) + script)
@@ -123,6 +137,17 @@ def test_the_options_of_the_command_exist(command: Command) -> None:
 )
 def test_the_file_is_toml(block: Block) -> None:
     tomllib.loads(block.text)
+
+
+def test_programs_in_python_are_on_the_page_whose_test_runs_them() -> None:
+    assert {str(block.page.relative_to(ROOT)) for block in BLOCKS if block.language == "python"} == {"docs/python.md"}
+
+
+def test_json_is_json() -> None:
+    """docs/events.md has records of a run, cut at the right; its own test compares them with the run."""
+    for block in BLOCKS:
+        if block.language == "json" and block.page.name != "events.md":
+            json.loads(block.text)
 
 
 @pytest.mark.parametrize("command", [command for command in COMMANDS if command not in TYPED], ids=lambda c: c.place)
