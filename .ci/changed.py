@@ -16,6 +16,9 @@ TESTS = {
     "cli": ("tests/cli/test_options.py", "tests/cli/test_words.py", "tests/cli/test_run.py"),
     "repl": ("tests/repl/test_commands.py", "tests/repl/test_entry.py"),
     "probes": ("tests/probes/test_manual.py",),
+    "docs": ("tests/examples/test_pages.py", "tests/lang/test_reference.py", "tests/output/test_schema.py"),
+    "README.md": ("tests/examples/test_pages.py",),
+    "CONTRIBUTING.md": ("tests/examples/test_pages.py",),
 }
 """Where a room has many slow tests, or none of its name: the ones that find most."""
 
