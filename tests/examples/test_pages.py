@@ -216,11 +216,12 @@ class Reader:
 
 
 def shell(command: Command, pids: dict[str, int]) -> str:
-    """The command with pids in place of names, because others may have such JVMs running, and with short times."""
+    """The command with pids in place of names, because others may have such JVMs running, and with short times: one
+    that shows nothing and would not end runs for two seconds."""
     text = re.sub(r"--for (\d+)s", lambda time: f"--for {min(int(time[1]), LONGEST)}s", command.text)
     for name, pid in pids.items():
         text = re.sub(rf"(?<![.\w]){name}(?![.\w])", str(pid), text)
-    return text
+    return text if command.shown or ends_by_itself(command) else f"{text} --for 2s"
 
 
 _BOUNDED = {"--for", "--hits", "-n", "--until", "-x"}
@@ -230,6 +231,8 @@ _TRACING = {"latency", "args", "stacks", "fields", "count", "trace"}
 def ends_by_itself(command: Command) -> bool:
     """Whether it is bounded, is refused, or does not trace at all."""
     words = command.words()
+    if words[0] != "btpy":
+        return True
     refused = any(line.startswith("error") for line in command.shown)
     return refused or bool(_BOUNDED & set(words)) or words[1] in set(table.NAMES) - _TRACING
 
