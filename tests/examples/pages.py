@@ -56,7 +56,7 @@ class Command(NamedTuple):
     block: Block
     line: int
     text: str
-    shown: tuple[str, ...]
+    output: tuple[str, ...]
 
     @property
     def place(self) -> str:
@@ -102,10 +102,10 @@ def commands(block: Block) -> Iterator[Command]:
             at += 1
             text = text[:-1] + lines[at]
         at += 1
-        shown = []
+        output = []
         if block.language == "console":
             while at < len(lines) and not lines[at].startswith("$ "):
-                shown.append(lines[at])
+                output.append(lines[at])
                 at += 1
         if text and not text.startswith("#"):
-            yield Command(block, block.line + first, text, tuple(shown))
+            yield Command(block, block.line + first, text, tuple(output))

@@ -66,8 +66,8 @@ LONGEST = 4
 
 
 def test_blocks_that_are_not_run_are_counted() -> None:
-    marked = Counter(str(block.page.relative_to(ROOT)) for block in BLOCKS if block.reason is not None)
-    assert {page: count for page, count in marked.items() if page not in GENERATED} == NOT_RUN
+    counts = Counter(str(block.page.relative_to(ROOT)) for block in BLOCKS if block.reason is not None)
+    assert {page: count for page, count in counts.items() if page not in GENERATED} == NOT_RUN
 
 
 def test_a_block_that_cannot_be_run_has_a_reason() -> None:
@@ -97,7 +97,7 @@ def test_lines_wrap_at_100_columns() -> None:
             assert not too_long, f"{page.relative_to(ROOT)}:{number}: {len(line)} columns"
 
 
-def checked(script: str, place: str, line: int, libraries: list[Path]) -> None:
+def check_script(script: str, place: str, line: int, libraries: list[Path]) -> None:
     """Checks a script as if it stood in a file at that line: the places of its errors are those of the page."""
     source = Source(place, "\n" * (line - 1) + script)
     try:
@@ -114,7 +114,7 @@ def test_the_checker_accepts_the_script(block: Block, tmp_path: Path) -> None:
             (tmp_path / other.title).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / other.title).write_text(other.text)
     place = str(block.page.relative_to(ROOT))
-    checked(block.text, place, block.line, [path for path in tmp_path.iterdir() if path.is_dir()])
+    check_script(block.text, place, block.line, [path for path in tmp_path.iterdir() if path.is_dir()])
 
 
 @pytest.mark.parametrize("command", TYPED, ids=lambda command: command.place)
@@ -183,9 +183,9 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
 
 
 class Reader:
-    """A command in a shell; its output is read while it runs."""
+    """A command in a shell; its output is read while it runs. ``on_line`` is told each line, and the reader."""
 
-    def __init__(self, command: str, directory: Path, on_line: Callable[[str], None]) -> None:
+    def __init__(self, command: str, directory: Path, on_line: Callable[[Reader, str], None]) -> None:
         path = os.pathsep.join([str(Path(sys.executable).parent), str(java(17).parent), os.environ["PATH"]])
         self.process = subprocess.Popen(
             ["bash", "-c", command],
@@ -205,7 +205,7 @@ class Reader:
         with self.process.stdout as output:
             for line in output:
                 self.lines.append(line.rstrip("\n"))
-                self._on_line(line)
+                self._on_line(self, line)
 
     def wait(self) -> int:
         try:
@@ -221,7 +221,7 @@ def shell(command: Command, pids: dict[str, int]) -> str:
     text = re.sub(r"--for (\d+)s", lambda time: f"--for {min(int(time[1]), LONGEST)}s", command.text)
     for name, pid in pids.items():
         text = re.sub(rf"(?<![.\w]){name}(?![.\w])", str(pid), text)
-    return text if command.shown or ends_by_itself(command) else f"{text} --for 2s"
+    return text if command.output or ends_by_itself(command) else f"{text} --for 2s"
 
 
 _BOUNDED = {"--for", "--hits", "-n", "--until", "-x"}
@@ -233,7 +233,7 @@ def ends_by_itself(command: Command) -> bool:
     words = command.words()
     if words[0] != "btpy":
         return True
-    refused = any(line.startswith("error") for line in command.shown)
+    refused = any(line.startswith("error") for line in command.output)
     return refused or bool(_BOUNDED & set(words)) or words[1] in set(table.NAMES) - _TRACING
 
 
@@ -241,24 +241,24 @@ def run(command: Command, directory: Path, targets: dict[str, Target]) -> None:
     """Runs it, and looks for every line that the page shows below it."""
     text = shell(command, {name: target.pid for name, target in targets.items()})
     gated = [target for name, target in targets.items() if name in command.words() and name != "OrderApp"]
-    printed_by_probes = sum(line.startswith("SKU-") for line in command.shown)
+    printed_by_probes = sum(line.startswith("SKU-") for line in command.output)
 
-    def on_line(line: str) -> None:
+    def on_line(reader: Reader, line: str) -> None:
         if "Ctrl-C to end" in line:
             for program in gated:
                 program.send()
-        printed = sum(line.startswith("SKU-") for line in reader.lines)
-        if printed == printed_by_probes and line.startswith("SKU-") and not ends_by_itself(command):
+        count = sum(line.startswith("SKU-") for line in reader.lines)
+        if count == printed_by_probes and line.startswith("SKU-") and not ends_by_itself(command):
             reader.process.send_signal(signal.SIGINT)
 
     reader = Reader(text, directory, on_line)
     status = reader.wait()
-    seen = {form(line) for line in reader.lines}
-    output = "\n".join(reader.lines)
-    missing = [line for line in command.shown if line.strip() and form(line) not in seen]
-    assert missing == [], f"{command.place}: {text}\nprints no such line. It prints:\n{output}"
-    expected = 2 if any(line.startswith("error") for line in command.shown) else 0
-    assert status == expected, f"{command.place}: {text}\n{output}"
+    forms = {form(line) for line in reader.lines}
+    printed = "\n".join(reader.lines)
+    missing = [line for line in command.output if line.strip() and form(line) not in forms]
+    assert missing == [], f"{command.place}: {text}\nprints no such line. It prints:\n{printed}"
+    expected = 2 if any(line.startswith("error") for line in command.output) else 0
+    assert status == expected, f"{command.place}: {text}\n{printed}"
 
 
 @pytest.mark.parametrize("page", LIVE, ids=lambda page: str(page.relative_to(ROOT)))
@@ -266,19 +266,19 @@ def test_the_commands_of_a_page_do_what_it_shows(page: Path, shop: Target, tmp_p
     """In the order of the page, in one directory, with the files that it says to save."""
     for name in ("btpy", "examples", "probes"):
         (tmp_path / name).symlink_to(ROOT / name)
-    mine = [block for block in BLOCKS if block.page == page and block.reason is None]
+    page_blocks = [block for block in BLOCKS if block.page == page and block.reason is None]
     with ExitStack() as stack:
         targets = {"OrderApp": shop}
-        if any("Transactions" in block.text for block in mine if block.language == "console"):
+        if any("Transactions" in block.text for block in page_blocks if block.language == "console"):
             bank = target(17, "Transactions", classpath=classes("Transactions", artifact(H2)))
             targets["Transactions"] = stack.enter_context(bank)
-        for block in mine:
+        for block in page_blocks:
             if block.title is not None:
                 (tmp_path / block.title).parent.mkdir(parents=True, exist_ok=True)
                 (tmp_path / block.title).write_text(block.text)
             for command in commands(block) if block.language == "console" else ():
                 if command.words() == SHOP:
-                    assert form(shop.stdout[0]) == form(command.shown[0])
+                    assert form(shop.stdout[0]) == form(command.output[0])
                 else:
                     run(command, tmp_path, targets)
 
@@ -307,8 +307,8 @@ def test_the_prompt(shop: Target, tmp_path: Path) -> None:
         screen.wait_for("[c]ancel?")
         screen.press("d")
         assert screen.wait_for_end() == 0
-        shown = screen.text(scrolled=True)
-    lines = {form(line) for line in shown.splitlines()}
+        screen_text = screen.text(scrolled=True)
+    lines = {form(line) for line in screen_text.splitlines()}
     for line in transcript[1:]:
         assert form(line.removesuffix(" d")) in lines, line
 
@@ -318,8 +318,8 @@ def test_the_five_examples_of_readme_print_something(shop: Target) -> None:
     assert len(scripts) == 5
     for block in scripts:
         arguments = [str(shop.pid), "-e", block.text, "--for", "2s", "--hits", "0", "-q"]
-        ran = subprocess.run(
+        completed = subprocess.run(
             [sys.executable, "-m", "btpy", *arguments], capture_output=True, text=True, timeout=PATIENCE, check=False
         )
-        assert ran.returncode == 0, f"{block.place}: {ran.stderr}"
-        assert ran.stdout.strip(), block.place
+        assert completed.returncode == 0, f"{block.place}: {completed.stderr}"
+        assert completed.stdout.strip(), block.place
