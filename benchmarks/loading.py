@@ -44,7 +44,7 @@ ASM = "org.ow2.asm:asm:9.9"
 STORM_CLASSES = r"/wiremock\.(com\.github\.jknack|org\.apache\.commons)\..*/"
 STORM = 5_000
 START_CLASSES = r"/wiremock\.org\.eclipse\.jetty\..*/"
-FORESEEN = 60.0  # seconds that weaving ahead may take
+PREWOVEN = 60.0  # seconds that preweaving may take
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ def storms(jdk: int, effort: Effort) -> Storms:
 def _pending(pid: int, program: Program) -> Iterator[Session]:
     with Session.attach(pid) as session:
         session.deployer.load(program, missing="ignore")
-        session.finish_preweaving(FORESEEN)
+        session.finish_preweaving(PREWOVEN)
         yield session
         receipt = session.departure.detach()
         if not receipt.clean:
@@ -260,7 +260,7 @@ def start_report(found: Starts) -> list[str]:
 
     return [
         f"**A server that starts**, WireMock until it has answered a request: {found.classes:,} classes are loaded, of"
-        f" which {found.matching:,} match. Under `btpy run` main begins when the probes are in and what can be foreseen"
+        f" which {found.matching:,} match. Under `btpy run` main begins when the probes are in and what can be prewoven"
         " is woven.",
         "",
         "| s | by itself | with btpy | on top | with ASM | on top |",

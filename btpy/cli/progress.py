@@ -33,7 +33,7 @@ def words(step: Step, seconds: float) -> str:
             what = f"reading {of}"
         case Work.WEAVING:
             what = f"weaving {of}"
-        case Work.FORESEEING:
+        case Work.PREWEAVING:
             what = "weaving classes before they are loaded"
         case Work.RESTORING:
             what = f"putting {counted(step.classes, 'class')} back"

@@ -48,7 +48,7 @@ READ_AT_ONCE = 64
 Answer = TypeVar("Answer", bound=Message)
 Waited = TypeVar("Waited")
 
-WeaveAhead = Callable[[Sequence[LoadedClass]], tuple[messages.WovenAhead, ...]]
+PreweaveMethods = Callable[[Sequence[LoadedClass]], tuple[messages.PrewovenMethods, ...]]
 
 ClassFileOf = Callable[[LoadedClass], bytes | None]
 """The class file of a class, None where it is not known."""
@@ -57,7 +57,7 @@ _Reading = Callable[[float | None], dict[int, bytes]]
 """How to wait for class files, by class id."""
 
 _UnderWay = tuple[Callable[[float | None], messages.WeaveResult], int]
-"""How to wait for the answer to a WEAVE, and how many of its classes were woven ahead."""
+"""How to wait for the answer to a WEAVE, and how many of its classes were prewoven."""
 
 
 NOTHING_WOVEN = messages.WeaveResult(0, (), 0, 0, 0, 0, 0)
@@ -184,10 +184,10 @@ class Agent:
         """Where the target's own loaders look for classes."""
         return self.call(messages.Locate, messages.Locations, ANSWER_SECONDS).paths
 
-    def foresee(self, classes: tuple[messages.Foreseen, ...], *, anew: bool = False) -> None:
+    def preweave(self, classes: tuple[messages.PrewovenAnswer, ...], *, anew: bool = False) -> None:
         """Answers for classes that nobody has loaded; ``anew``: what was said before is taken back, and LATE has told
         what of it was used. Raises BtpyError when the target has no room for them."""
-        self.done(lambda request: messages.Foresee(request, anew, classes))
+        self.done(lambda request: messages.Preweave(request, anew, classes))
 
     def watch(self, patterns: tuple[Pattern, ...]) -> Callable[[], None]:
         """From now on these are looked for among classes being loaded, and no others; what is returned waits until that
@@ -196,20 +196,25 @@ class Agent:
         return lambda: _accepted(messages.Watch, self._wait(answering, ANSWER_SECONDS))
 
     def weave(
-        self, classes: Sequence[LoadedClass], ahead: WeaveAhead, *, searches: bool = False, loses_names: bool = False
+        self,
+        classes: Sequence[LoadedClass],
+        prewoven: PreweaveMethods,
+        *,
+        searches: bool = False,
+        loses_names: bool = False,
     ) -> messages.WeaveResult:
-        """Have classes retransformed; takes as long as it takes. ``ahead`` weaves some of them, the next
+        """Have classes retransformed; takes as long as it takes. ``prewoven`` weaves some of them, the next
         while the target retransforms these. ``searches``: the caller looks for what was loaded on the way.
         ``loses_names``: as in :class:`~btpy.wire.messages.Weave`."""
         total = NOTHING_WOVEN
         under_way: _UnderWay | None = None
         with self.progress.of(Work.WEAVING, len(classes)):
             for chunk in self._chunks(classes):
-                woven = ahead(chunk)
+                woven = prewoven(chunk)
                 build = partial(
                     messages.Weave,
                     class_ids=tuple(loaded.id for loaded in chunk),
-                    ahead=woven,
+                    prewoven=woven,
                     searches=searches,
                     loses_names=loses_names,
                 )
@@ -227,9 +232,9 @@ class Agent:
             start = end
             self._weave_at_once = min(4 * self._weave_at_once, WEAVE_AT_ONCE)
 
-    def _woven(self, answering: Callable[[float | None], messages.WeaveResult], ahead: int) -> messages.WeaveResult:
+    def _woven(self, answering: Callable[[float | None], messages.WeaveResult], prewoven: int) -> messages.WeaveResult:
         result = self._wait(answering, None)
-        self.progress.advance(result.longest_ns, done=ahead)
+        self.progress.advance(result.longest_ns, done=prewoven)
         return result
 
     # ---------------------------------------------------------------- probes and maps

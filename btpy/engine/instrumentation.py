@@ -19,8 +19,8 @@ from btpy.engine.class_weaving import malformed, weave_class
 from btpy.engine.jdk_faults import ANNOTATED_RECORDS, harms
 from btpy.engine.matching import MatchedClass, other_lines, why_missing_there
 from btpy.engine.method_limits import depends_on_prewoven, limits_classes, may_pass_limit, within_limits
-from btpy.engine.prewoven import woven_ahead
-from btpy.engine.weave_state import Foreseen, Place, WeaveState
+from btpy.engine.prewoven import prewoven_methods
+from btpy.engine.weave_state import Place, PrewovenRecord, WeaveState
 from btpy.errors import ClassFileError
 from btpy.lang.check.binding import bind, warming
 from btpy.lang.program import Program
@@ -41,7 +41,7 @@ from btpy.wire import codec, messages
 from btpy.wire.fingerprint import fingerprint
 from btpy.wire.messages import ClassBytes, LoadedClass, MethodSites, Pattern, TypeFact, Verdict
 
-AHEAD_BYTES = 1024 * 1024
+PREWOVEN_BYTES = 1024 * 1024
 """Of code that is woven before the JVM has shown its classes, in one message: the target keeps it for a moment."""
 
 _BEING_LOADED = 0
@@ -63,7 +63,7 @@ _LOST_SHOWN = 3
 @dataclass(slots=True)
 class _Prepared:
     """What was made of a loaded class by its class file, and holds for bytes with the same members. ``sites``: where
-    it was woven ahead."""
+    it was prewoven."""
 
     file: ClassFile
     planned: PlannedClass
@@ -203,19 +203,19 @@ class Instrumentation:
                 self._prepared[class_.loaded.name, class_.loaded.loader] = prepared
             return self._not_installed(found.values())
 
-    def weave_ahead(self, classes: Iterable[LoadedClass]) -> tuple[messages.WovenAhead, ...]:
-        """Those of the classes that were prepared, as far as AHEAD_BYTES go. They count as woven unless the agent asks
-        for them."""
-        room = AHEAD_BYTES
+    def preweave_methods(self, classes: Iterable[LoadedClass]) -> tuple[messages.PrewovenMethods, ...]:
+        """The prepared classes among these, up to PREWOVEN_BYTES in all. They count as woven unless the agent asks for
+        them."""
+        room = PREWOVEN_BYTES
         found = []
         for loaded in classes:
-            ahead = self._ahead(loaded, room)
-            if ahead is not None:
-                found.append(ahead)
-                room -= len(ahead.constants) + sum(len(method.content) for method in ahead.methods)
+            prewoven = self._prewoven_methods(loaded, room)
+            if prewoven is not None:
+                found.append(prewoven)
+                room -= len(prewoven.constants) + sum(len(method.content) for method in prewoven.methods)
         return tuple(found)
 
-    def _ahead(self, loaded: LoadedClass, room: int) -> messages.WovenAhead | None:
+    def _prewoven_methods(self, loaded: LoadedClass, room: int) -> messages.PrewovenMethods | None:
         weave_state = self.weave_state
         while True:
             with weave_state.lock:
@@ -230,17 +230,17 @@ class Instrumentation:
             # Without the lock: an application thread may be waiting for an answer about another class.
             try:
                 woven = weave_methods(prepared.file, prepared.advised.plan, first)
-                ahead = woven_ahead(loaded.id, prepared.file, woven, _method_sites(woven.sites))
+                prewoven = prewoven_methods(loaded.id, prepared.file, woven, _method_sites(woven.sites))
             except ClassFileError:
                 return None  # said when its turn comes
             with weave_state.lock:
-                if ahead is None or not weave_state.has_room(len(woven.sites)):
+                if prewoven is None or not weave_state.has_room(len(woven.sites)):
                     return None
                 if weave_state.next_site == first:  # else an answer has taken these numbers meanwhile
                     weave_state.take_sites(len(woven.sites))
                     weave_state.wove(loaded.name, loaded.loader, woven.sites)
                     prepared.sites = woven.sites
-                    return ahead
+                    return prewoven
 
     def retransformed(self, classes: Iterable[LoadedClass], failed: Container[int]) -> None:
         """The agent has done what was to be done; ``failed``: ids of classes that are not woven."""
@@ -251,7 +251,7 @@ class Instrumentation:
                     self.weave_state.withdraw(loaded.name, loaded.loader, prepared.sites)
 
     @property
-    def foresees(self) -> bool:
+    def preweaves(self) -> bool:
         """Whether an answer depends on nothing but the bytes of the class, so that it can be given in advance."""
         return bool(self.planner.patterns()) and not self.planner.uses_supertypes and not limits_classes(self.program)
 
@@ -264,9 +264,9 @@ class Instrumentation:
             pattern.matches for pattern in patterns if not (pattern.is_name and pattern.text.replace("$", ".") in there)
         )
 
-    def foresee(
+    def preweave(
         self, name: str, data: bytes, most_handlers: int
-    ) -> tuple[messages.Foreseen, tuple[messages.HandlerClass, ...]] | None:
+    ) -> tuple[messages.PrewovenAnswer, tuple[messages.HandlerClass, ...]] | None:
         """The answer for a class that a loader of the application may load, and handlers that have to be installed
         before it is told, ``most_handlers`` at most. None: the agent is to ask."""
         weave_state, shown = self.weave_state, fingerprint(data)
@@ -278,16 +278,16 @@ class Instrumentation:
                     return None
                 advised = self._factory.advise(planned)
                 missing = self._not_installed(advised.handlers)
-                first = weave_state.first_foreseen_site()
+                first = weave_state.first_prewoven_site()
             if len(missing) > most_handlers:
                 return None
             woven = weave_class(self._factory, file, planned, first, advised)
         except Exception:
             return None  # said when it is loaded
-        content = None if woven.data is None else messages.ForeseenClass(woven.data, _method_sites(woven.sites))
+        content = None if woven.data is None else messages.PrewovenClass(woven.data, _method_sites(woven.sites))
         with weave_state.lock:
-            id_ = weave_state.foresee(
-                Foreseen(
+            id_ = weave_state.preweave(
+                PrewovenRecord(
                     name,
                     (file.super_name or "").replace("/", "."),
                     tuple(interface.replace("/", ".") for interface in file.interfaces),
@@ -301,13 +301,13 @@ class Instrumentation:
             )
         if id_ is None:
             return None
-        answer = messages.Foreseen(id_, shown, codec.encode_part(content) if content is not None else b"")
+        answer = messages.PrewovenAnswer(id_, shown, codec.encode_part(content) if content is not None else b"")
         return answer, handler_classes(missing)
 
     def answer(self, asked: ClassBytes) -> messages.Woven | None:
         """The answer to CLASS_BYTES. A class that cannot be woven stays as it is, and the refusal says why.
 
-        None: whether a probe has room for the class depends on which of those that are foreseen have been loaded.
+        None: whether a probe has room for the class depends on which of those that are prewoven have been loaded.
         """
         shown = fingerprint(asked.data)
         weave_state = self.weave_state

@@ -49,12 +49,12 @@ def _passed(program: Program, weave_state: WeaveState, id_: int, more: int) -> s
 
 def may_pass_limit(program: Program, weave_state: WeaveState, planned: PlannedClass) -> bool:
     """Whether a probe would pass its ``max=`` if all prewoven classes were loaded."""
-    return any(room < weave_state.foreseen_methods(id_) for id_, room in _room(program, weave_state, planned))
+    return any(room < weave_state.prewoven_method_count(id_) for id_, room in _room(program, weave_state, planned))
 
 
 def depends_on_prewoven(program: Program, weave_state: WeaveState, planned: PlannedClass) -> bool:
     """Whether a probe has room for a class, but would not have it if all prewoven classes were loaded."""
-    return any(0 <= room < weave_state.foreseen_methods(id_) for id_, room in _room(program, weave_state, planned))
+    return any(0 <= room < weave_state.prewoven_method_count(id_) for id_, room in _room(program, weave_state, planned))
 
 
 def limits_classes(program: Program) -> bool:

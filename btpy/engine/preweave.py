@@ -23,14 +23,14 @@ from btpy.errors import BtpyError
 from btpy.events.progress import Work
 from btpy.jvm.processes import JvmProcess
 from btpy.wire.fingerprint import fingerprint
-from btpy.wire.messages import Foreseen
+from btpy.wire.messages import PrewovenAnswer
 
 MOST_CLASSES = 4096
 MOST_BYTES = 16 * 1024 * 1024
 """Of woven classes: the target keeps them in a file."""
 
 AT_ONCE_BYTES = 128 * 1024
-"""In one FORESEE: an answer that a thread waits for may be behind it."""
+"""In one PREWEAVE: an answer that a thread waits for may be behind it."""
 
 LONGEST_REST = 0.1
 """Seconds between two classes, or two archives, while nobody waits."""
@@ -58,7 +58,7 @@ class Preweaving:
         """Begin to weave the classes that may be loaded later. ``matching``: what is loaded."""
         if matching is not None:
             self._loaded.update(matched.loaded.name for matched in matching.classes)
-        if not version.foresees or not self._process.shares_files:
+        if not version.preweaves or not self._process.shares_files:
             return
         with version.weave_state.lock:
             self._loaded.update(name for name, _ in version.weave_state.woven)
@@ -75,16 +75,16 @@ class Preweaving:
         with self._changing:
             if self._preweaver is not None and self._version is not None:
                 self._preweaver.stop()
-                self._agent.foresee((), anew=True)
+                self._agent.preweave((), anew=True)
                 with self._version.weave_state.lock:
-                    self._version.weave_state.forget_foreseen()
+                    self._version.weave_state.forget_prewoven()
                 self._preweaver = self._version = None
 
     def finish(self, seconds: float) -> None:
         """Wait until the classes are woven, at most so long."""
         preweaver = self._preweaver
         if preweaver is not None:
-            with self._agent.progress.of(Work.FORESEEING, 0):
+            with self._agent.progress.of(Work.PREWEAVING, 0):
                 preweaver.finish(seconds)
 
     def stop(self) -> None:
@@ -117,9 +117,9 @@ class Preweaver:
         self._awaited = threading.Event()
         self._begun = 0.0
         self._known: set[bytes] = set()
-        self._waiting: list[Foreseen] = []
+        self._waiting: list[PrewovenAnswer] = []
         self._waiting_bytes = self._bytes = self._classes = self._handlers = 0
-        self._thread = threading.Thread(target=self._run, name="btpy-foresight", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="btpy-preweave", daemon=True)
         self._thread.start()
 
     def finish(self, seconds: float) -> None:
@@ -140,11 +140,11 @@ class Preweaver:
     def _run(self) -> None:
         try:
             with interpreter.gc_paused():
-                self._foresee()
+                self._preweave()
         except BtpyError:
             pass  # the agent has no room for more, or the connection is over, which is reported in its place
 
-    def _foresee(self) -> None:
+    def _preweave(self) -> None:
         from btpy.engine.class_sources import ClassPath  # beside the start of everything else
 
         path = ClassPath(self._process, self._agent.locations())
@@ -173,7 +173,7 @@ class Preweaver:
         if shown in self._known:  # in several archives
             return
         self._known.add(shown)
-        made = self._version.foresee(name, data, MOST_HANDLERS - self._handlers)
+        made = self._version.preweave(name, data, MOST_HANDLERS - self._handlers)
         if made is None:
             return
         answer, handlers = made
@@ -188,7 +188,7 @@ class Preweaver:
 
     def _send(self) -> None:
         if self._waiting:
-            self._agent.foresee(tuple(self._waiting))
+            self._agent.preweave(tuple(self._waiting))
             self._waiting.clear()
             self._waiting_bytes = 0
 

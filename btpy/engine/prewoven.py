@@ -1,11 +1,10 @@
 """Weaving before the JVM has shown a class: into its class file.
 
 When a class is retransformed, the JVM shows its bytes and waits for the woven ones. These bytes are another writing of
-the class file: methods come in another order, and so do the attributes of their code. They cannot be foreseen, but what
-is woven into a method can: it depends on the version, the constant pool, and the flags and the Code attribute of the
-method. So the methods are woven into the class file and go to the agent together with all that; where it is what the
-JVM shows, the agent puts them in without asking.
-"""
+the class file: methods come in another order, and so do the attributes of their code. The client cannot predict them,
+but it can predict what is woven into a method: that depends on the version, the constant pool, and the flags and the
+Code attribute of the method. So the methods are woven into the class file and go to the agent together with all that;
+where it is what the JVM shows, the agent puts them in without asking."""
 
 from __future__ import annotations
 
@@ -16,16 +15,16 @@ from btpy.classfile.reader import ClassFile, Member
 from btpy.classfile.writer import code_of, name_index
 from btpy.weave.weaver import WovenMethods
 from btpy.wire.fingerprint import fingerprint
-from btpy.wire.messages import MethodSites, WovenAhead, WovenCode
+from btpy.wire.messages import MethodSites, PrewovenMethods, WovenCode
 
 _IN_CODE = ("LineNumberTable", "StackMapTable", "LocalVariableTable", "LocalVariableTypeTable")
 """The attributes that HotSpot keeps of a Code attribute, in the order in which it writes them
 (jvmtiClassFileReconstituter.cpp)."""
 
 
-def woven_ahead(
+def prewoven_methods(
     class_id: int, file: ClassFile, woven: WovenMethods, sites: tuple[MethodSites, ...]
-) -> WovenAhead | None:
+) -> PrewovenMethods | None:
     """What was woven, for the agent; None when nothing was, or something could not be (the reason is found again with
     the bytes of the JVM), or when it is known that the JVM will show something else. Raises ClassFileError."""
     if not woven.code or woven.refusals:
@@ -39,7 +38,7 @@ def woven_ahead(
         methods.append(WovenCode(method.access_flags, name, descriptor, fingerprint(shown), content))
     code_name = name_index(code_of(woven.code[0][0]))
     beginning = fingerprint(file.data[4 : file.pool_end])
-    return WovenAhead(class_id, sites, beginning, woven.pool.count, woven.pool.added, code_name, tuple(methods))
+    return PrewovenMethods(class_id, sites, beginning, woven.pool.count, woven.pool.added, code_name, tuple(methods))
 
 
 def _shown(method: Member) -> bytes | None:

@@ -27,7 +27,7 @@ def weave(
     agent weaves them itself."""
     chosen = list(classes)
     loses_names = LOST_PARAMETER_NAMES in version.allow
-    result = agent.weave(chosen, version.weave_ahead, searches=searches, loses_names=loses_names)
+    result = agent.weave(chosen, version.preweave_methods, searches=searches, loses_names=loses_names)
     version.retransformed(chosen, {failure.class_id for failure in result.failures})
     names = {loaded.id: loaded.name for loaded in chosen}
     version.weave_state.add_refusals(

@@ -199,11 +199,11 @@ class Session:
         self._ready.wait()
         if isinstance(message, ClassBytes):
             self._answers.answer(message)
-        elif isinstance(message, Late) and message.foreseen:
+        elif isinstance(message, Late) and message.prewoven:
             weave_state = self.deployer.weave_state
             with weave_state.lock:
-                if not weave_state.arrived(message.foreseen, message.loader):
-                    raise ProtocolError(f"LATE tells of {message.foreseen}, which was not foreseen")
+                if not weave_state.arrived(message.prewoven, message.loader):
+                    raise ProtocolError(f"LATE tells of {message.prewoven}, which was not prewoven")
             if message.outcome is LateOutcome.WOVEN:
                 self.delivery.put(message)
         elif not isinstance(message, Trouble):  # the channel reports that one

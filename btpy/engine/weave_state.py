@@ -21,7 +21,7 @@ ARRIVING_SECONDS = 10.0
 """How long after its class file was answered for a class may still not be among the loaded ones."""
 
 SITES_AT_ONCE = 1024
-"""Ids that are set aside for classes that are foreseen: those of the answers between them go on counting."""
+"""Site ids that are reserved at once for prewoven classes. Other answers take their ids behind them."""
 
 Place = tuple[int, str, str]
 """A probe, and the name and descriptor of a method that it is in."""
@@ -30,9 +30,9 @@ _Method = tuple[str, str, str, str]  # class, loader, name, descriptor
 
 
 @dataclass(frozen=True, slots=True)
-class Foreseen:
-    """What the agent was told to answer for class files of a class that nobody has loaded yet. ``version``: which has
-    made it. ``probes``: of the sites."""
+class PrewovenRecord:
+    """The answer that the agent was given for a class file before any thread loads the class. ``version``: the program
+    version that made it. ``probes``: those of the sites."""
 
     name: str
     superclass: str
@@ -52,7 +52,7 @@ class WeaveState:
 
     ``woven``: by class and loader, where probes are in the bytes which the JVM was last given. ``naming``: by type
     of which it is undecided whether operations on it are meant, the classes that name it, and their loaders.
-    ``foreseen``: by id. ``told``: what was said of classes that were there. ``looked_up``: loaders and types.
+    ``prewoven``: by id. ``told``: what was said of classes that were there. ``looked_up``: loaders and types.
     ``extended``: of a class being loaded, its loader and a supertype.
     """
 
@@ -69,9 +69,9 @@ class WeaveState:
     naming: dict[str, dict[str, str]] = field(default_factory=dict)
     looked_up: set[tuple[str, str]] = field(default_factory=set)
     extended: list[tuple[str, str]] = field(default_factory=list)
-    foreseen: dict[int, Foreseen] = field(default_factory=dict)
-    _foreseen_methods: Counter[int] = field(default_factory=Counter)
-    _last_foreseen: int = 0
+    prewoven: dict[int, PrewovenRecord] = field(default_factory=dict)
+    _prewoven_method_count: Counter[int] = field(default_factory=Counter)
+    _last_prewoven: int = 0
     _reserved: range = range(0)  # sites
     _next_site: int = field(init=False)
     _first_sites: dict[tuple[str, str, bytes, frozenset[int]], int] = field(default_factory=dict)
@@ -103,41 +103,41 @@ class WeaveState:
         """The next ``count`` sites are those of these bytes with these probes."""
         self._first_sites[name, loader, shown, probes] = self.take_sites(count)
 
-    def first_foreseen_site(self) -> int:
-        """The first of some sites that nobody else is given."""
+    def first_prewoven_site(self) -> int:
+        """The first of the sites that are reserved for prewoven classes."""
         if len(self._reserved) < SITES_AT_ONCE // 2 and self.has_room(SITES_AT_ONCE):
             first = self.take_sites(SITES_AT_ONCE)
             self._reserved = range(first, first + SITES_AT_ONCE)
         return self._reserved.start
 
-    def foresee(self, foreseen: Foreseen) -> int | None:
-        """The id of an answer that is given in advance; its sites begin at :meth:`first_foreseen_site`. None: they are
-        too many."""
-        if len(foreseen.sites) > len(self._reserved):
+    def preweave(self, prewoven: PrewovenRecord) -> int | None:
+        """The id of an answer that is given in advance; its sites begin at :meth:`first_prewoven_site`. None: it has
+        too many sites."""
+        if len(prewoven.sites) > len(self._reserved):
             return None
-        self._reserved = self._reserved[len(foreseen.sites) :]
-        self._last_foreseen += 1
-        self.foreseen[self._last_foreseen] = foreseen
-        self._foreseen_methods.update(_methods_of(foreseen.sites))
-        return self._last_foreseen
+        self._reserved = self._reserved[len(prewoven.sites) :]
+        self._last_prewoven += 1
+        self.prewoven[self._last_prewoven] = prewoven
+        self._prewoven_method_count.update(_methods_of(prewoven.sites))
+        return self._last_prewoven
 
-    def foreseen_methods(self, probe: int) -> int:
-        """How many methods it will be in, besides those that it is in, if all that was foreseen is loaded."""
-        return self._foreseen_methods[probe]
+    def prewoven_method_count(self, probe: int) -> int:
+        """In how many more methods the probe will be if all prewoven classes are loaded."""
+        return self._prewoven_method_count[probe]
 
-    def forget_foreseen(self) -> None:
-        """The agent has forgotten, and told what it had used."""
-        self._foreseen_methods.clear()
-        self.foreseen.clear()
+    def forget_prewoven(self) -> None:
+        """The agent has forgotten all answers, and has said which of them it had used."""
+        self._prewoven_method_count.clear()
+        self.prewoven.clear()
 
     def arrived(self, id_: int, loader: str) -> bool:
-        """A class was loaded that was foreseen, and got that answer. False: there is none of that id."""
-        found = self.foreseen.get(id_)
+        """A prewoven class was loaded and got its answer. False: no answer has that id."""
+        found = self.prewoven.get(id_)
         if found is None:
             return False
         if found.sites:
-            del self.foreseen[id_]
-            self._foreseen_methods.subtract(_methods_of(found.sites))
+            del self.prewoven[id_]
+            self._prewoven_method_count.subtract(_methods_of(found.sites))
             self._first_sites[found.name, loader, found.shown, found.probes] = found.sites[0].id
         self.hierarchy.add(found.name, found.superclass, found.interfaces)
         self.arrives(found.name, loader, found.version)
@@ -160,7 +160,7 @@ class WeaveState:
             self.woven.pop((name, loader), None)
 
     def withdraw(self, name: str, loader: str, sites: Iterable[Site]) -> None:
-        """The class was woven ahead with these sites, but not so given to the JVM."""
+        """The class was prewoven with these sites, but not so given to the JVM."""
         for site in sites:
             self.sites.pop(site.id, None)
             self._methods.get(site.probe, {}).pop((name, loader, site.method, site.descriptor), None)

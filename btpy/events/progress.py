@@ -12,13 +12,13 @@ from btpy.frozen import dataclass
 class Work(Enum):
     READING = "reading"
     WEAVING = "weaving"
-    FORESEEING = "foreseeing"
+    PREWEAVING = "preweaving"
     RESTORING = "restoring"
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """``done`` of ``classes``; for RESTORING and FORESEEING it is not known. ``longest_pause_ns``: for which the target
+    """``done`` of ``classes``; for RESTORING and PREWEAVING it is not known. ``longest_pause_ns``: for which the target
     was stopped so far."""
 
     work: Work

@@ -224,7 +224,7 @@ class WovenCode:
 
 
 @dataclass(frozen=True, slots=True)
-class WovenAhead:
+class PrewovenMethods:
     """Methods woven before the JVM has shown the class. ``beginning``: the fingerprint of the class file that they were
     made of, from its version to the end of its constant pool.
 
@@ -242,7 +242,7 @@ class WovenAhead:
 
 
 @dataclass(frozen=True, slots=True)
-class ForeseenClass:
+class PrewovenClass:
     """What a class file is to become: the target keeps it as it comes until a thread loads the class."""
 
     data: bytes
@@ -250,8 +250,8 @@ class ForeseenClass:
 
 
 @dataclass(frozen=True, slots=True)
-class Foreseen:
-    """``woven``: an encoded :class:`ForeseenClass`; empty: the class stays as it is."""
+class PrewovenAnswer:
+    """``woven``: an encoded :class:`PrewovenClass`; empty: the class stays as it is."""
 
     id: U4
     shown: Fingerprint
@@ -486,14 +486,14 @@ class Watch(Message):
 
 @dataclass(frozen=True, slots=True)
 class Weave(Message):
-    """``ahead``: of some of the classes; the agent asks for the others. ``searches``: the client is going to look for
-    what the agent loads on the way. ``loses_names``: classes are retransformed even if they lose the names of their
-    parameters by that."""
+    """``prewoven``: methods of some of the classes; the agent asks for the other classes. ``searches``: the client is
+    going to look for classes that the agent loads on the way. ``loses_names``: classes are retransformed even if they
+    lose the names of their parameters."""
 
     code = 0x15
     request: U4
     class_ids: tuple[U4, ...]
-    ahead: tuple[WovenAhead, ...] = ()
+    prewoven: tuple[PrewovenMethods, ...] = ()
     searches: bool = False
     loses_names: bool = False
 
@@ -668,14 +668,14 @@ class Tell(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class Foresee(Message):
+class Preweave(Message):
     """What is to be answered for class files that no thread has loaded yet. ``anew``: what was said before is taken
     back."""
 
     code = 0x2A
     request: U4
     anew: bool
-    classes: tuple[Foreseen, ...]
+    classes: tuple[PrewovenAnswer, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -820,14 +820,14 @@ class Pong(Message):
 
 @dataclass(frozen=True, slots=True)
 class Late(Message):
-    """``foreseen``: the id of what was foreseen of the class; 0: the client was asked."""
+    """``prewoven``: the id of what was prewoven of the class; 0: the client was asked."""
 
     code = 0x3D
     class_name: str
     loader: str
     outcome: LateOutcome
     reason: str
-    foreseen: U4 = 0
+    prewoven: U4 = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -946,7 +946,7 @@ FROM_CLIENT: tuple[type[Message], ...] = (
     Leave,
     Level,
     Tell,
-    Foresee,
+    Preweave,
     Locate,
     Go,
 )

@@ -32,6 +32,7 @@ from btpy.wire.messages import (
     Pattern,
     Ping,
     Pong,
+    PrewovenMethods,
     Proof,
     Restore,
     Restored,
@@ -43,7 +44,6 @@ from btpy.wire.messages import (
     WeaveResult,
     Welcome,
     Woven,
-    WovenAhead,
 )
 from tests.agent.attach import load_agent
 from tests.targets import Target
@@ -201,8 +201,8 @@ class Client:
         """The ids of loaded classes, by exact name."""
         return tuple(self.search(ClassPatternKind.EXACT, name).classes[0].id for name in names)
 
-    def weave(self, *ids: int, ahead: tuple[WovenAhead, ...] = ()) -> WeaveResult:
-        return self.call(WeaveResult, lambda request: Weave(request, ids, ahead))
+    def weave(self, *ids: int, prewoven: tuple[PrewovenMethods, ...] = ()) -> WeaveResult:
+        return self.call(WeaveResult, lambda request: Weave(request, ids, prewoven))
 
     def watch(self, *patterns: Pattern) -> None:
         assert self.call(Done, lambda request: Watch(request, patterns)).error == ""

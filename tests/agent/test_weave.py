@@ -8,12 +8,23 @@ from typing import Any
 import pytest
 
 from btpy.classfile.reader import ClassFile
-from btpy.engine.prewoven import woven_ahead
+from btpy.engine.prewoven import prewoven_methods
 from btpy.model.patterns import ClassPatternKind
 from btpy.plan.plan import ClassPlan, FrameLocal, Handler, MethodPlan
 from btpy.weave.weaver import weave, weave_methods
 from btpy.wire.fingerprint import fingerprint
-from btpy.wire.messages import ClassBytes, Late, LateOutcome, Pattern, Ping, Trouble, Verdict, Weave, Woven, WovenAhead
+from btpy.wire.messages import (
+    ClassBytes,
+    Late,
+    LateOutcome,
+    Pattern,
+    Ping,
+    PrewovenMethods,
+    Trouble,
+    Verdict,
+    Weave,
+    Woven,
+)
 from tests.agent.client import PATIENCE, Serving
 from tests.agent.conftest import Attach, Subject, agent_threads_end, answer
 from tests.jdks import all_jdks
@@ -100,8 +111,8 @@ def test_a_class_that_the_jvm_refuses_is_reported_alone(subject: Subject, attach
         assert client.restore().restored == 1
 
 
-def counted_ahead(shown: bytes, class_id: int, slot: int) -> tuple[WovenAhead, bytes]:
-    """A call on entry of all methods, woven ahead into what the JVM shows; and the class that has to come of it."""
+def counted_prewoven(shown: bytes, class_id: int, slot: int) -> tuple[PrewovenMethods, bytes]:
+    """A call on entry of all methods, prewoven into what the JVM shows; and the class that has to come of it."""
     file = ClassFile.parse(shown)
     fire = Handler("java/lang/Math", "abs", "(I)I")  # any static method will do
     plan = ClassPlan(
@@ -112,24 +123,24 @@ def counted_ahead(shown: bytes, class_id: int, slot: int) -> tuple[WovenAhead, b
             if method.code is not None
         ),
     )
-    ahead = woven_ahead(class_id, file, weave_methods(file, plan, slot << 24 | 1), ())
+    prewoven = prewoven_methods(class_id, file, weave_methods(file, plan, slot << 24 | 1), ())
     woven = weave(file, plan, slot << 24 | 1).data
-    assert ahead is not None
+    assert prewoven is not None
     assert woven is not None
-    return ahead, woven
+    return prewoven, woven
 
 
 @all_jdks
-def test_methods_woven_ahead_take_their_places_without_a_question(jdk: int, subject: Subject, attach: Attach) -> None:
+def test_prewoven_methods_take_their_places_without_a_question(jdk: int, subject: Subject, attach: Attach) -> None:
     with subject(jdk) as program:
         client, witness = attach(program, jdk), attach(program, jdk)
         (base,) = client.ids("Subject$Base")
         client.weave(base)  # unchanged: what the JVM shows
-        ahead, woven = counted_ahead(client.asked[0].data, base, client.slot)
+        prewoven, woven = counted_prewoven(client.asked[0].data, base, client.slot)
         witness.weaver = lambda question: question.data
         witness.weave(*witness.ids("Subject$Base"))  # from now on it is shown what the first one makes of the class
         with Serving(witness):
-            result = client.weave(base, ahead=(ahead,))
+            result = client.weave(base, prewoven=(prewoven,))
         assert (result.failures, result.waited_ns, len(client.asked)) == ((), 0, 1)
         assert [class_.data == woven for class_ in witness.asked] == [False, True]
         assert answer(program, "base") == "Base says plain!"
@@ -146,31 +157,31 @@ def test_the_agent_asks_when_that_was_woven_into_something_else(subject: Subject
         client = attach(program, 17)
         (base,) = client.ids("Subject$Base")
         client.weave(base)
-        ahead, _ = counted_ahead(client.asked[0].data, base, client.slot)
-        first = ahead.methods[0]
+        prewoven, _ = counted_prewoven(client.asked[0].data, base, client.slot)
+        first = prewoven.methods[0]
         beginning = client.asked[0].data[4 : ClassFile.parse(client.asked[0].data).pool_end]
 
-        def method(**changed: Any) -> WovenAhead:
-            return replace(ahead, methods=(replace(first, **changed), *ahead.methods[1:]))
+        def method(**changed: Any) -> PrewovenMethods:
+            return replace(prewoven, methods=(replace(first, **changed), *prewoven.methods[1:]))
 
         wrong = {
-            "version": replace(ahead, beginning=fingerprint(b"\1" + beginning[1:])),
-            "constant": replace(ahead, beginning=fingerprint(beginning[:-1] + bytes((beginning[-1] ^ 1,)))),
-            "longer": replace(ahead, beginning=ahead.beginning[:8] + (1 << 16).to_bytes(4)),
-            "endless": replace(ahead, beginning=ahead.beginning[:8] + (0x7FFFFFFF).to_bytes(4)),
+            "version": replace(prewoven, beginning=fingerprint(b"\1" + beginning[1:])),
+            "constant": replace(prewoven, beginning=fingerprint(beginning[:-1] + bytes((beginning[-1] ^ 1,)))),
+            "longer": replace(prewoven, beginning=prewoven.beginning[:8] + (1 << 16).to_bytes(4)),
+            "endless": replace(prewoven, beginning=prewoven.beginning[:8] + (0x7FFFFFFF).to_bytes(4)),
             "flags": method(flags=first.flags ^ 1),
             "code": method(shown=bytes((first.shown[0] ^ 1,)) + first.shown[1:]),
             "sum": method(shown=first.shown[:4] + bytes((first.shown[4] ^ 1,)) + first.shown[5:]),
             "shorter": method(shown=first.shown[:8] + (int.from_bytes(first.shown[8:]) - 1).to_bytes(4)),
             "name": method(name=first.name + 1),
-            "twice": replace(ahead, methods=(*ahead.methods, first)),
-            "no code": replace(ahead, code_name=ahead.code_name + 1),
+            "twice": replace(prewoven, methods=(*prewoven.methods, first)),
+            "no code": replace(prewoven, code_name=prewoven.code_name + 1),
         }[change]
         client.weaver = mark
-        assert client.weave(base, ahead=(wrong,)).failures == ()
+        assert client.weave(base, prewoven=(wrong,)).failures == ()
         assert len(client.asked) == 2
         assert client.order(program, "base") == "Base says woven!"
-        client.weave(base)  # what was woven ahead is for one retransformation
+        client.weave(base)  # what was prewoven is for one retransformation
         assert len(client.asked) == 3
 
 

@@ -38,7 +38,7 @@ def test_words() -> None:
     assert words(Step(Work.WEAVING, 9_876, 1_204, 12 * MS), 4) == (
         "weaving 1 204 of 9 876 classes, longest stop so far 12ms · 4 s"
     )
-    assert words(Step(Work.FORESEEING, 0), 1.9) == "weaving classes before they are loaded · 2 s"
+    assert words(Step(Work.PREWEAVING, 0), 1.9) == "weaving classes before they are loaded · 2 s"
     assert words(Step(Work.RESTORING, 1), 11) == "putting 1 class back · 11 s"
 
 

@@ -17,7 +17,7 @@ def version(attributes: str) -> Instrumentation:
 @pytest.mark.parametrize("pattern", ["acme.Till", "Till", "acme.shop.Order.Line", "Line"])
 def test_a_class_that_is_named_and_loaded_is_not_looked_for(pattern: str) -> None:
     there = version(f'class="{pattern}", method="run"')
-    assert there.foresees
+    assert there.preweaves
     assert there.named({"acme.Till", "acme.shop.Order$Line"}) == ()
     assert there.named({"acme.Tiller"})
 
@@ -37,7 +37,7 @@ def test_more_classes_may_match_a_wide_pattern() -> None:
     ],
 )
 def test_nothing_is_foreseen_that_depends_on_other_classes(attributes: str) -> None:
-    assert not version(attributes).foresees
+    assert not version(attributes).preweaves
 
 
 def test_names_of_classes_that_are_loaded_are_not_wanted() -> None:

@@ -180,7 +180,7 @@ def test_a_client_that_is_gone_leaves_nothing(tmp_path: Path) -> None:
             loaded(session, RUNS)
             ran(running, f"run {FIRST} 3")
             session._channel._connection.shutdown(2)  # as when it is killed
-            waited(lambda: kept_files(running) == [], "the agent still keeps what was foreseen")
+            waited(lambda: kept_files(running) == [], "the agent still keeps what was prewoven")
         ran(running, f"run {FIRST} 7")
         ran(running, f"run {SECOND} 7")
         assert running.stderr == []
@@ -192,7 +192,7 @@ def test_a_client_that_is_gone_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_no_more_methods_than_a_probe_may_be_in(tmp_path: Path) -> None:
-    """A class that was not foreseen finds the room that classes have which are not loaded."""
+    """A class that was not prewoven finds the room that classes have which are not loaded."""
     script = '@OnMethod(class="G????", method="run", pending=true, max=5) { @runs[cls] = count(); }'
     with lazy(17, tmp_path) as running, Session.attach(running.pid, PATIENT) as session:
         loaded(session, script)
@@ -204,7 +204,7 @@ def test_no_more_methods_than_a_probe_may_be_in(tmp_path: Path) -> None:
 
 
 def test_no_more_methods_when_classes_come_while_room_is_made(tmp_path: Path) -> None:
-    """Which classes that were foreseen have been loaded may not be known yet when another asks for their room."""
+    """Which classes that were prewoven have been loaded may not be known yet when another asks for their room."""
     script = '@OnMethod(class="G????", method="run", pending=true, max=5) { @runs[cls] = count(); }'
     with lazy(17, tmp_path) as running, Session.attach(running.pid, PATIENT) as session:
         loaded(session, script)
@@ -218,14 +218,14 @@ def test_no_more_methods_when_classes_come_while_room_is_made(tmp_path: Path) ->
 
 
 def test_a_session_that_is_joined_foresees_again(tmp_path: Path, asked: list[str]) -> None:
-    """Meanwhile nobody weaves, and nothing that was foreseen is given."""
+    """Meanwhile nobody weaves, and nothing that was prewoven is given."""
     with lazy(17, tmp_path) as running:
         with Session.attach(running.pid, replace(PATIENT, unattended=True)) as session:
             loaded(session, RUNS)
             ran(running, f"run {FIRST} 3")
             left = session.departure.leave(60, "lazy")
         assert left
-        waited(lambda: kept_files(running) == [], "what was foreseen is kept for nobody")
+        waited(lambda: kept_files(running) == [], "what was prewoven is kept for nobody")
         ran(running, f"run {SECOND} 5")
         with Connecting(running.pid) as connecting, Session.join(connecting, "lazy") as session:
             session.finish_preweaving(PATIENCE)

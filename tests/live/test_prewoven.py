@@ -9,12 +9,12 @@ import pytest
 
 from btpy.classfile.reader import ClassFile
 from btpy.engine import instrumentation
-from btpy.engine.prewoven import woven_ahead
+from btpy.engine.prewoven import prewoven_methods
 from btpy.engine.session import Session
 from btpy.events.aggregates import Count
 from btpy.plan.plan import ClassPlan
 from btpy.weave.weaver import weave_methods
-from btpy.wire.messages import WovenAhead
+from btpy.wire.messages import PrewovenMethods
 from tests.jdks import all_jdks, compiled
 from tests.live.scripts import JAVA, counted, counted_classes, program
 from tests.targets import target
@@ -34,7 +34,7 @@ def steps(session: Session) -> int:
 
 
 @all_jdks
-def test_the_agent_puts_in_what_was_woven_ahead_without_asking(jdk: int, asked: list[str]) -> None:
+def test_the_agent_puts_in_prewoven_methods_without_asking(jdk: int, asked: list[str]) -> None:
     with counted(jdk, "-Xverify:all") as target, Session.attach(target.pid) as session:
         deployment = session.deployer.load(program(SCRIPT))
         assert asked == []
@@ -49,12 +49,12 @@ def test_the_agent_puts_in_what_was_woven_ahead_without_asking(jdk: int, asked: 
 
 
 def test_the_agent_asks_where_the_jvm_shows_something_else(monkeypatch: pytest.MonkeyPatch, asked: list[str]) -> None:
-    def of_other_bytes(*arguments: object) -> WovenAhead:
-        ahead = woven_ahead(*arguments)  # type: ignore[arg-type]
-        assert ahead is not None
-        return replace(ahead, beginning=bytes(8) + ahead.beginning[8:])
+    def of_other_bytes(*arguments: object) -> PrewovenMethods:
+        prewoven = prewoven_methods(*arguments)  # type: ignore[arg-type]
+        assert prewoven is not None
+        return replace(prewoven, beginning=bytes(8) + prewoven.beginning[8:])
 
-    monkeypatch.setattr(instrumentation, "woven_ahead", of_other_bytes)
+    monkeypatch.setattr(instrumentation, "prewoven_methods", of_other_bytes)
     with counted(17, "-Xverify:all") as target, Session.attach(target.pid) as session:
         deployment = session.deployer.load(program(SCRIPT))
         assert asked == ["Counted"]
@@ -67,7 +67,7 @@ def test_the_agent_asks_where_the_jvm_shows_something_else(monkeypatch: pytest.M
 
 
 @all_jdks
-def test_what_the_agent_loads_as_it_weaves_is_woven_ahead_too(jdk: int, asked: list[str]) -> None:
+def test_classes_that_the_agent_loads_as_it_weaves_are_prewoven_too(jdk: int, asked: list[str]) -> None:
     script = '@OnMethod(class="Linked$*", method="hit") { @hits = count(); }'
     classes = compiled([JAVA / "Linked.java"])
     running = target(jdk, "Linked", classpath=[classes], flags=["-Xverify:all"])
@@ -89,7 +89,7 @@ def test_what_the_agent_loads_as_it_weaves_is_woven_ahead_too(jdk: int, asked: l
 def test_nothing_is_said_where_nothing_is_woven_or_something_is_refused() -> None:
     file = ClassFile.parse((Path(counted_classes()) / "Counted.class").read_bytes())
     none = weave_methods(file, ClassPlan(file.name, ()), 1)
-    assert woven_ahead(1, file, none, ()) is None
+    assert prewoven_methods(1, file, none, ()) is None
     woven = weave_methods(file, advice.everything(file), 1)
-    assert woven_ahead(1, file, woven, ()) is not None
-    assert woven_ahead(1, file, woven._replace(refusals=(object(),)), ()) is None  # type: ignore[arg-type]
+    assert prewoven_methods(1, file, woven, ()) is not None
+    assert prewoven_methods(1, file, woven._replace(refusals=(object(),)), ()) is None  # type: ignore[arg-type]

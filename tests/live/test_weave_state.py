@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from btpy.engine.weave_state import ARRIVING_SECONDS, Foreseen, WeaveState
+from btpy.engine.weave_state import ARRIVING_SECONDS, PrewovenRecord, WeaveState
 from btpy.model.points import Point
 from btpy.plan.plan import Site
 
@@ -51,42 +51,44 @@ def test_classes_being_loaded_are_told_to_the_next_version(monkeypatch: pytest.M
     assert weave_state.take_arriving(object()) == {("acme.Own", "app")}
 
 
-def foreseen(weave_state: WeaveState, name: str, methods: int) -> int:
-    first = weave_state.first_foreseen_site()
+def prewoven(weave_state: WeaveState, name: str, methods: int) -> int:
+    first = weave_state.first_prewoven_site()
     sites = tuple(Site(first + at, 0, Point.ENTRY, name, f"m{at}", "()V", 7) for at in range(methods))
-    id_ = weave_state.foresee(Foreseen(name, "java.lang.Object", (), b"print", None, frozenset({0}), sites, (), ()))
+    id_ = weave_state.preweave(
+        PrewovenRecord(name, "java.lang.Object", (), b"print", None, frozenset({0}), sites, (), ())
+    )
     assert id_ is not None
     return id_
 
 
 def test_what_is_foreseen_is_woven_when_it_has_been_loaded() -> None:
     weave_state = WeaveState(1, "17.0.15")
-    till, order = foreseen(weave_state, "acme.Till", 3), foreseen(weave_state, "acme.Order", 2)
-    assert weave_state.foreseen_methods(0) == 5
+    till, order = prewoven(weave_state, "acme.Till", 3), prewoven(weave_state, "acme.Order", 2)
+    assert weave_state.prewoven_method_count(0) == 5
     assert not weave_state.sites
     assert weave_state.arrived(till, "app")
-    assert weave_state.foreseen_methods(0) == 2
+    assert weave_state.prewoven_method_count(0) == 2
     assert weave_state.holding([0]) == [("acme.Till", "app")]
     assert {site.loader for site in weave_state.sites.values()} == {"app"}
     assert weave_state.first_site("acme.Till", "app", b"print", frozenset({0})) == min(weave_state.sites)
     assert not weave_state.arrived(till, "other"), "its sites are those of one class"
-    weave_state.forget_foreseen()
-    assert weave_state.foreseen_methods(0) == 0
+    weave_state.forget_prewoven()
+    assert weave_state.prewoven_method_count(0) == 0
     assert not weave_state.arrived(order, "app")
 
 
 def test_a_class_that_is_foreseen_to_stay_as_it_is_may_be_loaded_again() -> None:
     weave_state = WeaveState(1, "17.0.15")
-    id_ = foreseen(weave_state, "acme.Till", 0)
+    id_ = prewoven(weave_state, "acme.Till", 0)
     assert weave_state.arrived(id_, "app")
     assert weave_state.arrived(id_, "other")
     assert weave_state.take_arriving(object()) == {("acme.Till", "app"), ("acme.Till", "other")}
 
 
-def test_answers_between_do_not_take_the_sites_of_what_is_foreseen() -> None:
+def test_answers_between_do_not_take_the_sites_of_what_is_prewoven() -> None:
     weave_state = WeaveState(1, "17.0.15")
-    first = weave_state.first_foreseen_site()
+    first = weave_state.first_prewoven_site()
     taken = weave_state.take_sites(7)
-    foreseen(weave_state, "acme.Till", 3)
+    prewoven(weave_state, "acme.Till", 3)
     assert taken > first + 3
-    assert weave_state.first_foreseen_site() == first + 3
+    assert weave_state.first_prewoven_site() == first + 3

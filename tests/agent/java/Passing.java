@@ -24,7 +24,7 @@ final class Passing {
 
     private static boolean transformed(Questions questions, String name, byte[] bytes, boolean agent) throws Exception {
         Sweeper sweeper = new Sweeper();
-        Transformer transformer = new Transformer(new Inventory(), questions, new Foreseen(), null, new Outbox(null), null, sweeper,
+        Transformer transformer = new Transformer(new Inventory(), questions, new PrewovenClasses(), null, new Outbox(null), null, sweeper,
             1, false);
         transformer.watch(new Watch(new ClassPattern[] {new ClassPattern(ClassPattern.EXACT, "some.Subject")}));
         Runnable load = () -> transformer.transform(null, name, null, null, bytes);

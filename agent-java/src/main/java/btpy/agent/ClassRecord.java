@@ -33,7 +33,7 @@ final class ClassRecord {
     volatile byte[] file;
 
     /** What was woven for the retransformation that is to come; null: the client is asked. */
-    volatile WovenAhead ahead;
+    volatile PrewovenMethods prewoven;
 
     /** What the JVM leaves out of the class file that it shows; null: nothing, or it has not been looked for. */
     volatile ParameterNames parameterNames;

@@ -242,7 +242,7 @@ final class Inventory {
         return header == null ? "its woven class file cannot be read" : find(loader, header.mentioned(HANDLERS));
     }
 
-    /** The same for what was woven ahead: the constants that it adds to those of the class. */
+    /** The same for what was prewoven: the constants that it adds to those of the class. */
     String linkAdded(ClassLoader loader, byte[] constants) {
         return isOfJdk(loader) ? null : find(loader, ClassHeader.texts(constants, HANDLERS));
     }

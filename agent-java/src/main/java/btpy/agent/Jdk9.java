@@ -37,9 +37,9 @@ final class Jdk9 {
         read(Object.class.getModule());
     }
 
-    static Transformer transformer(Inventory inventory, Questions questions, Foreseen foreseen, Sites sites, Outbox outbox, Link link,
+    static Transformer transformer(Inventory inventory, Questions questions, PrewovenClasses prewoven, Sites sites, Outbox outbox, Link link,
         Sweeper sweeper, int deadlineMillis, boolean keeps) {
-        return new ModuleTransformer(inventory, questions, foreseen, sites, outbox, link, sweeper, deadlineMillis, keeps);
+        return new ModuleTransformer(inventory, questions, prewoven, sites, outbox, link, sweeper, deadlineMillis, keeps);
     }
 
     static int pid() {

@@ -7,9 +7,9 @@ import java.security.ProtectionDomain;
  * must read that, as unnamed modules do of their own accord.
  */
 final class ModuleTransformer extends Transformer {
-    ModuleTransformer(Inventory inventory, Questions questions, Foreseen foreseen, Sites sites, Outbox outbox, Link link, Sweeper sweeper,
+    ModuleTransformer(Inventory inventory, Questions questions, PrewovenClasses prewoven, Sites sites, Outbox outbox, Link link, Sweeper sweeper,
         int deadlineMillis, boolean keeps) {
-        super(inventory, questions, foreseen, sites, outbox, link, sweeper, deadlineMillis, keeps);
+        super(inventory, questions, prewoven, sites, outbox, link, sweeper, deadlineMillis, keeps);
     }
 
     @Override

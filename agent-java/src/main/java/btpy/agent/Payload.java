@@ -32,7 +32,7 @@ final class Payload {
     static final int LEAVE = 0x27;
     static final int LEVEL = 0x28;
     static final int TELL = 0x29;
-    static final int FORESEE = 0x2A;
+    static final int PREWEAVE = 0x2A;
     static final int LOCATE = 0x2B;
 
     final int type;
@@ -52,7 +52,7 @@ final class Payload {
 
     /** A part of a message that was kept. */
     static Payload part(byte[] bytes) {
-        return new Payload(bytes, FORESEE, 0);
+        return new Payload(bytes, PREWEAVE, 0);
     }
 
     int u1() throws ProtocolException {

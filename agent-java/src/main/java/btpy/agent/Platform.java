@@ -42,11 +42,11 @@ final class Platform {
         }
     }
 
-    static Transformer transformer(Inventory inventory, Questions questions, Foreseen foreseen, Sites sites, Outbox outbox, Link link,
+    static Transformer transformer(Inventory inventory, Questions questions, PrewovenClasses prewoven, Sites sites, Outbox outbox, Link link,
         Sweeper sweeper, int deadlineMillis, boolean keeps) {
         return major() >= 9
-            ? Jdk9.transformer(inventory, questions, foreseen, sites, outbox, link, sweeper, deadlineMillis, keeps)
-            : new Transformer(inventory, questions, foreseen, sites, outbox, link, sweeper, deadlineMillis, keeps);
+            ? Jdk9.transformer(inventory, questions, prewoven, sites, outbox, link, sweeper, deadlineMillis, keeps)
+            : new Transformer(inventory, questions, prewoven, sites, outbox, link, sweeper, deadlineMillis, keeps);
     }
 
     static synchronized boolean hasOpenInternals() {

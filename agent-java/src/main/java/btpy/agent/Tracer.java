@@ -21,7 +21,7 @@ final class Tracer implements Runnable {
     private final Lease lease = new Lease();
     private final Inventory inventory = new Inventory();
     private final Questions questions = new Questions();
-    private final Foreseen foreseen = new Foreseen();
+    private final PrewovenClasses prewoven = new PrewovenClasses();
     private final Sweeper sweeper = new Sweeper();
 
     private static final int LONGEST_TTL_MILLIS = 24 * 3600 * 1000;
@@ -188,7 +188,7 @@ final class Tracer implements Runnable {
             if (!events.awaitParted(JOIN_MILLIS) || !commands.awaitIdle(JOIN_MILLIS)) {
                 return "the session is busy; try again";
             }
-            foreseen.forget(); // what was being said when the client went
+            prewoven.forget(); // what was being said when the client went
             outbox.flush(JOIN_MILLIS);
             Frame joined = new Frame(Frame.JOINED, left.length + 256).u4(request).string("").u1(slot).string(name);
             joined.u8(Math.max(0, endNanos - System.nanoTime())).bytes(left).raw(session.handedOver());
@@ -223,7 +223,7 @@ final class Tracer implements Runnable {
     /** Nobody is connected from now on; what waits for an answer gets none. */
     void part() {
         questions.close();
-        foreseen.forget();
+        prewoven.forget();
         events.part();
         commands.clear();
         link.close();
@@ -330,9 +330,9 @@ final class Tracer implements Runnable {
         session.budget(budget);
         slot = session.slot();
         sites = new Sites(session);
-        Transformer transformer = Platform.transformer(inventory, questions, foreseen, sites, outbox, link, sweeper,
+        Transformer transformer = Platform.transformer(inventory, questions, prewoven, sites, outbox, link, sweeper,
             Math.max(1, deadlineMillis), keeps);
-        weaving = new Weaving(instrumentation, transformer, inventory, questions, foreseen, batchSize);
+        weaving = new Weaving(instrumentation, transformer, inventory, questions, prewoven, batchSize);
         answers = new Answers(questions, sites, outbox, sweeper);
         commands = commands(transformer);
         lease.set(leaseMillis);
@@ -349,7 +349,7 @@ final class Tracer implements Runnable {
     private Commands commands(Transformer transformer) {
         return new Commands(
             this,
-            new WeaveRequests(link, weaving, instrumentation, inventory, transformer, foreseen, sites, outbox),
+            new WeaveRequests(link, weaving, instrumentation, inventory, transformer, prewoven, sites, outbox),
             new ClassRequests(link, instrumentation, inventory),
             new ProbeRequests(link, session, events, transformer),
             new EventRequests(link, weaving, instrumentation, transformer, events, session),

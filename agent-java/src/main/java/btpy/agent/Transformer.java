@@ -17,7 +17,7 @@ import java.util.Arrays;
  * original bytes.
  *
  * <p>Loading threads may hold any lock of the application and class loaders' locks. Nothing here waits for anything but
- * the client's answer, or a few kilobytes of a file where it was given in advance ({@link Foreseen}), and the threads that
+ * the client's answer, or a few kilobytes of a file where it was given in advance ({@link PrewovenClasses}), and the threads that
  * bring it are the agent's, whose own class loading passes through untouched. They need no class that is not loaded
  * already: see {@link Warmup}.
  *
@@ -30,7 +30,7 @@ import java.util.Arrays;
 class Transformer implements ClassFileTransformer {
     private final Inventory inventory;
     private final Questions questions;
-    private final Foreseen foreseen;
+    private final PrewovenClasses prewoven;
     private final Sites sites;
     private final Outbox outbox;
     private final Link link;
@@ -63,11 +63,11 @@ class Transformer implements ClassFileTransformer {
     /** The class with which that was. */
     private ClassRecord lastAsked;
 
-    Transformer(Inventory inventory, Questions questions, Foreseen foreseen, Sites sites, Outbox outbox, Link link, Sweeper sweeper,
+    Transformer(Inventory inventory, Questions questions, PrewovenClasses prewoven, Sites sites, Outbox outbox, Link link, Sweeper sweeper,
         int deadlineMillis, boolean keeps) {
         this.inventory = inventory;
         this.questions = questions;
-        this.foreseen = foreseen;
+        this.prewoven = prewoven;
         this.sites = sites;
         this.outbox = outbox;
         this.link = link;
@@ -245,10 +245,10 @@ class Transformer implements ClassFileTransformer {
         byte[] kept = Arrays.equals(hash, record.latest) ? record.file : null;
         record.latest = hash;
         record.shared = shared;
-        WovenAhead ahead = own ? record.ahead : null;
-        byte[] woven = ahead == null || questions.isClosed() ? null : ahead.takenOver(current);
-        record.ahead = null;
-        byte[] added = woven == null ? null : ahead.constants();
+        PrewovenMethods methods = own ? record.prewoven : null;
+        byte[] woven = methods == null || questions.isClosed() ? null : methods.takenOver(current);
+        record.prewoven = null;
+        byte[] added = woven == null ? null : methods.constants();
         if (woven == null) {
             // Other sessions, whose threads are the agent's too, come and go without changing the program.
             boolean changed = before != null && !Arrays.equals(hash, before) && !(Thread.currentThread() instanceof AgentThread);
@@ -325,7 +325,7 @@ class Transformer implements ClassFileTransformer {
         record.original = hash;
         record.latest = hash;
         record.shared = Sessions.areSeveral() && Inventory.isWoven(bytes);
-        byte[] given = foreseen(record, loader, bytes);
+        byte[] given = prewoven(record, loader, bytes);
         if (given != null) {
             return given == bytes ? null : handOver(record, given);
         }
@@ -360,18 +360,18 @@ class Transformer implements ClassFileTransformer {
      * What the client has said of a class file before it came, {@code bytes} itself where the class is to stay as it is; null: it has
      * to be asked.
      */
-    private byte[] foreseen(ClassRecord record, ClassLoader loader, byte[] bytes) throws ProtocolException {
-        Foreseen.Answer answer = inventory.isOfJdk(loader) ? null : foreseen.find(record.latest);
+    private byte[] prewoven(ClassRecord record, ClassLoader loader, byte[] bytes) throws ProtocolException {
+        PrewovenClasses.Answer answer = inventory.isOfJdk(loader) ? null : prewoven.find(record.latest);
         if (answer == null) {
             return null;
         }
-        Payload content = answer.isUnchanged() ? null : foreseen.read(answer);
+        Payload content = answer.isUnchanged() ? null : prewoven.read(answer);
         byte[] given = answer.isUnchanged() ? bytes : content == null ? null : content.bytes();
         if (given == null || given != bytes && inventory.link(loader, given) != null) {
             return null;
         }
         Frame note = late(record.name, record.loaderName, given == bytes ? 4 : 0, "", answer.id);
-        if (!foreseen.take(record.latest, answer, note, outbox)) {
+        if (!prewoven.take(record.latest, answer, note, outbox)) {
             return null;
         }
         inventory.arrive(record);
@@ -398,7 +398,7 @@ class Transformer implements ClassFileTransformer {
         return late(name, loaderName, outcome, reason, 0);
     }
 
-    private static Frame late(String name, String loaderName, int outcome, String reason, int foreseen) {
-        return new Frame(Frame.LATE).string(name).string(loaderName).u1(outcome).string(reason).u4(foreseen);
+    private static Frame late(String name, String loaderName, int outcome, String reason, int prewoven) {
+        return new Frame(Frame.LATE).string(name).string(loaderName).u1(outcome).string(reason).u4(prewoven);
     }
 }

@@ -51,7 +51,7 @@ final class Warmup {
             new ClassPattern(ClassPattern.GLOB, "**.?othings*"),
             new ClassPattern(ClassPattern.ANNOTATED, "**.Deprecated"), new ClassPattern(ClassPattern.SUBTYPE, SUBJECT),
         });
-        Transformer transformer = new Transformer(inventory, questions, new Foreseen(), null, new Outbox(null), null, new Sweeper(), 1, false);
+        Transformer transformer = new Transformer(inventory, questions, new PrewovenClasses(), null, new Outbox(null), null, new Sweeper(), 1, false);
         Resources.classFile(ClassLoader.getSystemClassLoader(), SUBJECT);
         Resources.classFile(ClassLoader.getSystemClassLoader(), "BtpyLauncher");
         transformer.watch(watch);

@@ -6,7 +6,7 @@ import java.lang.instrument.Instrumentation;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Requests that change classes: WATCH, FORESEE and WEAVE; and the weaving of classes that slipped through. */
+/** Requests that change classes: WATCH, PREWEAVE and WEAVE; and the weaving of classes that slipped through. */
 final class WeaveRequests extends RequestHandler {
     /** After a WEAVE, the time in which a client that searches is expected to have searched. */
     private static final long SEARCHED_NANOS = 20_000_000_000L;
@@ -15,7 +15,7 @@ final class WeaveRequests extends RequestHandler {
     private final Instrumentation instrumentation;
     private final Inventory inventory;
     private final Transformer transformer;
-    private final Foreseen foreseen;
+    private final PrewovenClasses prewoven;
     private final Sites sites;
     private final Outbox outbox;
 
@@ -26,13 +26,13 @@ final class WeaveRequests extends RequestHandler {
     private volatile long searchedUntil = System.nanoTime();
 
     WeaveRequests(Link link, Weaving weaving, Instrumentation instrumentation, Inventory inventory, Transformer transformer,
-        Foreseen foreseen, Sites sites, Outbox outbox) {
+        PrewovenClasses prewoven, Sites sites, Outbox outbox) {
         super(link);
         this.weaving = weaving;
         this.instrumentation = instrumentation;
         this.inventory = inventory;
         this.transformer = transformer;
-        this.foreseen = foreseen;
+        this.prewoven = prewoven;
         this.sites = sites;
         this.outbox = outbox;
     }
@@ -43,8 +43,8 @@ final class WeaveRequests extends RequestHandler {
             case Payload.WATCH:
                 watch(id, request);
                 return true;
-            case Payload.FORESEE:
-                foresee(id, request);
+            case Payload.PREWEAVE:
+                preweave(id, request);
                 return true;
             case Payload.WEAVE:
                 weave(id, request);
@@ -84,13 +84,13 @@ final class WeaveRequests extends RequestHandler {
     }
 
     /** Answers through the outbox, so that the answer comes after the messages about classes that the client now takes back. */
-    private void foresee(int id, Payload request) throws ProtocolException {
+    private void preweave(int id, Payload request) throws ProtocolException {
         String error = "";
         try {
             if (request.bool()) {
-                foreseen.forget();
+                prewoven.forget();
             }
-            foreseen.add(request);
+            prewoven.add(request);
         } catch (ProtocolException broken) {
             throw broken;
         } catch (IOException full) {
@@ -108,7 +108,7 @@ final class WeaveRequests extends RequestHandler {
         for (int remaining = request.count(32); remaining > 0; remaining--) {
             ClassRecord record = inventory.require(request.u4());
             sites.add(record, request);
-            record.ahead = new WovenAhead(request);
+            record.prewoven = new PrewovenMethods(request);
         }
         boolean searches = request.bool();
         losesNames = request.bool();
@@ -124,7 +124,7 @@ final class WeaveRequests extends RequestHandler {
         }
         Retransformer retransformer = weaving.retransform(records, losesNames);
         for (ClassRecord record : records) {
-            record.ahead = null;
+            record.prewoven = null;
         }
         int putBack = 0;
         for (ClassRecord record : wovenBefore) {

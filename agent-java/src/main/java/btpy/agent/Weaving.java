@@ -9,18 +9,18 @@ final class Weaving {
     private final Transformer transformer;
     private final Inventory inventory;
     private final Questions questions;
-    private final Foreseen foreseen;
+    private final PrewovenClasses prewoven;
     private final BatchSize batchSize;
     private boolean listening;
     private volatile Restoration restoration;
 
-    Weaving(Instrumentation instrumentation, Transformer transformer, Inventory inventory, Questions questions, Foreseen foreseen,
+    Weaving(Instrumentation instrumentation, Transformer transformer, Inventory inventory, Questions questions, PrewovenClasses prewoven,
         BatchSize batchSize) {
         this.instrumentation = instrumentation;
         this.transformer = transformer;
         this.inventory = inventory;
         this.questions = questions;
-        this.foreseen = foreseen;
+        this.prewoven = prewoven;
         this.batchSize = batchSize;
     }
 
@@ -57,7 +57,7 @@ final class Weaving {
     Restoration restore(boolean exiting) {
         transformer.restore();
         questions.close();
-        foreseen.close();
+        prewoven.close();
         synchronized (this) {
             if (restoration == null) {
                 restoration = exiting

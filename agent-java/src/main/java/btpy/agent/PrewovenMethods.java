@@ -9,7 +9,7 @@ package btpy.agent;
  * ones; all else stays as it is shown. Whether they are is told by a {@link Fingerprint} of each: where comparing bytes is new and interpreted
  * it takes the better part of a millisecond for a class.
  */
-final class WovenAhead {
+final class PrewovenMethods {
     private static final int VERSION_AT = 4;
     private static final int POOL_AT = 8;
 
@@ -31,8 +31,8 @@ final class WovenAhead {
     private final int[] shownLengths;
     private final byte[][] codes;
 
-    /** Reads the last part of {@code WovenAhead} (docs/protocol.md). */
-    WovenAhead(Payload message) throws ProtocolException {
+    /** Reads the last part of {@code PrewovenMethods} (docs/protocol.md). */
+    PrewovenMethods(Payload message) throws ProtocolException {
         beginning = message.u8();
         beginningLength = message.size();
         poolCount = message.u2();

@@ -1,4 +1,4 @@
-"""FORESEE: answers that the agent has before a thread loads the class."""
+"""PREWEAVE: answers that the agent has before a thread loads the class."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from btpy.wire import codec
 from btpy.wire.fingerprint import fingerprint
 from btpy.wire.messages import (
     Done,
-    Foresee,
-    Foreseen,
-    ForeseenClass,
     Late,
     LateOutcome,
     Locate,
     Locations,
     MethodSites,
     Pattern,
+    Preweave,
+    PrewovenAnswer,
+    PrewovenClass,
     Site,
 )
 from tests.agent.client import Client
@@ -28,17 +28,17 @@ from tests.jdks import all_jdks
 LATER = "Subject$Later"
 
 
-def later(classes: Path, client: Client, id_: int = 7, said: bytes = b"woven!") -> Foreseen:
+def later(classes: Path, client: Client, id_: int = 7, said: bytes = b"woven!") -> PrewovenAnswer:
     data = (classes / f"{LATER}.class").read_bytes()
     sites = (
         MethodSites("toString", "()Ljava/lang/String;", (Site(client.slot << 24 | 1, 0, Point.ENTRY, 3, "", ""),)),
     )
-    woven = codec.encode_part(ForeseenClass(data.replace(b"plain!", said), sites))
-    return Foreseen(id_, fingerprint(data), woven)
+    woven = codec.encode_part(PrewovenClass(data.replace(b"plain!", said), sites))
+    return PrewovenAnswer(id_, fingerprint(data), woven)
 
 
-def foresee(client: Client, *classes: Foreseen, anew: bool = False) -> str:
-    return client.call(Done, lambda request: Foresee(request, anew, classes)).error
+def preweave(client: Client, *classes: PrewovenAnswer, anew: bool = False) -> str:
+    return client.call(Done, lambda request: Preweave(request, anew, classes)).error
 
 
 def watch(client: Client) -> None:
@@ -46,16 +46,16 @@ def watch(client: Client) -> None:
 
 
 @all_jdks
-def test_a_class_is_loaded_with_what_was_foreseen(
+def test_a_class_is_loaded_with_what_was_prewoven(
     jdk: int, subject: Subject, attach: Attach, subject_classes: Path
 ) -> None:
     with subject(jdk) as program:
         client = attach(program, jdk)
-        assert foresee(client, later(subject_classes, client)) == ""
+        assert preweave(client, later(subject_classes, client)) == ""
         watch(client)
         assert answer(program, f"make {LATER}") == "Later says woven!"
         late = client.expect(Late)
-        assert (late.class_name, late.loader, late.outcome, late.foreseen) == (LATER, "app", LateOutcome.WOVEN, 7)
+        assert (late.class_name, late.loader, late.outcome, late.prewoven) == (LATER, "app", LateOutcome.WOVEN, 7)
         assert client.asked == []
         receipt = client.restore()
         assert (receipt.woven, receipt.restored, receipt.not_restored) == (1, 1, ())
@@ -66,7 +66,7 @@ def test_a_class_is_loaded_with_what_was_foreseen(
 def test_an_interrupt_of_the_thread_that_loads_is_kept(subject: Subject, attach: Attach, subject_classes: Path) -> None:
     with subject(17) as program:
         client = attach(program, 17)
-        foresee(client, later(subject_classes, client))
+        preweave(client, later(subject_classes, client))
         watch(client)
         assert answer(program, f"make-interrupted {LATER}") == "Later says woven! true"
 
@@ -75,11 +75,11 @@ def test_what_is_foreseen_to_stay_is_told(subject: Subject, attach: Attach, subj
     with subject(17) as program:
         client = attach(program, 17)
         data = (subject_classes / f"{LATER}.class").read_bytes()
-        foresee(client, Foreseen(9, fingerprint(data), b""))
+        preweave(client, PrewovenAnswer(9, fingerprint(data), b""))
         watch(client)
         assert answer(program, f"make {LATER}") == "Later says plain!"
         late = client.expect(Late)
-        assert (late.outcome, late.foreseen) == (LateOutcome.UNCHANGED, 9)
+        assert (late.outcome, late.prewoven) == (LateOutcome.UNCHANGED, 9)
         assert client.asked == []
 
 
@@ -88,10 +88,10 @@ def test_what_was_taken_back_or_is_of_other_bytes_is_asked_about(
 ) -> None:
     with subject(17) as program:
         client = attach(program, 17)
-        foreseen = later(subject_classes, client)
-        foresee(client, foreseen)
-        assert foresee(client, anew=True) == ""
-        foresee(client, Foreseen(8, fingerprint(b"something else"), foreseen.woven))
+        prewoven = later(subject_classes, client)
+        preweave(client, prewoven)
+        assert preweave(client, anew=True) == ""
+        preweave(client, PrewovenAnswer(8, fingerprint(b"something else"), prewoven.woven))
         watch(client)
         assert client.order(program, f"make {LATER}") == "Later says plain!"
         assert [class_.name for class_ in client.asked] == [LATER]
@@ -102,7 +102,7 @@ def test_nothing_is_given_to_a_loader_that_does_not_see_the_runtime(
 ) -> None:
     with subject(17) as program:
         client = attach(program, 17)
-        foresee(client, later(subject_classes, client))
+        preweave(client, later(subject_classes, client))
         watch(client)
         assert answer(program, f"make-on-island {LATER}") == "Later says plain!"
         assert client.expect(Late).outcome is LateOutcome.REFUSED
@@ -112,7 +112,7 @@ def test_nothing_is_given_to_a_loader_that_does_not_see_the_runtime(
 def test_nothing_is_given_that_no_pattern_names(subject: Subject, attach: Attach, subject_classes: Path) -> None:
     with subject(17) as program:
         client = attach(program, 17)
-        foresee(client, later(subject_classes, client))
+        preweave(client, later(subject_classes, client))
         client.watch(Pattern(ClassPatternKind.EXACT, "Subject$Marked"))
         assert answer(program, f"make {LATER}") == "Later says plain!"
         assert client.restore().woven == 0
@@ -123,7 +123,7 @@ def test_without_a_place_for_files_the_agent_says_so_and_asks(
 ) -> None:
     with subject(17, f"-Djava.io.tmpdir={tmp_path}/nowhere") as program:
         client = attach(program, 17)
-        assert "nowhere" in foresee(client, later(subject_classes, client))
+        assert "nowhere" in preweave(client, later(subject_classes, client))
         watch(client)
         assert client.order(program, f"make {LATER}") == "Later says plain!"
         assert [class_.name for class_ in client.asked] == [LATER]

@@ -20,7 +20,7 @@ import java.util.Map;
  * <p>A woven class is given once. The sites in it are of one class of one loader; where another one loads the same bytes,
  * the client is asked.
  */
-final class Foreseen {
+final class PrewovenClasses {
     static final int MOST_CLASSES = 1 << 13;
     private static final long MOST_BYTES = 32 << 20;
 
@@ -50,7 +50,7 @@ final class Foreseen {
     private boolean closed;
 
     /**
-     * Reads a {@code list<Foreseen>}, the last of a message. IOException: no more can be kept, and why. One thread at a time. The
+     * Reads a {@code list<PrewovenAnswer>}, the last of a message. IOException: no more can be kept, and why. One thread at a time. The
      * file is made before the monitor is taken, which threads want that load classes: the JDK may have to initialise classes for it.
      */
     void add(Payload message) throws IOException {
@@ -61,7 +61,7 @@ final class Foreseen {
             byte[] content = message.bytes();
             RandomAccessFile made = content.length > 0 && !hasFile() ? unnamed() : null;
             if (!keep(print, id, length, content, made)) {
-                throw new IOException("no room is left for classes that are foreseen");
+                throw new IOException("no room is left for prewoven classes");
             }
         }
         message.end();
