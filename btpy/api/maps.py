@@ -314,7 +314,7 @@ class Maps(Mapping[str, MapView]):
         return self._delivery.snapshots() if self._last is None else self._last
 
     def contents(self, answers: Iterable[messages.Maps]) -> list[MapContent]:
-        """What the target has sent, decoded. Raises ProtocolError."""
+        """The content of the map that the target has sent, decoded. Raises ProtocolError."""
         return [content for answer in answers for content in self._delivery.contents(answer)]
 
     def _read(self, map_: int) -> MapContent | None:

@@ -15,10 +15,10 @@ Identity = tuple[object, ...]
 
 
 class Shares:
-    """What the maps of each target held when they were last read: of one that has gone, too.
+    """The contents of the maps of each target when they were last read, also of a target that has gone.
 
     Maps of one name and kind are merged as if all samples had gone into one. Values that are no aggregates cannot be:
-    their rows have the pid before the key. ``stacks``: what the contents refer to.
+    their rows have the pid before the key. ``stacks``: the stacks to which the contents refer.
     """
 
     def __init__(self, stacks: StackTable | None = None) -> None:
@@ -26,7 +26,7 @@ class Shares:
         self._contents: dict[Identity, dict[int, MapContent]] = {}
 
     def put(self, pid: int, contents: Iterable[MapContent], stacks: StackTable) -> None:
-        """In place of what these maps held before; ``stacks``: those of the target."""
+        """Replaces the earlier contents of these maps; ``stacks``: the stacks of the target."""
         for content in contents:
             own = self._contents.setdefault(_identity(content.map), {})
             own[pid] = with_stacks(content, stacks, self.stacks)
@@ -45,7 +45,8 @@ class Shares:
 
 
 def _identity(map_: Map) -> Identity:
-    """What maps have to agree in. A map may change its kind with its script, but not its title."""
+    """The properties in which maps have to agree to be merged. A map may change its kind with its script, but not its
+    title."""
     return map_.title, map_.kind, map_.keys, map_.precision, map_.parameters
 
 

@@ -36,7 +36,7 @@ def attach_all(
     """Attach to several JVMs at once, as :func:`btpy.attach` does to one. One that cannot be attached to does not keep
     the others from it: ``failures`` says why.
 
-    Raises what the first failed with when all did, and UsageError when there are none.
+    Raises the error of the first when all have failed, and UsageError when there are no targets.
     """
     wanted = list(targets)
     capabilities = tuple(allow)
@@ -65,7 +65,7 @@ def attach_all(
 
 
 class Sessions:
-    """Made by :func:`attach_all`. What is done, is done in each that has not ended.
+    """Made by :func:`attach_all`. A method acts on every target that has not ended.
 
     ``failures``: what one failed with last while others did not, by pid, or by what was given where there is no pid.
     """
@@ -114,8 +114,8 @@ class Sessions:
 
     @property
     def maps(self) -> Mapping[str, MapView]:
-        """All maps, those of a name merged: as if all samples had gone into one. Of plain values each target has keys
-        of its own, the pid before the rest. What one that has gone held when it was last read stays in."""
+        """All maps. Maps of one name are merged, as if all samples had gone into one. In maps of plain values each
+        target has keys of its own, with the pid before the rest. The last content of a target that has gone stays."""
         for pid, session in self._sessions.items():
             try:
                 contents = [view.content for view in session.snapshot().values()]

@@ -1,4 +1,4 @@
-"""Weaving class files without a JVM: what a script would do to a class path or to a JDK.
+"""Weaving class files without a JVM: a class path or a JDK.
 
     offline = OfflineWeaver(program, allow=frozenset())
     for name, sites in offline.weave(class_path([Path("app.jar")]), lambda woven: (woven.name, len(woven.sites))):
@@ -48,7 +48,7 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class FoundClass:
     """``origin``: the path or module it is from. ``entry``: its path there (``com/acme/Foo.class``). ``read`` works
-    until the next class is asked for; it raises UsageError for what cannot be read."""
+    until the caller takes the next class. It raises UsageError if the class cannot be read."""
 
     origin: str
     entry: str
@@ -62,7 +62,7 @@ Classes = Callable[[], Iterator[FoundClass]]
 
 @dataclass(frozen=True, slots=True)
 class OfflineClass:
-    """A class that a probe matches. ``origin`` and ``entry`` are those of the FoundClass, ``name`` is the binary name.
+    """A class that a probe matches. ``origin`` and ``entry`` come from the FoundClass; ``name`` is the binary name.
     ``data`` None: left as it is. The ids of ``sites`` are unique in the class. ``handlers``: what woven code calls."""
 
     origin: str
@@ -138,7 +138,7 @@ def _reader(path: Path, read: Callable[[], bytes]) -> Callable[[], bytes]:
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """What the system and ``zipfile`` raise becomes a UsageError."""
+    """Errors of the system and of ``zipfile`` become a UsageError."""
     try:
         yield
     except UNREADABLE as cause:
@@ -156,10 +156,10 @@ class OfflineWeaver:
         self.classes = 0
 
     def weave(self, classes: Classes, use: Callable[[OfflineClass], T]) -> Generator[T, None, None]:
-        """What ``use`` makes of the classes that a probe matches, woven where they can be, in their order.
+        """The results of ``use`` for the classes that a probe matches, in their order. A class is woven if it can be.
 
-        ``use`` may run in another process: what it returns is pickled. Raises ClassFileError for a bad modules file,
-        and what ``parallel.in_order`` raises.
+        ``use`` may run in another process, so its result is pickled. Raises ClassFileError for a bad modules file, and
+        what ``parallel.in_order`` raises.
         """
 
         def woven(found: FoundClass) -> T | None:
@@ -218,7 +218,7 @@ def _supertypes(found: FoundClass) -> tuple[str, str, list[str]] | None:
 
 
 def once(problems: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Those that say the same once, with the first method of which they say it."""
+    """Duplicate messages are reported once, for the first method concerned."""
     first: dict[tuple[str, str, Span], Diagnostic] = {}
     for problem in problems:
         first.setdefault((problem.code, problem.message, problem.primary.span), problem)

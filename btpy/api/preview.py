@@ -1,4 +1,4 @@
-"""What a program would do to the classes that it matches: woven here, installed nowhere (``btpy check --plan``)."""
+"""A preview of a program: its classes are woven here and installed nowhere (``btpy check --plan``)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from btpy.plan.plan import Refusal, Site, first_site
 
 @dataclass(frozen=True, slots=True)
 class ProbePreview:
-    """``nanos``: what a firing costs, roughly; ``points``: places in the code."""
+    """``nanos``: the rough cost of a firing; ``points``: places in the code."""
 
     name: str
     classes: int
@@ -46,7 +46,7 @@ class Preview:
 
 
 def preview(program: Program, matching: Matching) -> Preview:
-    """Weaves what was matched. Raises CompileError when a probe is too large for a method of the JVM."""
+    """Weaves the matched classes. Raises CompileError when a probe is too large for a method of the JVM."""
     factory = HandlerFactory(program)
     handlers: dict[str, int] = {}
     refusals = list(matching.refusals)
@@ -112,7 +112,7 @@ def _by_method(sites: Iterable[Site]) -> dict[tuple[str, str, str], list[Site]]:
 
 
 def bytecode(program: Program, matching: Matching) -> Iterator[str]:
-    """The handlers of what was matched, and the methods with their calls, as instructions. Raises CompileError."""
+    """The handlers, and the woven methods with their calls, as instructions. Raises CompileError."""
     factory = HandlerFactory(program)
     shown: set[str] = set()
     for known in matching.classes:
@@ -155,7 +155,8 @@ _NAMES = {"duration": _CLOCK, "depth": _DEPTH}  # once, however often they are u
 
 
 def expected_nanos(probe: Probe) -> int:
-    """What a firing costs, by what the body is made of: for choosing between two ways, not for accounts."""
+    """The rough cost of a firing, from the parts of the body. It helps to choose between two scripts; it is no
+    measurement."""
     nanos = _CALL
     names = set()
     for node in _nodes(probe):

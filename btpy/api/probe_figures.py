@@ -1,4 +1,4 @@
-"""What became of the hits and records of the probes of a session, and what went wrong in them."""
+"""The accounts and errors of the probes of a session."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class ProbeFigures:
 
     @property
     def accounts(self) -> Mapping[int, ProbeAccount]:
-        """What became of hits and records: at most a second old, or as of :meth:`Session.refresh`; exact after
+        """The account of the probe: at most a second old, or as of :meth:`Session.refresh`; exact after
         :meth:`Session.detach`."""
         return self._engine.delivery.accounts
 

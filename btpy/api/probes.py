@@ -59,7 +59,7 @@ class ProbeOwner(Protocol):
 
 
 class ProbeSwitches(Protocol):
-    """What a probe needs of the scripts of its session (:class:`btpy.api.scripts.Scripts`)."""
+    """The part of :class:`btpy.api.scripts.Scripts` that a probe needs."""
 
     def source(self, probe: Probe) -> Source: ...
     def enable(self, probe: Probe, on: bool) -> None: ...
@@ -68,8 +68,8 @@ class ProbeSwitches(Protocol):
 
 
 class Probe:
-    """Made by :meth:`btpy.Session.add`. Its figures are those of all its versions together, as far as the target has
-    told (every second)."""
+    """Made by :meth:`btpy.Session.add`. Its figures are sums over all its versions, as far as the target has reported
+    them (every second)."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class Probe:
 
     @property
     def id(self) -> int:
-        """As records carry it; that of the present version."""
+        """The id of the present version, which its records carry."""
         return self.ids[-1]
 
     @property
@@ -183,7 +183,7 @@ class Probe:
 
     @property
     def cost(self) -> Cost:
-        """What firings of the present version took."""
+        """The durations of firings of the present version."""
         return self._latest.cost if self._latest is not None else Cost()
 
     def enable(self) -> None:
@@ -201,7 +201,7 @@ class Probe:
     def sample(self, rate: str | None) -> None:
         """``"1/10"`` or ``"10%"``: so many of its hits fire; ``"50/s"``: at most so many a second; None: all.
 
-        What its maps hold goes on, weighed by the hits that a sample stands for.
+        Its maps keep their content. From now on each sample counts for the hits that it stands for.
         """
         self._switches.sample(self, rate)
 

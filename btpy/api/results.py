@@ -1,4 +1,4 @@
-"""What comes back from a target: messages, items, records, maps, accounts."""
+"""The results of a target: messages, items, records, maps, accounts."""
 
 from __future__ import annotations
 

@@ -30,12 +30,12 @@ _EXAMPLE = "for example: com.acme.Foo::bar @return { print(duration); }"
 
 
 class Scripts:
-    """What :class:`btpy.Session` puts into its target, as checked programs. A further program extends
-    :attr:`program`, or what is left of it (:meth:`without`).
+    """The scripts of a :class:`btpy.Session`, as checked programs. A further program extends :attr:`program`, or the
+    rest of it (:meth:`without`).
 
-    ``probes``: those that are in, by number. ``changing``: the lock of everything that changes probes. ``level``: that
-    of the session. ``deployment``: what became of the last program that was put in; of a session that was joined, of
-    everything. ``warnings``: about probes that were in no code when they were added.
+    ``probes``: the active probes, by number. ``changing``: the lock of everything that changes probes. ``level``: the
+    level of the session. ``deployment``: what became of the last program that was put in; of a session that was joined,
+    of everything. ``warnings``: about probes that were in no code when they were added.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Scripts:
             )
 
     def match(self, program: Program) -> Matching:
-        """What a program matches now. Raises UsageError for patterns that match too much."""
+        """The present matches of a program. Raises UsageError for patterns that match too much."""
         return self._engine.deployer.match(program, allow=self._permissions.allow)
 
     def listing(self, program: Program, *, most: int | None = None) -> tuple[Matching, tuple[ListedProbe, ...]]:
@@ -132,8 +132,8 @@ class Scripts:
         level: int | None = None,
         replacing: Sequence[Probe] = (),
     ) -> list[Probe]:
-        """Put a program in. ``replacing``: probes in whose place it comes, as in :meth:`btpy.Session.replace`; the
-        others as in :meth:`btpy.Session.add`. Returns its probes, in order. Raises as these."""
+        """Put a program in. ``replacing``: the probes that it replaces, as in :meth:`btpy.Session.replace`; the other
+        parameters as in :meth:`btpy.Session.add`. Returns its probes, in order. Raises as these."""
         with self.changing:
             if not program.own:
                 remedy = "to take a probe out, remove it" if replacing else _EXAMPLE
@@ -231,7 +231,8 @@ class Scripts:
         return self._program.script_of(probe.checked).source
 
     def arguments(self, probe: Probe, source: Source | None = None) -> dict[str, str]:
-        """What was given for parameters of its script. ``source``: only the parameters that this script declares."""
+        """The values that the caller gave for parameters of its script. ``source``: only the parameters that this
+        script declares."""
         arguments = dict(self._program.script_of(probe.checked).given.arguments)
         if source is None or not arguments:
             return arguments

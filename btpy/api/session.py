@@ -82,9 +82,9 @@ def attach(
     names of secrets are hidden. ``secrets``: names and regular expressions of further secrets, as of ``--secret``
     (``customerNumber``, ``/AC-[0-9]{6}/``), beside those of the user's file. ``frameworks``: globs of classes whose
     frames ``app_frame()`` skips, beside those that btpy knows. ``libraries``: directories where imports are looked for
-    first. ``limits``: of what is captured and buffered, and how long the target waits for this side. ``kept``: how many
-    past events are kept for a reader that subscribes later. ``tap``: called with each message to and from the target,
-    its bytes, and whether it was sent, on threads of btpy; secrets in texts are not masked in these messages.
+    first. ``limits``: bounds on captured values and buffers, and how long the target waits for this side. ``kept``: how
+    many past events are kept for a reader that subscribes later. ``tap``: called with each message to and from the
+    target, its bytes, and whether it was sent, on threads of btpy; secrets in texts are not masked in these messages.
 
     Raises AttachError with what stands in the way and what to do about it, and UsageError for ``secrets`` that are
     neither names nor regular expressions.
@@ -100,8 +100,8 @@ def attach_pulled(
     limits: Limits | None = None,
     tap: Tap | None = None,
 ) -> PulledSession:
-    """As :func:`attach`, for a caller that takes what the target sends at its own pace. ``permissions``: those of the
-    program that it is going to load."""
+    """As :func:`attach`, for a caller that takes the messages of the target at its own pace. ``permissions``: the
+    permissions of the program that the caller will load."""
     return PulledSession(_attached(target, limits, tap, permissions), permissions, _search(()))
 
 
@@ -168,12 +168,12 @@ def _attached(
 
 
 class BaseSession:
-    """What all sessions have in common. All methods raise TargetGone when the target has ended or does not answer.
+    """The common part of all sessions. All methods raise TargetGone when the target has ended or does not answer.
 
     ``probes`` are added from scripts (:meth:`add`); ``scripts`` takes scripts that have been checked already.
-    ``classes``: those of the target. ``maps``: by name; they can be read after the session, as they were at its end.
-    ``figures``: what became of the hits and records of probes. ``context``: what records refer to. ``libraries``: where
-    imports are looked for. ``joined``: None for a session that this client has begun.
+    ``classes``: the classes of the target. ``maps``: by name; they can be read after the session, as they were at its
+    end. ``figures``: what became of the hits and records of probes. ``context``: what records refer to. ``libraries``:
+    where imports are looked for. ``joined``: None for a session that this client has begun.
     """
 
     def __init__(self, engine: EngineSession, permissions: Permissions, libraries: Libraries) -> None:
@@ -236,10 +236,10 @@ class BaseSession:
     ) -> list[Probe]:
         """Put the probes of a script in: a text, or the file of a :class:`~pathlib.Path`.
 
-        ``name``: what messages call the text. ``parameters``: values for those that the script declares (``250`` or
-        ``"250ms"``). ``missing``: what happens when a probe matches no code now: ``error``, ``warn`` (``warnings``) or
-        ``ignore``; None: what the script says, else an error. ``level``: probes with a higher ``@Level`` start
-        disabled; None: that of the session.
+        ``name``: what messages call the text. ``parameters``: values for the parameters that the script declares
+        (``250`` or ``"250ms"``). ``missing``: what happens when a probe matches no code now: ``error``, ``warn``
+        (``warnings``) or ``ignore``; None: the setting of the script, else an error. ``level``: probes with a higher
+        ``@Level`` start disabled; None: the level of the session.
 
         Returns all its probes, in order. Raises ScriptError, NothingMatched, CompileError and UsageError; nothing in
         the target has changed then.
@@ -298,7 +298,7 @@ class BaseSession:
         parameters: Mapping[str, object] | None = None,
         match: bool = True,
     ) -> list[Diagnostic]:
-        """What is wrong with a script, and which of its probes would match nothing, were it added now; touches
+        """The diagnostics of a script, and of its probes that would match nothing if it were added now. Changes
         nothing. ``match`` False: does not ask the target, and so says nothing of matching; never waits."""
         with self.scripts.changing if match else contextlib.nullcontext():
             try:
@@ -309,7 +309,7 @@ class BaseSession:
 
     def listing(self, pattern: str, *, most: int | None = None) -> tuple[ListedProbe, ...]:
         """The classes and methods that ``com.acme.*`` or ``com.acme.Foo::bar*`` matches now; ``most``: of more classes
-        only so many, by name. Touches nothing. Raises ScriptError for what is no pattern, and UsageError."""
+        only so many, by name. Touches nothing. Raises ScriptError if the text is no pattern, and UsageError."""
         from btpy.lang.check.checker import check_source
 
         text = pattern if "::" in pattern else f"{pattern}::*"
@@ -336,7 +336,7 @@ class BaseSession:
 
     @property
     def deployment(self) -> Deployment | None:
-        """What became of the latest script that was put in; of a session that was joined, of all."""
+        """The deployment of the latest script; in a session that was joined, of all scripts."""
         return self.scripts.deployment
 
     @property
@@ -384,8 +384,9 @@ class BaseSession:
         return f"{number:08x}"
 
     def detach(self) -> Receipt:
-        """Take all probes out, put every class back and leave; what the target says of that. Maps can still be read,
-        and events that have come. Once only: later calls return the same. Raises UsageError after :meth:`leave`."""
+        """Take all probes out, put every class back and leave. Returns the receipt of the target. Maps can still be
+        read, and events that have come. Once only: later calls return the same. Raises UsageError after
+        :meth:`leave`."""
         with self.scripts.changing:
             if self._left:
                 raise UsageError("this client has left the session", help=["btpy stop PID ID ends it"])
@@ -416,7 +417,7 @@ class BaseSession:
 class Session(BaseSession):
     """Made by :func:`btpy.attach` and :func:`btpy.launch`.
 
-    A thread in the background takes what the target sends and hands it to every reader of :meth:`events`.
+    A background thread takes the messages of the target and hands them to every reader of :meth:`events`.
     """
 
     def __init__(
@@ -434,12 +435,12 @@ class Session(BaseSession):
         return self._feed.ended
 
     def events(self, timeout: float | None = None, *, most: int = MOST_WAITING, from_start: bool = True) -> EventReader:
-        """What probes print and emit, for ``timeout`` seconds (None: until the session ends), in order; also for
-        ``async for``.
+        """The events of probes, for ``timeout`` seconds (None: until the session ends), in order. Also
+        for ``async for``.
 
-        Every reader gets all events. ``from_start``: those that came before, too, as far as they are kept
-        (the last 10,000). ``most``: events that may wait for this reader, 10,000 at least; when it is slower, the
-        oldest of them go, counted in its ``dropped``.
+        Every reader gets all events. ``from_start``: also the events before this call, as far as they are kept (the
+        last 10,000). ``most``: events that may wait for this reader, 10,000 at least; when it is slower, the oldest of
+        them go, counted in its ``dropped``.
 
         When the target is gone, everything that it sent is yielded first; then TargetGone is raised.
         """
@@ -453,15 +454,15 @@ class Session(BaseSession):
         return self.events_async()
 
     def items(self, *, most: int = MOST_WAITING) -> Reader[Record | Item]:
-        """As :meth:`events`, from the start, what the target sends as it is decoded, for a program that shows it:
-        records, of which speculations are settled, maps to be printed, errors, counters. ``context`` says what they
-        refer to."""
+        """As :meth:`events`, from the start, but the decoded items of the target, for a program that shows them:
+        records, of which speculations are settled, maps to be printed, errors, counters. ``context`` resolves the ids
+        in them."""
         return self._feed.reader(most)
 
     def read_at_most(self, records: int) -> None:
         """From now on read so many records of a probe in a second; :meth:`items` says how many the others were
-        (``Unread``). For a program that only shows events: a record that is not read costs little, so nothing is lost
-        before it is here."""
+        (``Unread``). For a program that only shows events: a record that is not decoded costs little, so this side
+        keeps up and no record is lost on the way."""
         self._engine.delivery.allowance = Allowance(records, self._engine.delivery.outline.templates)
 
     def refresh(self) -> None:
@@ -512,8 +513,8 @@ class Session(BaseSession):
 
 
 class PulledSession(BaseSession):
-    """Made by :func:`attach_pulled`: the caller takes what the target sends, at its own pace. The target sends as much
-    as is taken, and drops and counts the rest: nothing is lost on this side."""
+    """Made by :func:`attach_pulled`: the caller takes the messages of the target at its own pace. The target sends as
+    much as is taken, and drops and counts the rest: nothing is lost on this side."""
 
     def received(self, timeout: float | None = None) -> Iterator[Message]:
         """The messages that come within ``timeout`` seconds (None: until the session ends), for a program that keeps
@@ -525,7 +526,7 @@ class PulledSession(BaseSession):
         return self._engine.delivery.received(timeout)
 
     def item(self, message: Message) -> Item:
-        """What a received message says; they have to be given in order, each once. Raises ProtocolError."""
+        """Decodes a received message. The caller must pass every message once, in order. Raises ProtocolError."""
         item = self._engine.delivery.item(message)
         if isinstance(item, Errors):
             self._error_log.add(item)

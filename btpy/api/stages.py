@@ -32,7 +32,7 @@ def _linked_lines(probe: Probe) -> Iterator[str]:
 
 
 def checked(program: Program) -> Iterator[str]:
-    """What the probes are attached to, and what the script keeps and prints."""
+    """The attachments of the probes, and the maps and templates of the script."""
     for probe in program.own:
         fires = [value for value in (probe.sampling, probe.limit) if value not in (None, NO_LIMIT)]
         yield " ".join([f"probe {probe.id} {probe.name}", *map(repr, (probe.attachment, *fires))])
@@ -41,7 +41,7 @@ def checked(program: Program) -> Iterator[str]:
 
 
 def _tree_lines(node: Tree, name: str = "", indent: int = 0) -> Iterator[str]:
-    """A node with its place and its own values, and below it what it is made of."""
+    """A node with its place and its own values, and its children below it."""
     line, column = node.span.source.position(node.span.start)
     below: list[tuple[str, Tree]] = []
     words = [f"{name}:"] if name else []

@@ -1,4 +1,4 @@
-"""``--until``: a run ends when maps hold what somebody waits for."""
+"""``--until``: a run ends when a condition on maps holds."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ EXAMPLE = "--until '@n > 1000'"
 
 
 class StopCondition:
-    """A comparison of expressions over maps. Of maps with keys it is enough that it holds for one key.
+    """A comparison of expressions over maps. For maps with keys, one key is enough.
 
-    Raises ScriptError for what cannot be read, UsageError for what is no comparison and for maps that the program does
-    not have.
+    Raises ScriptError if the text cannot be parsed, and UsageError if it is no comparison or names a map that the
+    program does not have.
     """
 
     def __init__(self, text: str, program: Program) -> None:

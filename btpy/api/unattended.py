@@ -1,4 +1,4 @@
-"""The sessions of btpy in a JVM, whoever attends them: listed, told something, joined, ended."""
+"""The sessions of btpy in a JVM, with or without a client: list them, send to them, join them, end them."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from btpy.wire.messages import SessionInfo, TellKind
 @dataclass(frozen=True, slots=True)
 class Listed:
     """One session. ``id``: as it is shown and typed, eight hex digits. ``enabled``: of its ``probes``. ``age``,
-    ``ttl``: seconds; None: it ends with its client. ``clients``: who are connected; ``waiting``: events that nobody has
-    taken."""
+    ``ttl``: seconds; None: it ends with its client. ``clients``: the connected clients; ``waiting``: events that no
+    client has taken."""
 
     id: str
     name: str
@@ -72,9 +72,8 @@ def set_level(target: int | str | JvmProcess, wanted: str, level: int) -> None:
 
 
 def join(target: int | str | JvmProcess, wanted: str, *, take_over: bool = False, kept: int = KEPT) -> Session:
-    """Go on with a session that was left (:meth:`btpy.Session.leave`), by its id or name: with its probes, its maps,
-    and what they produced meanwhile. ``take_over``: from a client that has joined it. ``kept``: as of
-    :func:`btpy.attach`.
+    """Join an unattended session (:meth:`btpy.Session.leave`), by its id or name, with its probes, its maps, and the
+    records that it kept. ``take_over``: from a client that has joined it. ``kept``: as of :func:`btpy.attach`.
 
     Raises UsageError when there is none, or it cannot be joined; Unreadable when it is not known what its ids mean.
     """
@@ -83,7 +82,7 @@ def join(target: int | str | JvmProcess, wanted: str, *, take_over: bool = False
 
 
 def join_pulled(target: int | str | JvmProcess, wanted: str, *, take_over: bool = False) -> PulledSession:
-    """As :func:`join`, for a caller that takes what the target sends at its own pace."""
+    """As :func:`join`, for a caller that takes the messages of the target at its own pace."""
     engine = _joined(target, wanted, take_over)
     return PulledSession(engine, _permissions(engine), Libraries())
 
@@ -99,7 +98,7 @@ def _permissions(engine: EngineSession) -> Permissions:
 
 
 def discard(target: int | str | JvmProcess, wanted: str) -> Receipt:
-    """End a session, whoever has left or joined it; its results are lost. Raises UsageError, AttachError."""
+    """End a session, also one of another client. Its results are lost. Raises UsageError, AttachError."""
     with (
         Connecting(target) as connecting,
         EngineSession.join(connecting, wanted, take_over=True, read=False) as engine,

@@ -1,4 +1,4 @@
-"""What a jar of woven classes needs beside them, so that a JVM runs them as it runs the jar that they are from.
+"""The other entries of a jar of woven classes, so that a JVM runs it like the original jar.
 
 A JVM takes each class from the first place of its class path that has it. So a place that has woven classes also has to
 have
@@ -20,7 +20,7 @@ from btpy.frozen import dataclass
 
 MANIFEST = "META-INF/MANIFEST.MF"
 MAX_MANIFEST_BYTES = 16 * 1024 * 1024
-"""That of a signed jar names each entry with a digest."""
+"""The manifest of a signed jar has a digest of each entry."""
 
 _SIGNATURE = re.compile(r"META-INF/(?:[^/]+\.(?:SF|RSA|DSA|EC)|SIG-[^/]*)", re.IGNORECASE)
 """The files of a signature (JAR File Specification, "Signed JAR File")."""
@@ -66,12 +66,12 @@ class SourceJar:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all of it has to be where woven classes of it are."""
+        """Whether all of the jar has to be in the output that holds its woven classes."""
         return self.is_signed or self.is_sealed
 
     def companions(self, woven: Collection[str]) -> Iterator[tuple[str, Iterator[bytes]]]:
-        """What has to be there beside the ``woven`` entries, in pieces that are to be taken at once. Raises what
-        ``zipfile`` raises."""
+        """The other entries of the output beside the ``woven`` ones, in pieces. The caller must use a piece before it
+        takes the next. Raises what ``zipfile`` raises."""
         classes = {_unversioned(entry) for entry in woven}
         with zipfile.ZipFile(self.path) as jar:
             for entry in dict.fromkeys(jar.namelist()):
@@ -84,8 +84,8 @@ class SourceJar:
 
 
 def manifest(sources: Iterable[SourceJar]) -> bytes | None:
-    """The manifest of a jar with woven classes of these; None: it needs none. That of a single jar is kept; of several
-    only what decides which class runs."""
+    """The manifest of a jar with woven classes of these; None: it needs none. The manifest of a single jar is kept. Of
+    several jars, only the attributes that decide which class runs are kept."""
     jars = list(sources)
     main = dict(jars[0].main) if len(jars) == 1 else {}
     sections = jars[0].sections if len(jars) == 1 else {}

@@ -1,4 +1,4 @@
-"""What a session asks the agent for: a method for each request, and the answers as plain data.
+"""The requests of a session to the agent: a method for each, which returns the answer as plain data.
 
 The methods may be called by any thread. All of them raise TargetGone when the target has ended or does not answer, and
 ProtocolError when its agent broke the protocol; the connection is over then.
@@ -64,7 +64,7 @@ NOTHING_WOVEN = messages.WeaveResult(0, (), 0, 0, 0, 0, 0)
 
 
 def together(one: messages.WeaveResult, other: messages.WeaveResult) -> messages.WeaveResult:
-    """What became of the classes of both."""
+    """The outcomes of two retransformations as one."""
     return messages.WeaveResult(
         other.request,
         one.failures + other.failures,
@@ -139,7 +139,7 @@ class Agent:
                     self.progress.advance()
 
     def _begun(self, classes: Sequence[LoadedClass], known: ClassFileOf) -> tuple[dict[int, bytes], _Reading | None]:
-        """What is known of the class files of these, and how to wait for the others."""
+        """The class files of these classes that are known already, and how to wait for the others."""
         files = {loaded.id: data for loaded in classes if (data := known(loaded)) is not None}
         unread = [loaded for loaded in classes if loaded.id not in files]
         return files, self._read(unread) if unread else None
@@ -185,13 +185,13 @@ class Agent:
         return self.call(messages.Locate, messages.Locations, ANSWER_SECONDS).paths
 
     def preweave(self, classes: tuple[messages.PrewovenAnswer, ...], *, anew: bool = False) -> None:
-        """Answers for classes that nobody has loaded; ``anew``: what was said before is taken back, and LATE has told
-        what of it was used. Raises BtpyError when the target has no room for them."""
+        """Gives the agent answers for classes that no thread has loaded yet; ``anew``: takes back all earlier answers;
+        LATE messages have told which of them were used. Raises BtpyError when the target has no room for them."""
         self.done(lambda request: messages.Preweave(request, anew, classes))
 
     def watch(self, patterns: tuple[Pattern, ...]) -> Callable[[], None]:
-        """From now on these are looked for among classes being loaded, and no others; what is returned waits until that
-        is so. What is asked for afterwards comes after it."""
+        """From now on the agent looks for these patterns, and no others, among classes being loaded. The function
+        returned waits until it does. What is asked for afterwards comes after it."""
         answering = self._channel.ask(lambda request: messages.Watch(request, patterns), Done)
         return lambda: _accepted(messages.Watch, self._wait(answering, ANSWER_SECONDS))
 
@@ -203,8 +203,8 @@ class Agent:
         searches: bool = False,
         loses_names: bool = False,
     ) -> messages.WeaveResult:
-        """Have classes retransformed; takes as long as it takes. ``prewoven`` weaves some of them, the next
-        while the target retransforms these. ``searches``: the caller looks for what was loaded on the way.
+        """Have classes retransformed; takes as long as it takes. ``prewoven`` weaves some of them, the next while the
+        target retransforms these. ``searches``: the caller looks for classes that were loaded meanwhile.
         ``loses_names``: as in :class:`~btpy.wire.messages.Weave`."""
         total = NOTHING_WOVEN
         under_way: _UnderWay | None = None
@@ -282,7 +282,7 @@ class Agent:
         self.call(lambda request: messages.Snapshot(request, ()), messages.Maps, ANSWER_SECONDS)
 
     def hook(self, hook: Hook) -> str:
-        """From now on a probe runs when that happens; why not, or nothing."""
+        """From now on the probe runs at these events. Returns why it cannot, or nothing."""
         probe = hook.probe
         build = partial(
             messages.Hook,
@@ -297,7 +297,7 @@ class Agent:
         return self.call(build, Done, ANSWER_SECONDS).error
 
     def sample(self, probe: int, sampling: SampleMode, parameter: int, adaptive: bool) -> None:
-        """Change which hits of a probe fire whose handler samples."""
+        """Change which hits of a probe fire. Its handler samples."""
         self.done(lambda request: messages.Sample(request, probe, sampling, parameter, adaptive))
 
     def limit(self, probe: int, most_firings: int, most_per_second: int, lifetime_ns: int) -> None:

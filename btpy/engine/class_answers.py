@@ -34,7 +34,7 @@ class Deployed(Protocol):
 
 
 class ClassAnswers:
-    """``changed`` takes what is to be told of a class that another agent has changed."""
+    """``changed`` takes the diagnostics of a class that another agent has changed."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class ClassAnswers:
         threading.Thread(target=answer, args=(asked,), name="btpy-others", daemon=True).start()
 
     def _answer_with_others(self, asked: ClassBytes) -> None:
-        """For a class that others depend on, or that depends on types which have to be looked up.
+        """For a class on which others depend, or that depends on types that have to be looked up.
 
         A class that is being loaded waits for that, at most as long as for any answer. A class that is loaded and being
         retransformed is answered for at once: the agent retransforms, and looks up, in one thread.

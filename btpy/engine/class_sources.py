@@ -3,9 +3,9 @@
 Two sources: the archives that the loaded classes came from (:func:`class_files`), and the places where the loaders of
 the target look for classes, loaded or not (:class:`ClassPath`).
 
-A class file found here is a guess: another one may be loaded under the name. The caller compares it with what the JVM
-shows. The target decides where this process looks, and gets back what was made of it; so files are read only for a
-target that could read them itself (``JvmProcess.shares_files``).
+A class file found here is a guess: another one may be loaded under the name. The caller compares the file with the
+bytes that the JVM shows. The target decides which files this process reads, and gets their woven content back. So this
+process reads files only for a target that could read them itself (``JvmProcess.shares_files``).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from btpy.wire.messages import LoadedClass
 _FILE = "file:"
 
 MAX_ARCHIVE_BYTES = 64 * 1024 * 1024
-"""Of an archive in an archive: it is read as a whole."""
+"""Size of an archive inside an archive, which is read as a whole."""
 
 MAX_FILES = 50_000
 """In the directories of a class path, one of which may be anything."""
@@ -46,7 +46,7 @@ Wanted = Callable[[str], bool]
 """Whether a class of that (binary) name is wanted."""
 
 Place = Callable[[Wanted], Iterator[tuple[str, bytes]]]
-"""A directory or an archive: binary name and content of the class files in it that are wanted."""
+"""Binary name and content of the wanted class files in a directory or an archive."""
 
 
 @contextmanager
@@ -90,7 +90,7 @@ class ClassPath:
     located: tuple[str, ...]
 
     def places(self) -> Iterator[Place]:
-        """One after the other, each to be gone through before the next. What cannot be read is left out."""
+        """One after the other, each to be gone through before the next. Leaves out files that cannot be read."""
         version = self.process.feature_version or 8
         seen: set[str] = set()
         waiting = [*self.located, *self.process.open_archives]
@@ -121,7 +121,7 @@ def _mode(path: Path) -> int:
 
 
 def _readable(read: Callable[..., Iterator[T]], *arguments: object) -> Iterator[T]:
-    """What can be read: what is damaged ends it."""
+    """The entries that can be read. A damaged entry ends the list."""
     with contextlib.suppress(*UNREADABLE):
         yield from read(*arguments)
 
@@ -133,7 +133,7 @@ def _archives_in(directory: Path) -> Iterator[str]:
 
 
 def _named_in_manifest(archive: zipfile.ZipFile, at: str) -> Iterator[str]:
-    """What Class-Path names, relative to the archive (JAR File Specification)."""
+    """The paths that Class-Path names, relative to the archive (JAR File Specification)."""
     try:
         manifest = archive.getinfo("META-INF/MANIFEST.MF")
     except KeyError:
@@ -173,7 +173,7 @@ def _in_archive_of(content: bytes, version: int, wanted: Wanted) -> Iterator[tup
 
 
 def _in_archive(archive: zipfile.ZipFile, version: int, wanted: Wanted) -> Iterator[tuple[str, bytes]]:
-    """Of a class in several versions (JEP 238) all that this one could take: the loader takes the newest of them."""
+    """All versions of a class (JEP 238) that this JVM could take: its loader takes the newest."""
     for entry in archive.infolist():
         path = entry.filename
         if not path.endswith(".class") or entry.file_size > MAX_CLASS_BYTES:

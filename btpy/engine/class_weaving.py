@@ -2,7 +2,7 @@
 
 :class:`btpy.plan.planner.Planner` plans the class. The session weaves what the JVM hands out, the preweaver weaves
 class files that may be loaded later, and :mod:`btpy.api.offline` and :mod:`btpy.api.preview` weave class files without
-a JVM. They differ only in when they weave and in what they do with the result.
+a JVM. They differ only in the time of weaving and in the use of the result.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from btpy.weave.weaver import weave
 
 
 class WovenClass(NamedTuple):
-    """``data`` None: nothing was woven. ``handlers``: the classes that woven code calls. ``refusals``: beside those of
-    the plan."""
+    """``data`` None: nothing was woven. ``handlers``: the classes that woven code calls. ``refusals``: those that the
+    plan does not have."""
 
     data: bytes | None
     sites: tuple[Site, ...]
@@ -35,8 +35,8 @@ def weave_class(
     first_site: int,
     advised: AdvisedClass | None = None,
 ) -> WovenClass:
-    """Weave a class as it was planned; sites are numbered from ``first_site``. ``advised``: what was made of the plan
-    before. Raises CompileError when a probe is too large for a method of the JVM."""
+    """Weave a class as it was planned; sites are numbered from ``first_site``. ``advised``: the result for the plan, if
+    the caller has it already. Raises CompileError when a probe is too large for a method of the JVM."""
     if not planned.methods:
         return WovenClass(None, (), (), ())
     if advised is None:
@@ -49,8 +49,8 @@ def weave_class(
 
 
 def malformed(class_name: str, error: Exception) -> Refusal:
-    """Why a class is left as it is although probes match it. An error that nobody expects is a defect of btpy's: the
-    class runs as if btpy were not there, and the user is told."""
+    """Why a class is left as it is although probes match it. An unexpected error is a defect of btpy: the class stays
+    unchanged, and the user is told."""
     known = isinstance(error, ClassFileError | CompileError)
     detail = str(error) if known else f"internal error of the weaver: {type(error).__name__}: {error}"
     return Refusal(RefusalReason.MALFORMED, class_name, None, detail)

@@ -1,4 +1,4 @@
-"""What comes back from the target: events, maps, and what became of the records of probes."""
+"""Messages from the target: events, maps, and the accounts of probes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Delivery:
         self._accounted: tuple[Counters, int, int] | None = None  # of what ``_accounts`` were made
 
     def hide(self, permissions: Permissions) -> None:
-        """From now on hide the secrets that these permissions name in everything that comes back."""
+        """From now on hide the secrets that these permissions name in all messages."""
         self.outline.redact = permissions.redact
         secrets = permissions.secrets
         self._added_secrets = AddedSecrets(secrets) if secrets != NO_SECRETS else None
@@ -118,8 +118,7 @@ class Delivery:
 
     @property
     def accounts(self) -> Mapping[int, ProbeAccount]:
-        """What became of the hits and records of each probe, by id, as far as the target has reported it; exact after
-        the agent has left."""
+        """The account of each probe, by id, as far as the target has reported it; exact after the agent has left."""
         queue, probes = self._queue, len(self.outline.probes)
         state = queue.counters, queue.delivered_records, probes
         if state != self._accounted:

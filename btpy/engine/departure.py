@@ -37,8 +37,8 @@ class Departure:
         self._restored: Restored | None = None
 
     def restore(self) -> Restored:
-        """Stop all probes, put every class back, then run ``@OnEnd``. Maps can still be read. Later calls return what
-        the first one did."""
+        """Stop all probes, put every class back, then run ``@OnEnd``. Maps can still be read. Later calls return the
+        result of the first."""
         with self._deployer.changing:
             if self._restored is None:
                 self._preweaving.stop()
@@ -59,9 +59,9 @@ class Departure:
     def leave(self, ttl: float, name: str = "") -> int:
         """Leave the probes in for at most ``ttl`` seconds; then the agent puts everything back by itself.
 
-        The agent keeps what they produce, as far as it has room. A client gets it that joins the session by the id that
-        is returned, or by ``name``. The limits of the session should say ``unattended``. Events that have not been
-        taken yet can still be taken.
+        The agent keeps their records as far as it has room. A client gets it that joins the session by the id that is
+        returned, or by ``name``. The limits of the session should say ``unattended``. Events that have not been taken
+        yet can still be taken.
 
         Raises UsageError when the target refuses; the session is as it was then.
         """

@@ -40,16 +40,16 @@ from btpy.plan.plan import MAX_SLOT, Refusal, Site
 from btpy.wire.messages import HandlerClass, WeaveResult
 
 MAX_PROBES = MAX_MAPS = 4096
-"""How many a session takes, including those that have been removed."""
+"""Most probes of a session, including removed ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
     """A program in its target. ``weave_ns``: the time in which its classes were retransformed, in batches;
-    ``waited_ns``: the part of it spent waiting for woven bytes; ``longest_pause_ns``: the longest time that a batch
-    stopped the target. ``put_back``: how many classes have their original bytes again because the last probe in them
-    has gone. ``loaded_meanwhile``: classes that were loaded while no client was connected, and got their probes only
-    now."""
+    ``waited_ns``: the part of that time that the agent waited for woven bytes; ``longest_pause_ns``: the longest time
+    that a batch stopped the target. ``put_back``: how many classes have their original bytes again because the last
+    probe in them has gone. ``loaded_meanwhile``: classes that were loaded while no client was connected, and got their
+    probes only now."""
 
     program: Program
     matching: Matching
@@ -79,7 +79,7 @@ class Deployment:
         warnings: tuple[Diagnostic, ...] = (),
         loaded_meanwhile: tuple[str, ...] = (),
     ) -> Deployment:
-        """What ``result`` made of a version."""
+        """The deployment of a version, from the ``result`` of its WEAVE."""
         return Deployment(
             program=version.program,
             matching=matching,
@@ -148,8 +148,8 @@ class Deployer:
     # ---------------------------------------------------------------- without touching the target
 
     def match(self, program: Program, *, allow: Iterable[str] = ()) -> Matching:
-        """What the probes of the program match in the target. Of a program that extends the session's program, only the
-        probes of the last script count.
+        """The classes and methods of the target that the probes of the program match. If the program extends the
+        session's program, only the probes of its last script count.
 
         Raises UsageError for a malformed pattern or for one that matches more than MAX_CLASSES classes.
         """
@@ -158,7 +158,7 @@ class Deployer:
     def listing(
         self, program: Program, *, allow: Iterable[str] = (), first: int | None = None
     ) -> tuple[Matching, tuple[ListedProbe, ...]]:
-        """What the method probes of the program match, for people to read.
+        """The matches of the program's method probes, for people to read.
 
         ``first``: look at this many classes only, in the order of their names. Raises UsageError as :meth:`match`, but
         not for too many classes where ``first`` is given.
@@ -224,8 +224,8 @@ class Deployer:
         ``missing``: what happens when a probe matches no code now: ``error``, ``warn``, ``ignore``, or ``all`` (an
         error where no other probe matches either, else nothing). A probe with ``pending`` may always wait for its
         classes. ``allow``: capabilities given with ``--allow``. ``level``: probes with a higher ``@Level`` start
-        disabled. ``replacing``: probes that go when the new ones come. In methods they still fire in the activations
-        that began with them, so that no hit is lost.
+        disabled. ``replacing``: probes that go when the new ones come. Activations that began with the old probes still
+        fire them, so no hit is lost.
 
         Raises ScriptError when a probe does not fit a method that it matches, NothingMatched, CompileError, UsageError
         as :meth:`match` and for a program that does not extend the session's. The probes that ran before then go on.

@@ -1,8 +1,8 @@
-"""What a client leaves with a session that goes on without it: all that another client needs to read what it produces.
+"""The description of an unattended session: another client needs it to read the session's records.
 
-The agent keeps it as bytes. It comes back from a process that may be hostile, so nothing of it is looked at before a
-MAC shows that this user wrote it (the key is in ``~/.local/state/btpy/key``, which only this user can read), and it
-says for which session. It is text: the script and its libraries are compiled again, nothing is unpickled.
+The agent keeps it as bytes. The target hands it back and may be hostile. So btpy reads it only after a MAC has shown
+that this user wrote it (the key is in ``~/.local/state/btpy/key``, which only this user can read), and for which
+session. It is text: the script and its libraries are compiled again, nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -35,12 +35,13 @@ _REMEDY = "`btpy stop` can still end it; its results are lost"
 
 
 class Unreadable(UsageError):
-    """A session was left by somebody else, or by another btpy."""
+    """Another user or another version of btpy left the session."""
 
 
 class Place(NamedTuple):
-    """The session that a description is of. A target keeps all descriptions that it ever got, and so could those that
-    are allowed to read its memory: one that was signed for another session says nothing about this one.
+    """The session that a description is of. A target can keep every description that it ever got, and so can any
+    process that may read its memory. So a description that was signed for another session proves nothing about this
+    one.
 
     ``boot``: of the system; ``start_ticks``: when the JVM was started after it; ``slot``: of the session in the JVM.
     """
@@ -59,7 +60,7 @@ class Description:
     agent_sites: tuple[tuple[int, int], ...]
 
     def encode(self, build: str, place: Place) -> bytes:
-        """``build``: that of the agent. Raises UsageError when the key cannot be had."""
+        """``build``: the build of the agent. Raises UsageError when the key cannot be had."""
         facts = {
             "version": [version(), build],
             "place": [*place],
@@ -74,8 +75,8 @@ class Description:
 
     @staticmethod
     def decode(data: bytes, build: str, place: Place) -> Description:
-        """Raises Unreadable when it was written by somebody else, by another btpy or for another session, and tells
-        what to do."""
+        """Raises Unreadable, which says what to do, when another user or another version of btpy wrote it, or when it
+        is for another session."""
         mac, text = data[:_MAC_BYTES], data[_MAC_BYTES:]
         if not hmac.compare_digest(mac, hmac.digest(_key(), text, hashlib.sha256)):
             raise Unreadable(
@@ -132,7 +133,7 @@ def _compile(scripts: Iterable[Mapping[str, Any]], removed: Iterable[int]) -> Pr
 
 
 def _shape(program: Program) -> list[Any]:
-    """What ids stand for."""
+    """The meaning of ids."""
     return [
         [probe.name for probe in program.probes],
         [map_.title for map_ in program.maps],

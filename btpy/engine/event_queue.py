@@ -1,4 +1,4 @@
-"""What the agent sent and the caller has not taken yet; keeps the credit of the agent (docs/protocol.md, Flow).
+"""Messages of the agent that the caller has not taken yet. It keeps the credit of the agent (docs/protocol.md, Flow).
 
 Event bytes are given back as soon as they are here while fewer than CAPACITY bytes wait, and only when they are taken
 above that: the buffers of the target stay empty as long as this process has room, and a caller that stops taking
@@ -21,7 +21,7 @@ CAPACITY = 16 * 1024 * 1024
 """Bytes of waiting events up to which credit is given back at once."""
 
 OTHERS_CAPACITY = 32 * 1024 * 1024
-"""Bytes of waiting messages of other types, which no credit bounds; what comes above that is dropped and counted."""
+"""Most bytes of waiting messages of other types, which no credit bounds. Further ones are dropped and counted."""
 
 RELEASE_BYTES = 64 * 1024
 

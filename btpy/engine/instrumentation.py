@@ -42,16 +42,17 @@ from btpy.wire.fingerprint import fingerprint
 from btpy.wire.messages import ClassBytes, LoadedClass, MethodSites, Pattern, TypeFact, Verdict
 
 PREWOVEN_BYTES = 1024 * 1024
-"""Of code that is woven before the JVM has shown its classes, in one message: the target keeps it for a moment."""
+"""Most bytes of prewoven methods in one message. The target keeps them for a moment."""
 
 _BEING_LOADED = 0
 """The class id of CLASS_BYTES for a class that is not loaded yet."""
 
 _BOOT = "boot"
-"""Of its classes HotSpot drops what it does not verify: what it shows is never what is in the class file."""
+"""HotSpot drops parts of the JDK's own classes that it does not verify, so it never shows the bytes of the class
+file."""
 
 _ORDINARY = "app"
-"""Stands for any loader but those of the JDK."""
+"""Means any loader but those of the JDK."""
 
 _JDK_LOADERS = (_BOOT, "platform")
 
@@ -62,8 +63,8 @@ _LOST_SHOWN = 3
 
 @dataclass(slots=True)
 class _Prepared:
-    """What was made of a loaded class by its class file, and holds for bytes with the same members. ``sites``: where
-    it was prewoven."""
+    """The plan of a loaded class from its class file. It holds for all bytes with the same members. ``sites``: where it
+    was prewoven."""
 
     file: ClassFile
     planned: PlannedClass
@@ -78,7 +79,7 @@ class _Prepared:
 
 @dataclass(slots=True)
 class Instrumentation:
-    """``earlier``: the version before this one, of which the program extends the program.
+    """``earlier``: the version before this one, whose program this program extends.
 
     Raises UsageError for a malformed pattern, ScriptError and CompileError for a timer, begin or end probe that cannot
     be compiled.
@@ -137,7 +138,7 @@ class Instrumentation:
         )
 
     def owner_patterns(self, only: Container[int] | None = None) -> tuple[Pattern, ...]:
-        """Types whose subtypes operations are about (``CALL(class="+T")``): the hierarchy must know them."""
+        """Types whose subtypes operations select (``CALL(class="+T")``): the hierarchy must know them."""
         owners = [
             probe.attachment.operation.owner
             for probe in self.program.active
@@ -150,7 +151,7 @@ class Instrumentation:
 
     @property
     def watched(self) -> tuple[Pattern, ...]:
-        """What is looked for among classes being loaded."""
+        """The patterns that the agent looks for among classes being loaded."""
         return (*self.patterns(), *self.owner_patterns())
 
     def on_agent(self, probes: Container[int]) -> list[AgentProbe]:
@@ -173,7 +174,7 @@ class Instrumentation:
         ]
 
     def plan(self, loaded: LoadedClass, file: ClassFile) -> PlannedClass:
-        """What would be woven into a loaded class, from its class file. Raises ClassFileError."""
+        """The plan of a loaded class, from its class file. Raises ClassFileError."""
         with self.weave_state.lock:
             return self._plan(file, loaded.name, loaded.loader)
 
@@ -256,8 +257,8 @@ class Instrumentation:
         return bool(self.planner.patterns()) and not self.planner.uses_supertypes and not limits_classes(self.program)
 
     def named(self, loaded: Iterable[str]) -> tuple[Callable[[str], bool], ...]:
-        """The patterns by which a class that may be loaded is known by its name: those that are written for one class
-        are not, when it is among the ``loaded`` ones."""
+        """The patterns that can match a class that is loaded later. A pattern for one class is left out if this class
+        is ``loaded`` already."""
         there = {spelled for name in loaded for spelled in (name.replace("$", "."), simple_name(name))}
         patterns = [pattern for pattern, _ in self.planner.patterns() if pattern.by_name]
         return tuple(
@@ -322,7 +323,7 @@ class Instrumentation:
             return self._unchanged(asked, shown)
 
     def changed(self, asked: ClassBytes, before: frozenset[Place]) -> messages.Late:
-        """What is to be told of a loaded class that somebody else has changed. ``before``: where its probes were."""
+        """The diagnostics of a loaded class that another agent has changed. ``before``: where its probes were."""
         with self.weave_state.lock:
             lost = sorted(before - self.weave_state.places(asked.name, asked.loader))
         words = [
@@ -442,7 +443,7 @@ class Instrumentation:
         return messages.Woven(asked.request, shown, Verdict.UNCHANGED, (), (), b"")
 
     def _found(self, planned: PlannedClass, file: ClassFile, loader: str) -> tuple[Diagnostic, ...]:
-        """What there is to say of a class that was not there when the program was loaded."""
+        """The diagnostics of a class that was loaded after the program."""
         name = planned.class_name.replace("/", ".")
         there = {probe for method in planned.methods for probe in method.probes}
         in_vain = [
@@ -471,7 +472,7 @@ class Instrumentation:
 
 
 def _members(file: ClassFile) -> tuple[str, str | None, tuple[str, ...], dict[tuple[str, str], int]]:
-    """What the plan of a class depends on, apart from the code: the order of methods is the JVM's business."""
+    """The parts of a class, other than code, on which its plan depends. The JVM may change the order of methods."""
     methods = {(method.name, method.descriptor): method.access_flags for method in file.methods}
     return file.name, file.super_name, file.interfaces, methods
 

@@ -34,7 +34,7 @@ _LEFT_OUT = "methods that do not fit are left out with:  --missing warn"
 
 @dataclass(slots=True)
 class Matcher:
-    """Of some probes of a version of the program: all of its own, or those of a script that is being added."""
+    """Matches some probes of a program version: all its own probes, or those of a script that is being added."""
 
     agent: Agent
     target: Target
@@ -73,7 +73,7 @@ class Matcher:
         return replace(matching, missing=missing, told=told)
 
     def loaded_meanwhile(self, matching: Matching) -> Matching:
-        """Those of its probes' classes that were loaded since this was matched."""
+        """Classes of its probes that were loaded after this matching."""
         known = {class_.loaded.id for class_ in matching.classes}
         refused = {refusal.class_name for refusal in matching.refusals}
         patterns = self.instrumentation.patterns(self._ids)
@@ -146,7 +146,7 @@ class Matcher:
         return _raised_or_told(found, missing)
 
     def planned(self, found: Sequence[LoadedClass]) -> tuple[list[MatchedClass], list[Refusal]]:
-        """The classes that can be woven, with what would be; why others cannot, or some of their methods."""
+        """The classes that can be woven, with their plans; and the refusals of other classes and of methods."""
         instrumentation = self.instrumentation
         for loaded in found:
             instrumentation.weave_state.learn(loaded)
@@ -192,8 +192,8 @@ class Matcher:
         return why_missing(probe, self.instrumentation.planner, looked_at, refusals, inventory)
 
     def _looked_at(self, probe: int, classes: Sequence[MatchedClass]) -> Sequence[MatchedClass]:
-        """What a diagnosis goes by. Of classes in which the operation cannot be, the target has listed none: some are
-        fetched."""
+        """The classes and supertypes that a diagnosis looks at. The target lists no classes that cannot contain the
+        operation, so some of them are fetched."""
         planner = self.instrumentation.planner
         if not planner.constants_of(probe):
             return classes

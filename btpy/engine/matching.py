@@ -1,4 +1,4 @@
-"""What the probes of a program match in a target, found out before anything in it is touched."""
+"""The matches of a program's probes in a target. They are found before anything in the target changes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class MatchedClass:
 
 
 def looked_at(classes: Iterable[MatchedClass]) -> list[tuple[ClassFile, PlannedClass]]:
-    """Those that have a class file to read."""
+    """The classes whose class file can be read."""
     return [
         (class_.file, class_.planned) for class_ in classes if class_.file is not None and class_.planned is not None
     ]
@@ -110,7 +110,7 @@ class Matching:
 def listed(
     program: Program, planner: Planner, matching: Matching, ancestors: Callable[[str], frozenset[str]]
 ) -> tuple[ListedProbe, ...]:
-    """What each method probe of a program matches, for people to read."""
+    """The matches of each method probe of a program, for people to read."""
     refused = [
         ListedClass(refusal.class_name, "class", "", "", (), (), Skipped(refusal.reason.value, refusal.detail))
         for refusal in matching.refusals
@@ -161,8 +161,8 @@ def _listed(probe: Probe, matched: MatchedClass) -> ListedClass:
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """What a diagnosis may ask the target. ``names``: all loaded classes; ``subtypes``: names of loaded subtypes;
-    ``class_file``: of a class by its name, None where it has none."""
+    """The questions that a diagnosis may ask the target. ``names``: all loaded classes; ``subtypes``: names of loaded
+    subtypes; ``class_file``: of a class by its name, None where it has none."""
 
     facts: TargetFacts
     names: Callable[[], Sequence[LoadedClass]]
@@ -350,7 +350,7 @@ _UNASKED = (RefusalReason.PROTECTED, RefusalReason.PARAMETER_NAMES, RefusalReaso
 
 
 def _why_no_place(probe: Probe, classes: Iterable[MatchedClass], found: Sequence[MethodOperations]) -> Diagnostic:
-    """The reason why nothing in the methods that a probe looks through is what it asks for."""
+    """The reason why no instruction in the matched methods is at the location that the probe asks for."""
     attachment = probe.attachment
     assert isinstance(attachment, MethodAttachment)
     point = attachment.points[0]
@@ -371,7 +371,7 @@ def _why_no_place(probe: Probe, classes: Iterable[MatchedClass], found: Sequence
 def other_lines(
     probes: Iterable[Probe], planner: Planner, classes: Iterable[tuple[ClassFile, PlannedClass]]
 ) -> tuple[Diagnostic, ...]:
-    """BT309 for each probe at LINE of which source maps say that it is not where its reader thinks."""
+    """BT309 for each probe at LINE if source maps say that the line belongs to another source file."""
     at_lines = [
         probe
         for probe in probes

@@ -34,7 +34,7 @@ def within_limits(program: Program, weave_state: WeaveState, planned: PlannedCla
 
 
 def _passed(program: Program, weave_state: WeaveState, id_: int, more: int) -> str:
-    """Which limit a probe passes with ``more`` methods of a further class; empty: none."""
+    """The limit that a probe passes with ``more`` methods of a further class; empty: it passes none."""
     probe, methods = program.probes[id_], weave_state.methods(id_)
     attachment = probe.attachment
     if not isinstance(attachment, MethodAttachment):
@@ -66,7 +66,7 @@ def limits_classes(program: Program) -> bool:
 
 
 def _room(program: Program, weave_state: WeaveState, planned: PlannedClass) -> Iterator[tuple[int, int]]:
-    """In how many more methods each probe of a class may be beside those of the class, by its ``max=``."""
+    """For each probe of a class, how many methods ``max=`` leaves after those of the class."""
     for id_, more in _methods(planned).items():
         attachment = program.probes[id_].attachment
         assert isinstance(attachment, MethodAttachment)
@@ -74,5 +74,5 @@ def _room(program: Program, weave_state: WeaveState, planned: PlannedClass) -> I
 
 
 def _methods(planned: PlannedClass) -> Counter[int]:
-    """In how many methods of the class each probe is."""
+    """The number of methods of the class that each probe is in."""
     return Counter(probe for method in planned.methods for probe in method.probes)

@@ -1,12 +1,12 @@
 """Weaving classes before they are loaded.
 
-A thread that loads a class to be woven waits until the client has answered: a millisecond, of which the weaving is the
-smaller part. So the client goes through the class path of the target for classes that the patterns name, weaves them,
-and gives the agent its answers in advance, each with the fingerprint of the very bytes that it is the answer for. Who
-loads these bytes waits for nobody; for other bytes the agent asks, as ever.
+A thread that loads a class to be woven waits about a millisecond for the client's answer. Weaving is the smaller part
+of that time. So the client goes through the class path of the target for classes that the patterns name, weaves them,
+and gives the agent its answers in advance, each with the fingerprint of the very bytes that it is the answer for. A
+thread that loads these bytes does not wait. For other bytes the agent asks as usual.
 
-Answers are given by one version of the instrumentation. Before the probes change, this is stopped and the agent forgets
-what it has; what it has used until then the client knows by the time it has forgotten.
+Answers are given by one version of the instrumentation. Before the probes change, preweaving stops and the agent
+forgets its answers. Before it reports that, it has told the client which answers it has used.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from btpy.wire.messages import PrewovenAnswer
 
 MOST_CLASSES = 4096
 MOST_BYTES = 16 * 1024 * 1024
-"""Of woven classes: the target keeps them in a file."""
+"""Most bytes of woven classes. The target keeps them in a file."""
 
 AT_ONCE_BYTES = 128 * 1024
-"""In one PREWEAVE: an answer that a thread waits for may be behind it."""
+"""Most bytes of one PREWEAVE message. An answer that a thread waits for may be sent behind it."""
 
 LONGEST_REST = 0.1
-"""Seconds between two classes, or two archives, while nobody waits."""
+"""Seconds between two classes, or two archives, while no caller waits."""
 
 MOST_HANDLERS = 64
 """Handler classes that are defined for classes which may never be loaded."""
@@ -55,7 +55,7 @@ class Preweaving:
         self._loaded.add(name)
 
     def begin(self, version: Instrumentation, matching: Matching | None = None) -> None:
-        """Begin to weave the classes that may be loaded later. ``matching``: what is loaded."""
+        """Begin to weave the classes that may be loaded later. ``matching``: the loaded classes."""
         if matching is not None:
             self._loaded.update(matched.loaded.name for matched in matching.classes)
         if not version.preweaves or not self._process.shares_files:
@@ -103,7 +103,7 @@ class Preweaving:
 class Preweaver:
     """For one version. ``wanted``: which names classes have that may be loaded.
 
-    It takes a quarter of a core at most, and the whole of one while somebody waits (:meth:`finish`).
+    It takes at most a quarter of a core, and a whole core while a caller waits (:meth:`finish`).
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class Preweaver:
         self._thread.join()
 
     def abandon(self) -> None:
-        """As :meth:`stop`, but what is being said may still be: the connection is about to end."""
+        """As :meth:`stop`, but a message may still be on its way: the connection is about to end."""
         self._stopped.set()
 
     def _run(self) -> None:
@@ -162,7 +162,7 @@ class Preweaver:
             self._send()
 
     def _is_over(self) -> bool:
-        """Whether no more is to be woven; after a rest, if nobody waits."""
+        """Whether to stop weaving. If no caller waits, it rests first."""
         if not self._awaited.is_set():
             self._stopped.wait(min(LONGEST_REST, 3 * (time.perf_counter() - self._begun)))
         self._begun = time.perf_counter()

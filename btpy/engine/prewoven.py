@@ -3,8 +3,8 @@
 When a class is retransformed, the JVM shows its bytes and waits for the woven ones. These bytes are another writing of
 the class file: methods come in another order, and so do the attributes of their code. The client cannot predict them,
 but it can predict what is woven into a method: that depends on the version, the constant pool, and the flags and the
-Code attribute of the method. So the methods are woven into the class file and go to the agent together with all that;
-where it is what the JVM shows, the agent puts them in without asking."""
+Code attribute of the method. So the client weaves the methods of the class file and sends them to the agent together
+with all these parts. If the JVM shows the same parts, the agent puts the methods in without asking."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _IN_CODE = ("LineNumberTable", "StackMapTable", "LocalVariableTable", "LocalVari
 def prewoven_methods(
     class_id: int, file: ClassFile, woven: WovenMethods, sites: tuple[MethodSites, ...]
 ) -> PrewovenMethods | None:
-    """What was woven, for the agent; None when nothing was, or something could not be (the reason is found again with
-    the bytes of the JVM), or when it is known that the JVM will show something else. Raises ClassFileError."""
+    """The woven methods, for the agent; None when nothing was, or something could not be (the reason is found again
+    with the bytes of the JVM), or when it is known that the JVM will show something else. Raises ClassFileError."""
     if not woven.code or woven.refusals:
         return None
     methods = []
@@ -56,7 +56,7 @@ def _shown(method: Member) -> bytes | None:
 
 @lru_cache(maxsize=256)
 def _order(names: tuple[str, ...]) -> tuple[int, ...] | None:
-    """Which attribute comes first, second, …; empty when they stay in their order, None when one is left out."""
+    """The order of the attributes; empty when it does not change, None when one is left out."""
     if any(name not in _IN_CODE for name in names):
         return None
     order = tuple(sorted(range(len(names)), key=lambda at: _IN_CODE.index(names[at])))

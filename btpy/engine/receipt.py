@@ -1,4 +1,4 @@
-"""What became of the records of probes, and what leaving found."""
+"""The accounts of the probes, and the result of leaving."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def accounts(
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What detaching found. ``woven``: classes that probes were in at the end; ``restored``: those of them that have
+    """What detaching found. ``woven``: classes that probes were in at the end; ``restored``: the classes that have
     their original bytes again, by their hash. ``accounts``: of all probes."""
 
     woven: int

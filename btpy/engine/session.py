@@ -6,9 +6,9 @@
             …
         receipt = session.departure.detach()
 
-The thread that reads what the target sends also weaves, at once and whatever the caller is doing: an application thread
-may be waiting. Leaving the ``with`` block without :meth:`Departure.detach` (an exception, Ctrl-C in the middle of
-anything) closes the connection, and the agent puts every class back by itself.
+The thread that reads the messages of the target also weaves, at once and whatever the caller is doing: an application
+thread may be waiting. Leaving the ``with`` block without :meth:`Departure.detach` (an exception, Ctrl-C in the middle
+of anything) closes the connection, and the agent puts every class back by itself.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class Session:
     """Made by :meth:`attach` or :meth:`join`.
 
     ``agent`` takes requests that need nothing but their answer. ``deployer`` puts probes in and takes them out,
-    ``delivery`` is what comes back, ``departure`` ends the session. ``joined``: None for a session that this client has
-    begun.
+    ``delivery`` receives their records, ``departure`` ends the session. ``joined``: None for a session that this client
+    has begun.
 
     All methods raise TargetGone when the target has ended or does not answer, and ProtocolError when its agent broke
     the protocol; the connection is over then, and the agent restores the classes if it still runs.

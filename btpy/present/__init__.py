@@ -1,1 +1,1 @@
-"""What is shown of a run, and how often: once for the command line, the prompt and replay."""
+"""Showing a run: the same for the command line, the prompt and replay."""

@@ -38,7 +38,8 @@ class ProbeErrors:
         return total
 
     def remaining(self) -> Iterator[tuple[ProbeError, bool]]:
-        """At the end: the errors whose count has not been shown, and whether the error has been shown before."""
+        """For the end of a run: the errors whose last count has not been shown, and whether each error has been shown
+        before."""
         for key, total in self.totals.items():
             if self._shown.get(key) != total.count:
                 yield total, key in self._shown

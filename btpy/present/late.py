@@ -1,4 +1,4 @@
-"""What is told of classes that were loaded, or changed by another agent, after the probes had come."""
+"""Messages about classes that were loaded, or changed by another agent, after the probes were put in."""
 
 from __future__ import annotations
 

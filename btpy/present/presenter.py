@@ -1,4 +1,4 @@
-"""What of a run is shown, and how often: the same for what comes from a target and for what comes from a recording."""
+"""Decides what is shown of a run and how often, both for a target and for a recording."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _AS_USUAL = "as usual"  # how a map is printed without options
 
 
 class Console(Protocol):
-    """Where people are told what is not output: standard error. ``verbosity``: negative for ``-q``."""
+    """Takes messages for people (standard error), not output. ``verbosity``: negative for ``-q``."""
 
     verbosity: int
 
@@ -56,7 +56,7 @@ class Console(Protocol):
         """A line that the script writes to standard error."""
 
     def notice(self, text: str) -> None:
-        """What ``-q`` does not hide."""
+        """A line that ``-q`` does not hide."""
 
     def say(self, text: str) -> None: ...
     def detail(self, text: str) -> None:
@@ -131,7 +131,7 @@ class Presenter:
             self._late(item)
 
     def counted(self, accounts: Iterable[ProbeAccount]) -> None:
-        """Totals so far: what is newly lost, and which probes have been disabled."""
+        """Reports new losses and newly disabled probes, from totals so far."""
         for account in accounts:
             self.losses(account.probe, causes(account))
             words = self.states.change(account)
@@ -148,7 +148,7 @@ class Presenter:
                 self._writer.map(content, None, None)
 
     def mute(self) -> None:
-        """From here on nothing is written; what comes is counted as before."""
+        """From now on nothing is written. Records are counted as before."""
         from btpy.output.silent import SilentWriter
 
         self._writer = SilentWriter()
@@ -159,7 +159,7 @@ class Presenter:
         return self._paused
 
     def pause(self, paused: bool) -> None:
-        """When it goes on, what was not shown meanwhile is told."""
+        """When it goes on, it says how many items were not shown meanwhile."""
         self._paused = paused
         if not paused and self._unseen:
             self._writer.note(f"{in_words(self._unseen)} while paused")
@@ -167,7 +167,7 @@ class Presenter:
 
     @property
     def unseen(self) -> Counter[str]:
-        """What came while it is paused: events, maps."""
+        """Items that came during the pause: events, maps."""
         return self._unseen.copy()
 
     @property
@@ -176,7 +176,7 @@ class Presenter:
         return sum(count for (_, cause), count in self._dropped.items() if cause not in ("map", "speculation"))
 
     def note_full(self, contents: Sequence[MapContent]) -> None:
-        """What the maps could not take, for the summary."""
+        """The samples that the maps had no room for, for the summary."""
         self.maps_full = {content.map.title: content.full for content in contents if content.full}
         self.maps_evicted = {content.map.title: content.evicted for content in contents if content.evicted}
 
@@ -192,11 +192,12 @@ class Presenter:
         ]
 
     def _repeats(self, print_: tuple[object, ...], contents: tuple[MapContent, ...]) -> bool:
-        """Whether the end of a run would show people once more what they saw last."""
+        """Whether the end of a run would only repeat the last output."""
         return self._for_people and self._latest.get(print_) == contents
 
     def close(self, contents: Sequence[MapContent], accounts: Iterable[ProbeAccount]) -> None:
-        """Everything has come: what was held back and is not shown, maps as they were at the end, the last losses."""
+        """Ends the output when all items have come: the number of items that were withheld, the final maps, the last
+        losses."""
         self.give_up()
         for line in self._rate_limit.close():
             self._writer.note(line)
@@ -206,13 +207,13 @@ class Presenter:
             self.losses(account.probe, causes(account))
 
     def give_up(self) -> None:
-        """What is held back will not be committed any more."""
+        """Speculative records will not be committed any more."""
         self._speculations.close()
         for probe, count in self._speculations.dropped.items():
             self.losses(probe, {"speculation": count})
 
     def losses(self, probe: int, causes: Mapping[str, int]) -> None:
-        """Totals since the start, as the agent counts them; what is new is written."""
+        """Writes the increase of these totals, which the agent counts from the start."""
         for cause, total in causes.items():
             new = total - self._dropped[probe, cause]
             if new > 0:
@@ -231,7 +232,7 @@ class Presenter:
     # ---- the end
 
     def reports(self, accounts: Iterable[ProbeAccount], sites: Iterable[Site]) -> tuple[ProbeReport, ...]:
-        """What is told of each probe. Raises ProtocolError for a probe that is not there."""
+        """The messages about each probe. Raises ProtocolError for a probe that is not there."""
         methods: dict[int, set[tuple[str, str, str]]] = {}
         for site in sites:
             if site.class_name in self.late.refused:
@@ -395,12 +396,12 @@ def in_words(things: Mapping[str, int]) -> str:
 
 
 def causes(account: ProbeAccount) -> dict[str, int]:
-    """What was dropped, by cause: totals since the start."""
+    """Dropped records by cause: totals since the start."""
     return {cause.value: count for cause, count in account.dropped_by.items()} | {"map": account.map_full}
 
 
 def _exit_code(record: Record) -> int:
-    """What ``exit(n)`` said, as far as a process can say it."""
+    """The status of ``exit(n)``, cut to the range of a process."""
     code = record.values[0] if len(record.values) == 1 else None
     if not isinstance(code, int):
         raise ProtocolError("an exit without its code")

@@ -1,4 +1,4 @@
-"""Which probes are disabled, and what the budget does to them."""
+"""The disabled probes, and the steps of the budget against probes."""
 
 from __future__ import annotations
 

@@ -25,7 +25,8 @@ class ProbeRateLimit:
     _notes: list[str] = field(default_factory=list)
 
     def passes(self, probe: int, nanos: int) -> bool:
-        """Whether an event of that time is displayed. The first of a new second says what the old one withheld."""
+        """Whether an event of that time is displayed. The first event of a new second adds a note with the number that
+        was withheld in the second before."""
         if self.limit is None:
             return True
         second = nanos // _SECOND

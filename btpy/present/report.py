@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """What detaching found: classes woven, put back with their original bytes, gone with their loader."""
+    """The result of detaching: classes woven, put back with their original bytes, gone with their loader."""
 
     woven: int
     restored: int
@@ -55,8 +55,8 @@ class Summary:
     ``age``: seconds that the session had been going on before this client joined it; costs are those of all of it.
     ``fillers``: of a program that has nothing to print: the maps that each probe fills.
 
-    ``recorded``: and not shown. ``drawn``: what was made of the events, where that is what was shown. ``maps_full``:
-    samples dropped by map, ``maps_evicted``: keys that made room for others.
+    ``recorded``: and not shown. ``drawn``: the output in place of the events, such as "3 trees"; empty: none.
+    ``maps_full``: samples dropped by map, ``maps_evicted``: keys that made room for others.
     """
 
     reports: tuple[ProbeReport, ...]
@@ -121,7 +121,7 @@ def banner(
 
 
 def summary_lines(summary: Summary) -> list[str]:
-    """Events and losses, what the maps dropped, whether everything was put back."""
+    """The summary: events, losses, samples that maps dropped, classes put back."""
     accounts = [report.account for report in summary.reports]
     produced = sum(account.produced for account in accounts)
     delivered = sum(account.delivered for account in accounts)
@@ -214,8 +214,8 @@ def status(
 
 
 def accounts(reports: Sequence[ProbeReport], *, all_: bool = False) -> list[str]:
-    """``quote: 12 fired · 88 skipped`` for each probe whose hits went more ways than one, or for every one. Of two
-    with one name, which a script never has, the later has replaced the other."""
+    """``quote: 12 fired · 88 skipped`` for each probe with hits of more than one kind, or for every probe. If two
+    probes have one name, the later has replaced the other."""
     lines = []
     last = {report.probe: report for report in reports}
     for report in reports:
@@ -259,7 +259,7 @@ def sampling_words(sampling: Sampling) -> str:
 USED_UP = frozenset(
     {ProbeState.HITS_USED_UP, ProbeState.TIME_IS_UP, ProbeState.DISABLED_ITSELF, ProbeState.FAILED_TOO_OFTEN}
 )
-"""States out of which no probe comes by itself."""
+"""States that a probe does not leave by itself."""
 
 
 def disabled(probe: ProbeOutline, state: ProbeState) -> str:
@@ -278,7 +278,7 @@ def disabled(probe: ProbeOutline, state: ProbeState) -> str:
 
 
 def unaccounted(reports: Iterable[ProbeReport]) -> list[str]:
-    """A line for each probe whose records do not add up: that is a bug of btpy, and it is not kept quiet."""
+    """A line for each probe whose records do not add up, which is a defect of btpy."""
     return [
         f"{report.probe}: {account.produced} produced, but {account.delivered} shown and {report.dropped} lost"
         for report in reports
@@ -319,7 +319,7 @@ def _why_no_hit(report: ProbeReport) -> str:
 
 
 def script_reasons(program: Program, level: int) -> dict[str, str]:
-    """Why probes may never fire that no method call would make fire: by name. ``level``: that of the session."""
+    """Why probes may never fire that no method call would make fire: by name. ``level``: the level of the session."""
     reasons = {}
     for probe in program.probes:
         why = _why_disabled(probe, level) or _what_did_not_happen(probe.attachment)
@@ -329,8 +329,8 @@ def script_reasons(program: Program, level: int) -> dict[str, str]:
 
 
 def refusal_reasons(deployment: Deployment, refused: Mapping[str, str]) -> dict[str, str]:
-    """Why probes are nowhere although what they match is loaded: by name. ``refused``: the codes, or "", of classes by
-    their names."""
+    """Why probes are in no method although matching classes are loaded, by name of the probe. ``refused``: the codes,
+    or "", of classes by their names."""
     from btpy.api.listings import RefusalReason
     from btpy.model.attachments import MethodAttachment
 
@@ -399,7 +399,7 @@ def _cpu(costs: Sequence[Cost], seconds: float) -> list[str]:
 
 
 def restraint_words(restraint: Restraint) -> str:
-    """What the budget does, why, and what to do about it."""
+    """The steps of the budget, why it takes them, and how to change that."""
     allowed = f"{100 * restraint.allowed:.3g} %"
     match restraint.step:
         case "free":
@@ -449,7 +449,7 @@ def _receipt(summary: Summary) -> list[str]:
 
 
 def receipt_words(left: Left) -> list[str]:
-    """``classes restored 4/4``, and what is left behind."""
+    """``classes restored 4/4``, and what remains in the target."""
     parts = [f"classes restored {left.restored}/{left.woven - left.unloaded}"]
     if left.unloaded:
         parts.append(f"{grouped(left.unloaded)} unloaded meanwhile")
