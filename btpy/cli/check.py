@@ -95,7 +95,7 @@ def run(arguments: Arguments, console: Console) -> int:
 
 
 def faultless(source: Source, program: Program) -> str:
-    """What is said of a script without errors."""
+    """The report on a script without errors."""
     probes, maps = len(program.probes), len(program.maps)
     return f"{source.name}: {probes} probe{'s' * (probes != 1)}, {maps} map{'s' * (maps != 1)}, no errors"
 

@@ -58,7 +58,7 @@ NAMES = tuple(_MODULES)
 
 
 def module(name: str) -> ModuleType:
-    """Of the command of that name; of tracing, for any other name."""
+    """The module of the command of that name; for any other name, the module that runs a script."""
     return import_module(f"btpy.cli.{_MODULES.get(name, _DEFAULT)}")
 
 
@@ -108,7 +108,7 @@ _JVMS_SHOWN = 6  # what a screen of 24 lines has left
 
 
 def first_contact() -> Iterator[str]:
-    """One screen for who has just typed ``btpy``: what to do, and the JVMs that are here."""
+    """One screen for a user who has typed only ``btpy``: first steps, and the JVMs of this machine."""
     yield from _FIRST.rstrip("\n").split("\n")
     yield ""
     from btpy.api.jvms import list_jvms

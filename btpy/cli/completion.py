@@ -1,6 +1,6 @@
 """``btpy completion``: scripts for shells, and what can come at a word of a command line, for these to ask.
 
-What can come is read from the tables of the commands: names, flags, the choices of a flag, and from the first line of
+The candidates come from the tables of the commands: names, flags, the choices of a flag, and from the first line of
 usage what the arguments are (``PID|NAME``, ``FILE.bt``, a word in small letters is itself).
 """
 
@@ -105,7 +105,7 @@ class Candidate(NamedTuple):
 
 
 class Here(NamedTuple):
-    """What is there beside the tables; asked only where it can come."""
+    """Candidates that are not in the tables. They are looked up only where they can come."""
 
     jvms: Callable[[], Iterable[Candidate]]
     libraries: Callable[[], Iterable[Candidate]]
@@ -134,8 +134,8 @@ def run(arguments: Arguments, console: Console) -> int:
 
 
 def candidates(words: Sequence[str], at: int, here: Here) -> list[Candidate]:
-    """What the word number ``at`` can be; ``words[0]`` is btpy itself. Bash takes ``=`` for a word of its own, other
-    shells ``--format=js`` for one."""
+    """The candidates for the word number ``at``; ``words[0]`` is btpy itself. Bash takes ``=`` for a word of its own,
+    other shells ``--format=js`` for one."""
     before, current = _joined(list(words[1:at])), words[at] if at < len(words) else ""
     if current == "=":
         before, current = _joined([*before, "="]), ""
@@ -150,7 +150,7 @@ def candidates(words: Sequence[str], at: int, here: Here) -> list[Candidate]:
 
 
 def _line(text: str) -> str:
-    """What somebody else's process says of itself, as a part of one line: a line is a completion."""
+    """A text from the process of another user, as a part of one line, because each line is a completion."""
     from btpy.output.values import visible
 
     return visible(text)
@@ -203,7 +203,7 @@ def _values(option: Option, here: Here) -> Iterator[Candidate]:
 
 
 def _arguments(command: Command, before: Sequence[str], options: dict[str, Option], here: Here) -> Iterator[Candidate]:
-    """By the usage line that agrees with the words before it."""
+    """Chosen by the usage line that agrees with the words before it."""
     given: list[str] = []
     skip = False
     for word in before:
@@ -222,7 +222,7 @@ def _arguments(command: Command, before: Sequence[str], options: dict[str, Optio
 
 
 def _expected(usage: str, name: str) -> list[str]:
-    """The arguments that a line of usage names, before what is optional or explained."""
+    """The arguments in a line of usage, up to the first optional one or the explanation."""
     words = []
     for word in usage.removeprefix(name).split("  ")[0].split():
         if word.startswith(("-", "[")) and not word.startswith("[C"):
@@ -236,7 +236,7 @@ def _agrees(expected: str, given: str) -> bool:
 
 
 def _meant(metavar: str, here: Here) -> Iterator[Candidate]:
-    """What a word of usage, or the value of an option, stands for."""
+    """The candidates for a word of usage, or for the value of an option."""
     for choice in metavar.rstrip("…").split("|"):
         if choice in ("PID", "NAME") and "PID" in metavar:
             if choice == "PID":

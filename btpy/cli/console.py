@@ -1,4 +1,4 @@
-"""What the user is told: standard error only, so that standard output is the script's alone."""
+"""Messages for the user, on standard error only: standard output belongs to the script."""
 
 from __future__ import annotations
 

@@ -78,4 +78,4 @@ class Debugging:
 _DATA = frozenset(
     ("Events", "Errors", "ClassBytes", "ClassFiles", "Classes", "Stacks", "Maps", "Map", "Pong", "Supertypes")
 )
-"""What the agent sends that is no report, or holds texts of the program, in which secrets are not masked yet."""
+"""Messages of the agent that are no reports, or that have texts of the program, in which secrets are not masked yet."""

@@ -93,7 +93,7 @@ class Destination(NamedTuple):
             stream.abandon()
 
     def tell(self, outline: Outline, console: Console) -> None:
-        """What a file of one shape will not have. Raises UsageError."""
+        """The parts of the results that a file of one shape leaves out. Raises UsageError."""
         if self.silent or not self.format.tables or self.is_directory:
             return
         from btpy.output.shapes import left_out
@@ -166,15 +166,15 @@ class Destination(NamedTuple):
         return Style(usual.unicode, usual.color, self.width, fills=True, window=self.width)
 
     def displayed(self, stream: Stream, rate: int | None) -> int | None:
-        """Events a second of one probe, ``rate`` being what --rate says; None: all. What is recorded, or read by
-        programs, is not cut."""
+        """Events a second of one probe, ``rate`` being what --rate says; None: all. Recordings and formats for programs
+        are not cut."""
         if rate is not None:
             return rate or None
         return DISPLAYED if self.is_text and os.isatty(stream.descriptor) else None
 
 
 def choose_time_zone(arguments: Arguments) -> None:
-    """That of this process is UTC with ``--utc``."""
+    """The time zone of this process is UTC with ``--utc``."""
     if arguments.switch("utc"):
         os.environ["TZ"] = "UTC"
         time.tzset()

@@ -30,7 +30,7 @@ _LOCAL_MODES = 3  # in what tcgetattr returns
 class Keyboard:
     """A terminal as keyboard, within the context; afterwards it is as it was found.
 
-    In the background it leaves the terminal, which is the shell's then, alone.
+    In the background it leaves the terminal alone, because the shell uses it.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -50,7 +50,7 @@ class Keyboard:
 
     @property
     def is_ours(self) -> bool:
-        """Whether keys come here now, and what is typed is not echoed."""
+        """Whether btpy receives the keys now, without an echo."""
         return self._found is not None
 
     @property
@@ -100,7 +100,8 @@ class Keyboard:
 
 
 def decoded(data: bytes) -> tuple[list[str], bytes]:
-    """Names of keys, and what may be the beginning of another. What is no key that has a name is left out."""
+    """Names of keys, and an unfinished sequence that may be the beginning of another key. Keys without a name are left
+    out."""
     text = data.decode("utf-8", "replace")
     keys: list[str] = []
     at = 0

@@ -1,4 +1,4 @@
-"""What a probe library promises, checked against class files and against a recorded run."""
+"""The tests of a probe library, on class files and on a recorded run."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class RunTest:
 
 
 def results(script: Path, arguments: Arguments) -> Iterator[tuple[str, str]]:
-    """Title and what is wrong, empty when nothing is, of each test of a script. Raises UsageError, ScriptError."""
+    """The title of each test of a script, and its failure; an empty text: it passes. Raises UsageError, ScriptError."""
     specification = script.with_suffix(".test.toml")
     classes, runs = read_tests(specification)
     for number, test in enumerate(classes, 1):

@@ -1,5 +1,5 @@
-"""What goes on beside the events of a run: its maps again and again, keys, signals. On a terminal the maps are a view
-that is drawn in place; anywhere else they are printed anew each interval."""
+"""Runs beside the events of a run: shows its maps again and again, and reacts to keys and signals. On a terminal the
+maps are a view that is drawn in place; anywhere else they are printed anew each interval."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ class Terms(NamedTuple):
 
 
 class Live:
-    """A context around the time in which probes are in place and followed. ``targets``: those that run, of which some
-    may end meanwhile; ``together``: their maps."""
+    """A context around the time in which probes are in place and followed. ``targets``: the running targets; some may
+    end meanwhile; ``together``: their maps."""
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class Live:
         return max(*self._pauses, time.monotonic() - self._turned)
 
     def turn(self) -> None:
-        """Does what is due, and what a signal or a key has asked for. Raises ProtocolError, OutputError."""
+        """Does all work that is due, and reacts to signals and keys. Raises ProtocolError, OutputError."""
         now = time.monotonic()
         self._pauses.append(now - self._turned)
         self._turned = now
@@ -166,8 +166,8 @@ class Live:
     # ---- maps
 
     def _look(self) -> None:
-        """Reads the maps, and shows them if that is wanted. Of several targets they are read in any case: what one of
-        them has counted is not lost when it is killed."""
+        """Reads the maps, and shows them if that is wanted. The maps of several targets are always read: then the
+        counts of a target are not lost when it is killed."""
         assert self._interval is not None
         began = time.process_time()
         if self._screen is None and self._shows_maps and not self._paused:
@@ -202,7 +202,7 @@ class Live:
         return lines - lines // _EVENTS_SHARE if self._prints else lines
 
     def _below(self, columns: int) -> list[str]:
-        """How the run stands, and what the keys do."""
+        """The state of the run, and the meaning of the keys."""
         text = status(
             seconds=time.monotonic() - self._began,
             events=sum(showing.events for showing in self._showings) if self._prints else None,
@@ -274,7 +274,7 @@ class Live:
         self._draw()
 
     def _print_now(self) -> None:
-        """What SIGUSR1 does: the script's own answer to it, or else all maps."""
+        """The reaction to SIGUSR1: the script's own, or else all maps are shown."""
         if self._answers_signal:
             for target in self._targets:
                 with target.noticing():

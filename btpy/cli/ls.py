@@ -80,7 +80,7 @@ def run(arguments: Arguments, console: Console) -> int:
 def show(
     source: Source, process: JvmProcess, arguments: Arguments, detail: Detail, console: Console, *, as_json: bool
 ) -> int:
-    """Lists what the probes of a script match; the exit code.
+    """Lists the matches of the probes of a script. Returns the exit status.
 
     Raises ScriptError, UsageError, AttachError, and NothingMatched where there is nothing to list.
     """
@@ -146,7 +146,7 @@ def _summary(probes: Sequence[ListedProbe], matching: Matching, process: JvmProc
 
 
 def _source(arguments: Arguments) -> Source:
-    """The script, or that of a pattern. Raises UsageError."""
+    """The script, or one that is made from a pattern. Raises UsageError."""
     from btpy.cli.script import is_path, libraries, read_source
 
     given, texts = arguments.positionals[1:], arguments.texts("e")
@@ -159,7 +159,7 @@ def _source(arguments: Arguments) -> Source:
 
 
 def _probe_at(pattern: str) -> Source:
-    """A probe that does nothing at what the pattern says. Raises UsageError."""
+    """An empty probe at the methods of the pattern. Raises UsageError."""
     from btpy.errors import UsageError
     from btpy.model.source import Source
 
@@ -171,7 +171,7 @@ def _probe_at(pattern: str) -> Source:
 
 
 def _expanded(pattern: str, session: BaseSession) -> str | None:
-    """What an abbreviation is short for, of the loaded classes. Raises UsageError where that may be several."""
+    """The loaded classes that an abbreviation means. Raises UsageError where that may be several."""
     from btpy.completion.classes import ClassIndex, LoadedType, expanded
 
     return expanded(pattern, ClassIndex(map(LoadedType.of, session.classes.all().classes)))

@@ -42,8 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def open_standard_descriptors() -> None:
-    """Opens those of 0, 1 and 2 that the process was started without (``2>&-``). The next file or socket that is opened
-    would get their number, and what is meant for the user would go there. Input is empty, standard output cannot be
+    """Opens the descriptors 0, 1 and 2 that the process was started without (``2>&-``). Otherwise the next file or
+    socket would get their number, and messages for the user would go there. Input is empty, standard output cannot be
     written (which is told), and what goes to standard error is lost."""
     for descriptor, mode in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
         try:

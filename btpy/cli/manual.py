@@ -1,4 +1,5 @@
-"""``btpy help``: what a script or library is for, its parameters, and what others can use of it."""
+"""``btpy help``: the purpose of a script or library, its parameters, and the events and functions that others can
+use."""
 
 from __future__ import annotations
 

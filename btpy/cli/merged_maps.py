@@ -26,7 +26,7 @@ class One(Protocol):
 
 
 class AtEnd:
-    """What the maps of several hold at their ends. ``first``: of one of them. ``writer``: makes what writes merged
+    """The maps of several targets, when these end. ``first``: of one of them. ``writer``: makes what writes merged
     maps, whose stacks are in the table that it is given; None: there is one, which writes its own."""
 
     def __init__(self, first: Context, writer: Callable[[StackTable], Writer] | None) -> None:
@@ -39,7 +39,7 @@ class AtEnd:
         self._outline = first.outline
 
     def left(self, one: One, contents: Sequence[MapContent]) -> None:
-        """What the maps of one held at its end."""
+        """The maps of one target at its end."""
         self._put(one, contents)
         for template, content in one.showing.asked_at_end.items():
             moved = with_stacks(content, one.context.stacks, self.stacks)
@@ -47,14 +47,15 @@ class AtEnd:
         self._at_end.update(content.map.title for content in one.showing.unprinted(contents))
 
     def shown(self, moment: Mapping[One, Sequence[MapContent]]) -> None:
-        """Writes what the maps of each held at some moment before the end. Raises OutputError."""
+        """Writes the maps of each target as they were at a moment before the end. Raises OutputError."""
         shares = Shares(self.stacks)
         for one, contents in moment.items():
             shares.put(one.pid, contents, one.context.stacks)
         self._write(shares, shares.unmerged)
 
     def end(self) -> None:
-        """Writes what is to be shown at the end: what ``@OnEnd`` prints as it asks for it. Raises OutputError."""
+        """Writes the maps that are due at the end. ``@OnEnd`` decides how its own maps are printed. Raises
+        OutputError."""
         if self._writer is None:
             return
         for template, shares in self._asked.items():
@@ -78,7 +79,7 @@ class AtEnd:
 
 
 class MergedMaps(AtEnd):
-    """``running``: the targets, of which some may end. ``writer``: as of :class:`AtEnd`.
+    """``running``: the targets. Some may end meanwhile. ``writer``: as of :class:`AtEnd`.
 
     A target that is found to be gone says so at its next turn.
     """
@@ -115,7 +116,7 @@ class MergedMaps(AtEnd):
         self._write(self._shares, found)
 
     def lost(self, one: TargetRun) -> tuple[list[MapContent], float | None]:
-        """What the maps of a target held that has been killed, and how many seconds ago; None: they were never read."""
+        """The last contents of the maps of a killed target, and their age in seconds; None: they were never read."""
         contents = self._shares.of(one.pid)
         self._killed += contents
         self._at_end.update(content.map.title for content in one.showing.unprinted(contents))

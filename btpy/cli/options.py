@@ -26,8 +26,8 @@ class Option(NamedTuple):
 
 
 class Command(NamedTuple):
-    """``usage``: lines after ``btpy``; ``about``: what it does, in full sentences; ``examples``: what follows ``btpy``,
-    and what that is for.
+    """``usage``: lines after ``btpy``; ``about``: its description, in full sentences; ``examples``: what follows
+    ``btpy``, and what that is for.
 
     Where it ``takes_parameters``, options that it does not know are parameters of a script, for :class:`Arguments`.
     ``refused``: options that people may expect, and why it does not have them.
@@ -58,7 +58,7 @@ class Command(NamedTuple):
 
 
 class Arguments:
-    """What was given: texts of options with a value, numbers of switches, and the positionals."""
+    """The arguments of the user: texts of options with a value, counts of switches, and the positionals."""
 
     def __init__(self, command: Command) -> None:
         self._texts: dict[str, list[str]] = {option.key: [] for option in command.options if option.metavar}
@@ -229,7 +229,7 @@ _INDENT, _WIDTH = 24, 100
 
 
 def _entry(head: str, text: str) -> list[str]:
-    """An option and what it does, in a column of its own."""
+    """An option and its description, in a column of its own."""
     lines = [""]
     for word in text.split(" "):
         if lines[-1] and len(lines[-1]) + 1 + len(word) > _WIDTH - _INDENT:

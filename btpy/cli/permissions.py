@@ -1,4 +1,4 @@
-"""``--allow``, ``--secret``, ``--no-redact`` and ``--frameworks``: what the user says of every script."""
+"""``--allow``, ``--secret``, ``--no-redact`` and ``--frameworks``: permissions that the user gives to every script."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _CALL = re.compile(r"call:[\w$]+(\.[\w$]+)+")
 
 
 def permissions(arguments: Arguments) -> Permissions:
-    """Raises UsageError for what nobody can be allowed."""
+    """Raises UsageError for a capability that does not exist."""
     from btpy.model.permissions import Permissions
 
     given = arguments.texts("allow")

@@ -1,4 +1,4 @@
-"""What a script would do to a program, said before anything is touched: ``--plan`` and ``btpy check --plan``."""
+"""The effect of a script on a program, before anything is changed: ``--plan`` and ``btpy check --plan``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def print_plan(program: Program, matching: Matching) -> None:
 
 
 def plan_lines(program: Program, matching: Matching) -> list[str]:
-    """By probe and in all: classes, methods, places, what a firing costs; what is refused and why; the limits."""
+    """For each probe and in all: classes, methods, places and the cost of a firing; refusals with their reasons; the
+    limits."""
     from btpy.api.preview import preview
     from btpy.api.reference import MAX_STATEMENTS
     from btpy.api.session import Limits

@@ -55,7 +55,7 @@ def run(arguments: Arguments, console: Console) -> int:
 
 
 def _refuse(arguments: Arguments) -> None:
-    """What would be without effect is no option of the prompt. Raises UsageError."""
+    """Options without an effect there are no options of the prompt. Raises UsageError."""
     for name, value in arguments.parameters.items():
         raise UsageError(
             f"--{name} is a parameter of a script, and there is no script",

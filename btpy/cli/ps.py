@@ -85,8 +85,8 @@ def terminal_width(descriptor: int) -> int | None:
 
 
 def table(running: Sequence[JvmProcess], width: int | None, *, commands: bool = False) -> list[str]:
-    """A line a JVM, without line ends. Where they would be wider than ``width``, what it runs is cut in front, as
-    the end of a class name says most, and why it cannot be traced stands below."""
+    """A line a JVM, without line ends. A line wider than ``width`` is cut at the beginning of the class name, whose end
+    says most. The reason why a JVM cannot be traced stands below."""
     rows = [("PID", "USER", "JAVA", "UPTIME", "BTPY")]
     for process in running:
         sessions = str(process.sessions or "-")

@@ -1,4 +1,4 @@
-"""``btpy replay``: what was recorded, shown as the run would have shown it, in any format."""
+"""``btpy replay``: shows a recording as the run would have shown it, in any format."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ class _Part:
         )
 
     def show(self, wall_nanos: int, item: Recorded) -> None:
-        """Of one that is not alone, maps that can be merged are kept."""
+        """If there are several recordings, maps that can be merged are kept for the end."""
         from btpy.api.recordings import Ending, ProbesAttached, ShownMaps, Totals
         from btpy.api.results import PrintedMaps, Records
         from btpy.output.writer import Attached
@@ -205,7 +205,7 @@ class _Part:
             showing.item(item)
 
     def cut_off(self) -> None:
-        """All of it has been read, and it has no end."""
+        """All of the recording has been read, and its end is missing."""
         recording, showing = self.recording, self.showing
         showing.close((), recording.accounts)
         showing.end("cut-off", showing.reports(recording.accounts, recording.sites.values()), None)
@@ -253,7 +253,7 @@ class _Played:
         self._together = AtEnd(first, None if alone else writer)
 
     def items(self) -> Iterator[tuple[int, _Part, Recorded]]:
-        """In the order of their time. Raises ProtocolError."""
+        """The items of all parts in the order of their time. Raises ProtocolError."""
 
         def of(part: _Part) -> Iterator[tuple[int, _Part, Recorded]]:
             return ((wall_nanos, part, item) for wall_nanos, item in part.recording.items())
@@ -271,7 +271,7 @@ class _Played:
             )
 
     def cut_off(self) -> None:
-        """All has been read: of what has no end that is told."""
+        """All has been read. Says which recordings lack their end."""
         for part in self._parts:
             if not part.recording.complete:
                 part.cut_off()

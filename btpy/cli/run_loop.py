@@ -48,8 +48,8 @@ Reachable = Union["Connecting", "Launching", PulledSession]
 
 class RunLoop:
     """``targets``: attaches and launches under way, or one session that was joined (``program`` None: it has its own).
-    What goes wrong with one of several is told, and the others go on; ``failures``: what has so far. ``companion``,
-    ``watching``: of a run on one target."""
+    If one of several targets fails, the user is told and the others go on; ``failures``: the number of failures so far.
+    ``companion``, ``watching``: of a run on one target."""
 
     def __init__(
         self,
@@ -173,7 +173,7 @@ class RunLoop:
         )
 
     def _fail(self, pid: int, error: BtpyError) -> None:
-        """Of the only one, raises it."""
+        """If it is the only target, raises the error."""
         if self._alone:
             raise error
         self._failures.append(error)
@@ -205,7 +205,7 @@ class RunLoop:
                     self._leave(run, reason)
 
     def _until_one_ends(self, live: Live, deadline: float) -> list[tuple[TargetRun, str | TargetGone]]:
-        """Shows what comes; which end, and why."""
+        """Shows events until a target ends. Returns the targets that end, and why."""
         signals, stay = self._signals, self._settings.stay
         if self._settings.ends or (stay is not None and stay.at_once):
             return [(run, "stopped" if self._settings.ends else "left") for run in self._running]
@@ -347,14 +347,14 @@ def recording_of(path: Path, pid: int) -> Path:
 
 
 class LostInTheEnd(TargetGone):
-    """The target has died while the session was being taken out of it."""
+    """The target has died during the restoration."""
 
     def __init__(self, pid: int, causes: Sequence[str]) -> None:
         super().__init__(f"the JVM {pid} has ended while the probes were taken out of it", help=causes)
 
 
 class NothingTraced(BtpyError):
-    """Of several targets none could be traced, and each has said why."""
+    """None of several targets could be traced. The reason for each has been shown."""
 
     def __init__(self, first: BtpyError) -> None:
         super().__init__("there is nothing to trace")

@@ -1,4 +1,4 @@
-"""What a run tells its user about one target, on standard error: the banner, what is found out later, the summary."""
+"""The report on one target of a run, on standard error: the banner, later findings, the summary."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _LISTED = 10  # lines of one kind before the rest is summed up
 
 
 class Drawing(Protocol):
-    """What a verb makes of the events of its script."""
+    """The drawing that a verb makes from the events of its script."""
 
     @property
     def drawn(self) -> str:
@@ -74,7 +74,7 @@ class RunReport:
         self._problems = self._refusals = 0  # told so far
 
     def show_findings(self) -> None:
-        """What was found out about classes that were loaded meanwhile: probes that do not fit, code left alone."""
+        """New findings about classes that were loaded meanwhile: probes that do not fit, code that is not traced."""
         problems, refusals = self._session.scripts.problems, self._session.refusals
         if problems[self._problems :]:
             self._warn(problems[self._problems :])
@@ -90,7 +90,7 @@ class RunReport:
             self._console.diagnostics([replace(diagnostic, severity=Severity.WARNING) for diagnostic in diagnostics])
 
     def announce(self, deployment: Deployment) -> None:
-        """When the probes are in: the banner, and what could not be traced."""
+        """Shows the banner when the probes are in, and the code that could not be traced."""
         console, session = self._console, self._session
         self._warn(deployment.warnings)
         self._problems, self._refusals = len(session.scripts.problems), len(deployment.refusals)
@@ -142,7 +142,7 @@ class RunReport:
 
     @property
     def accounts(self) -> list[ProbeAccount]:
-        """What became of the hits and records of all probes."""
+        """The accounts of all probes."""
         return list(self._session.figures.accounts.values())
 
     @property
@@ -207,7 +207,8 @@ class RunReport:
         return silent(asked, {**nowhere, **script_reasons(self._program, self._settings.level)})
 
     def _not_due(self, reports: Sequence[ProbeReport]) -> set[str]:
-        """Timers whose time never came although others fired: the run was shorter, and that is no news."""
+        """Timers that never fired although other probes did: the run was shorter than their period, so nothing is
+        reported."""
         timers = {probe.name for probe in self._program.probes if isinstance(probe.attachment, TimerAttachment)}
         if not any(report.account.fired for report in reports if report.probe not in timers):
             return set()

@@ -175,7 +175,7 @@ def _list(source: Source, process: JvmProcess, arguments: Arguments, settings: S
 
 
 def _plan(compile_: Callable[[], Program], process: JvmProcess, settings: Settings, console: Console) -> int:
-    """What a run would do, up to the moment at which it would touch something. Raises BtpyError."""
+    """Does everything that a run does before it changes the target. Raises BtpyError."""
     from btpy.api.attaching import prepare
     from btpy.cli.plan import print_plan
     from btpy.errors import NothingMatched, ScriptError

@@ -50,7 +50,7 @@ class Screen:
         return max(1, size.columns - 1), max(1, size.lines)
 
     def draw(self, lines: Sequence[str]) -> None:
-        """In place of those that are there. None of them may be wider than ``size``."""
+        """Replaces the lines on the screen. None of them may be wider than ``size``."""
         columns = self.size[0]
         # A terminal that has wrapped rows to another width remembers that they belong together until they are erased.
         before = self._erasing() if columns != self._columns or len(lines) != len(self._drawn) else b"\r"
@@ -72,16 +72,16 @@ class Screen:
         return len(data)
 
     def _drawing(self) -> bytes:
-        """What draws the lines from the position of the cursor on, and puts it back there. Of lines that were made for
-        a larger window, as many as fit: they are made anew in a moment."""
+        """The control sequences that draw the lines from the cursor on, and put the cursor back. Of lines that were
+        made for a larger window, as many as fit: they are made anew in a moment."""
         lines = self._drawn[: self.size[1]]
         rows = "\r\n".join(f"{line}{_ERASE_RIGHT}" for line in lines)
         up = f"\x1b[{len(lines) - 1}A" if len(lines) > 1 else ""
         return f"{_CUT}{rows}{_ERASE_BELOW}{_WRAP}{up}\r".encode("utf-8", "backslashreplace")
 
     def _erasing(self) -> bytes:
-        """What erases the rows that are drawn. Row by row: tmux moves into its history what is erased from the first
-        row of the screen on."""
+        """The control sequences that erase the rows that are drawn. Row by row: tmux moves into its history what is
+        erased from the first row of the screen on."""
         rows = _NEXT_ROW.join([_ERASE_RIGHT] * max(1, len(self._drawn)))
         return f"\r{_SAVE}{rows}{_RESTORE}{_ERASE_BELOW}".encode()
 

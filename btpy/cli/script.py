@@ -112,9 +112,9 @@ def compile_source(
     earlier: Program | None = None,
 ) -> Program:
     """The checked program; ``arguments`` say where its libraries are and what its parameters are given; ``classes``:
-    what messages may tell of the traced program; ``earlier``: what it comes after.
+    what messages may tell of the traced program; ``earlier``: the program that it extends.
 
-    Raises ScriptError for what is wrong in it, UsageError when there is nothing in it and for unfit parameters.
+    Raises ScriptError for an error in it, UsageError when it is empty and for unfit parameters.
     """
     if not source.text.strip():
         raise UsageError(f"{source.name} is empty", help=[f"an example: {EXAMPLE}"])

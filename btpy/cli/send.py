@@ -1,4 +1,4 @@
-"""``btpy send PID SESSION EVENT``: tell a session something, whoever attends it."""
+"""``btpy send PID SESSION EVENT``: send an event to a session, with or without a client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``btpy sessions PID``: the sessions of btpy in a JVM, those that nobody attends among them."""
+"""``btpy sessions PID``: the sessions of btpy in a JVM, also the unattended ones."""
 
 from __future__ import annotations
 

@@ -32,11 +32,11 @@ ONE_LINER_HITS = 100
 
 
 class Settings(NamedTuple):
-    """What the flags say. ``limit`` in seconds; ``hits`` None: no limit; ``color`` None: as the terminal suggests;
+    """The values of the flags. ``limit`` in seconds; ``hits`` None: no limit; ``color`` None: as the terminal suggests;
     ``missing`` None: as the script says; ``rate`` None: as is usual where the output goes; ``interval`` in seconds, 0:
-    never, None: as suits the script and the terminal; ``keys``: those of the terminal are for btpy; ``in_place``: so
-    are its lines; ``stay``: the session goes on when btpy ends; ``ends``: it is joined only to be ended;
-    ``budget``: share of one core, 0: no bound, None: as the script says."""
+    never, None: as suits the script and the terminal; ``keys``: btpy reads the keys of the terminal; ``in_place``: so
+    are its lines; ``stay``: the session goes on when btpy ends; ``ends``: it is joined only to be ended; ``budget``:
+    share of one core, 0: no bound, None: as the script says."""
 
     limit: float | None = None
     hits: int | None = None
@@ -60,7 +60,7 @@ class Settings(NamedTuple):
 
 
 def present(settings: Settings, arguments: Arguments, console: Console) -> None:
-    """Has the console say as much, and in such a way, as the flags want."""
+    """Sets the verbosity and the style of the console from the flags."""
     from btpy.cli.console import wants_color
 
     console.verbosity = -1 if arguments.switch("quiet") else arguments.count("verbose")
@@ -77,7 +77,7 @@ def settings_of(arguments: Arguments, files: Sequence[str], *, missing: str | No
 
 
 def flags(arguments: Arguments, name: str, *, one_liner: bool, missing: str | None = None) -> Settings:
-    """What the flags say of a run, whatever runs; ``name``: of a session where they give none. Raises UsageError."""
+    """The values of the flags for a run of any kind; ``name``: of a session where they give none. Raises UsageError."""
     budget = arguments.text("budget")
     said = arguments.text("missing")
     if said not in (None, "ignore") and arguments.switch("pending"):
@@ -100,7 +100,7 @@ def flags(arguments: Arguments, name: str, *, one_liner: bool, missing: str | No
 
 
 def shown_settings(arguments: Arguments) -> Settings:
-    """What OUTPUT_OPTIONS, RECORD_OPTIONS, RATE and CONSOLE_OPTIONS say. Raises UsageError."""
+    """The values of OUTPUT_OPTIONS, RECORD_OPTIONS, RATE and CONSOLE_OPTIONS. Raises UsageError."""
     rate = arguments.text("rate")
     return Settings(
         destination=destination(arguments),

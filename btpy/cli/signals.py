@@ -31,7 +31,7 @@ class Signals:
         self._before: dict[int, Any] = {}
 
     def ask(self) -> None:
-        """From now on the first interrupt only asks."""
+        """From now on the first interrupt only asks for the end."""
         self._asking = True
 
     def attend(self, attended: bool) -> None:

@@ -1,5 +1,4 @@
-"""One target of a run: its probes put in, what they produce shown and recorded, the target left, and what is said of
-it."""
+"""One target of a run: puts its probes in, shows and records their items, leaves the target, and reports."""
 
 from __future__ import annotations
 
@@ -54,7 +53,7 @@ _ACTED_ON = (TemplateKind.EXIT, TemplateKind.WARN)
 
 
 class Companion(Drawing, Protocol):
-    """What a verb has to do while its script runs: write in its own way, change probes, explain."""
+    """The work of a verb while its script runs: write in its own way, change probes, explain."""
 
     def writer(self, stream: Stream, context: Context, console: Console) -> Writer: ...
 
@@ -64,7 +63,7 @@ class Companion(Drawing, Protocol):
 
 class TargetRun:
     """``alone``: there is no other, so that nothing says which one it is. ``session`` may have been joined: its probes
-    are in. All methods raise what the session does, and OutputError."""
+    are in. All methods raise the errors of the session, and OutputError."""
 
     def __init__(
         self,
@@ -177,7 +176,7 @@ class TargetRun:
             self._gone = gone
 
     def turn(self, poll: float, signals: Signals) -> str:
-        """Shows what comes within ``poll`` seconds; why it is to end, empty for no reason."""
+        """Shows the items of the next ``poll`` seconds. Returns why the run is to end, empty for no reason."""
         if self._gone is not None:
             raise self._gone
         showing = self.showing
@@ -211,7 +210,8 @@ class TargetRun:
         return "" if self._companion is None else self._companion.turn(self.session, self.console)
 
     def _take(self, message: Message) -> None:
-        """Records what came, and shows it: all of it, or when it is only recorded, what this side has to act on."""
+        """Records a message and shows it. If the run only records, it handles only the messages on which this side must
+        act."""
         if self._recorder is not None:
             self._recorder.message(message)
         if self._settings.destination.silent and isinstance(message, Events) and self._settings.hits is None:

@@ -122,7 +122,7 @@ class Watching:
 
 
 class _Version(NamedTuple):
-    """``old``: the probes in whose place it comes."""
+    """``old``: the probes that it replaces."""
 
     target: TargetRun
     program: Program

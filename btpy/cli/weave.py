@@ -61,7 +61,7 @@ COMMAND = Command(
 
 
 class _Report(NamedTuple):
-    """What is told of a class that a probe matches. ``text``: its lines. ``probes``: the probes that are in it.
+    """The report on a class that a probe matches. ``text``: its lines. ``probes``: the probes that are in it.
     ``files``: to be written, by their paths; the class itself is the first."""
 
     origin: str
@@ -164,7 +164,7 @@ def _json_lines(woven: OfflineClass, names: dict[int, str]) -> list[str]:
 
 
 def _text_lines(woven: OfflineClass, names: dict[int, str], shown: Sequence[MethodFilter]) -> list[str]:
-    """``shown``: the methods whose code is printed as it is and as it is woven."""
+    """``shown``: the methods whose code is printed before and after weaving."""
     from btpy.api.offline import differences
     from btpy.output.values import visible
 
@@ -222,7 +222,7 @@ def _files(woven: OfflineClass) -> Iterator[tuple[str, bytes]]:
 
 
 Write = Callable[[str, Iterable[bytes]], None]
-"""Takes a path and what the file is to have, in pieces."""
+"""Takes a path and the content of the file, in pieces."""
 
 
 class _WovenFiles:

@@ -1,4 +1,4 @@
-"""A script that is open in an editor: what is wrong with it, and what it declares. No editor, no protocol."""
+"""A script that is open in an editor: its diagnostics and its declarations. No editor, no protocol."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Checked:
 def checked(
     source: Source, libraries: Libraries, permissions: Permissions, target: LiveTarget | None = None
 ) -> Checked:
-    """What the script alone tells, and when that is nothing, what the target does. What a run would be given for its
-    parameters is not known: examples stand for that."""
+    """The diagnostics of the script alone; if there are none, those of the target. The arguments of a later run are not
+    known, so examples stand for them."""
     program = None
     try:
         given = placeholders(parameters(source))
@@ -61,8 +61,8 @@ def _unfit(program: Program, target: LiveTarget | None) -> list[Diagnostic]:
 
 
 class Words:
-    """What completion knows at a place of a script (:class:`btpy.completion.metadata.Metadata`). ``known``: the program
-    that the script was when it was right."""
+    """The names that completion knows at a place of a script (:class:`btpy.completion.metadata.Metadata`). ``known``:
+    the program that the script was when it was right."""
 
     def __init__(self, text: str, known: Program | None, libraries: Libraries, target: LiveTarget | None) -> None:
         self._text = text

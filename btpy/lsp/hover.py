@@ -1,4 +1,5 @@
-"""What the word under the cursor is, as Markdown: of the language, of the script, of the target's classes."""
+"""The meaning of the word under the cursor, as Markdown: a word of the language, of the script, or of the target's
+classes."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ class Server:
         self._lsp.text_document_publish_diagnostics(params)
 
     def _diagnostic(self, found: Diagnostic, uri: str, source: Source, at: Positions) -> types.Diagnostic:
-        """``data``: as ``btpy check --error-format json`` has it. What is wrong in a library stands at the top."""
+        """``data``: as ``btpy check --error-format json`` has it. Errors in a library stand at the top."""
         elsewhere = found.primary.span.source != source
         message = "\n".join(
             [

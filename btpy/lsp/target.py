@@ -1,4 +1,4 @@
-"""The JVM whose classes an editor is offered. It may not be there yet, and be there again after it has ended."""
+"""The JVM whose classes the editor completes. It may not be there yet, and be there again after it has ended."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _BETWEEN = 5.0  # seconds between two tries to reach it
 
 
 class LiveTarget:
-    """``name``: pid, or part of a name. ``tell``: is given what changes, for people: attached, why not, ended. Sessions
-    have no probes; what they are asked touches nothing."""
+    """``name``: pid, or part of a name. ``tell``: is given what changes, for people: attached, why not, ended. Its
+    sessions have no probes, and their requests change nothing."""
 
     def __init__(self, name: str, permissions: Permissions, tell: Callable[[str, bool], None]) -> None:
         self._name = name

@@ -55,7 +55,7 @@ def load() -> Any:
 
 
 class _Batches(Protocol):
-    """What pyarrow's writers of both formats have."""
+    """The common interface of pyarrow's writers for both formats."""
 
     def write_batch(self, batch: Any) -> None: ...
 

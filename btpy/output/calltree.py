@@ -21,7 +21,7 @@ from btpy.output.style import Style
 from btpy.output.values import visible
 
 _MOST = 12
-"""Rows of one call; those that took least are summed up."""
+"""Most rows of one call. The fastest calls beyond that are summed up."""
 
 LEAST = 0.005
 """Share of the root that a row must have; the others are summed up where there are several."""

@@ -1,4 +1,4 @@
-"""What went wrong in a probe while it ran, as a diagnostic with its place in the script."""
+"""An error of a probe while it ran, as a diagnostic with its place in the script."""
 
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 
     com.acme.Server.run;com.acme.Orders.place;com.acme.Prices.quote 204
 
-From maps with a stack among their keys: a count weighs as many as it counts, a distribution by its sum. From events
-with a stack: each weighs one. The other keys of a map are the outermost frames. Where there is more than one source,
-each has its name below all of its stacks.
+From maps with a stack among their keys: a count weighs as many as it counts, a distribution by its sum. Each event with
+a stack counts one. The other keys of a map are the outermost frames. Where there is more than one source, each has its
+name below all of its stacks.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def check_stacks(outline: Outline, format_: str) -> None:
 
 
 class Stacks:
-    """Collects what the writers of stacks are given. Outermost frames first, without lines. Weights that are estimates
-    stand above a frame that says so, because these formats have no other place for it."""
+    """Collects the stacks and their counts. Outermost frames first, without lines. Weights that are estimates stand
+    above a frame that says so, because these formats have no other place for it."""
 
     def __init__(self, context: Context) -> None:
         self._context = context

@@ -82,8 +82,8 @@ def writer(
     *,
     csv_safe: bool = False,
 ) -> Writer:
-    """``only``: names of what is wanted, empty: all. ``files``: of a format of tables, makes one by its name where each
-    shape has its own. Raises UsageError for a program that the format cannot show."""
+    """``only``: names of the wanted shapes; empty: all. ``files``: of a format of tables, makes one by its name where
+    each shape has its own. Raises UsageError for a program that the format cannot show."""
     match format_.name:
         case "ndjson":
             from btpy.output.ndjson import NdjsonWriter

@@ -24,7 +24,7 @@ _COLUMN = 52  # where the lines of a method are told, unless its signature is lo
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """What to tell beyond names. ``classes`` and ``methods``: the most of them, of a probe and of a class.
+    """The details to show beyond names. ``classes`` and ``methods``: the most of them, of a probe and of a class.
     ``for_more``: what has more classes listed."""
 
     full_names: bool = False
@@ -36,7 +36,7 @@ class Detail:
 
 
 def listing_lines(probe: ListedProbe, style: Style, detail: Detail) -> list[str]:
-    """Without line ends. What is left out for its number is counted."""
+    """Without line ends. Classes beyond the limit are counted."""
     lines: list[str] = []
     fixed = [] if detail.full_names else [class_ for class_ in probe.classes if _is_fixed(class_)]
     classes = [class_ for class_ in probe.classes if class_ not in fixed]

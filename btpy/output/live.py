@@ -5,7 +5,7 @@
       SKU-0031          12    1/s  31.5ms  44.0ms  44.1ms  ▁▁▂▁▁▁▁▂▁▁▁▁
 
 :class:`History` keeps what was read over the last minute, :class:`Arrangement` how a person wants to see it, and
-:class:`LiveText` turns both into lines. Nothing here knows a terminal: who draws the lines does.
+:class:`LiveText` turns both into lines. This module does not know the terminal; the caller draws the lines.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _TEXTS = (MapKind.VALUE, MapKind.TSERIES, MapKind.FIRST, MapKind.LAST)
 
 @dataclass(frozen=True, slots=True)
 class _Moment:
-    """``sizes``: of the entries of each map. ``complete``: the maps of which all entries are there; None: all maps."""
+    """``sizes``: of the entries of each map. ``complete``: the maps whose entries are all there; None: all maps."""
 
     number: int
     seconds: float
@@ -127,7 +127,7 @@ class History:
 
 
 def _identity(key: Key) -> Hashable:
-    """What keys of one map differ in: 1, 1.0 and true are three."""
+    """The identity of a key in a map: 1, 1.0 and true are three keys."""
     return tuple((type(component), component) for component in key)
 
 
@@ -185,7 +185,8 @@ class _Column:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One map of the view. ``rows``: all of them; ``share``: lines for them; ``block``: what they are if no table."""
+    """One map of the view. ``rows``: all of them; ``share``: lines for them; ``block``: the lines if they are no
+    table."""
 
     content: MapContent
     rows: int

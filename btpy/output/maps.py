@@ -206,7 +206,7 @@ class MapText:
         kind: Kind,
         unit: str,
     ) -> list[str]:
-        """A bar a key, as long as what the map is ranked by."""
+        """One bar for each key, as long as the value by which the map is ranked."""
         by = "" if options.by == "key" else options.by
         sizes = [measure(value, by) for _, value in rows]
         most = max(sizes, default=0)
@@ -220,7 +220,7 @@ class MapText:
         return self._columns(drawn, to_the_right=False)
 
     def cells(self, map_: Map, value: Aggregate | Value, unit: str = "") -> list[str]:
-        """What a value comes to, in a few words; the first may be a stack, of several lines."""
+        """A value in a few words; the first may be a stack of several lines."""
         kind = _unit_kind(map_)
         about = "" if map_.estimated is None else self._style.about
         equals = about or "="

@@ -1,4 +1,4 @@
-"""``btpy args``: each call with its arguments and what came of it."""
+"""``btpy args``: each call with its arguments and its outcome."""
 
 from __future__ import annotations
 

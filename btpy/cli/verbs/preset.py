@@ -1,4 +1,4 @@
-"""What the verbs have in common: their options, the pattern, and running the script that a verb has written."""
+"""The common parts of the verbs: their options, the pattern, and running the script that a verb has written."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REFUSED = {
     "--watch": _WRITTEN,
     "--repl-script": "this command has no prompt",
 }
-"""What of the options of every run makes no sense for a verb, and why."""
+"""The common options of runs that make no sense for a verb, and why."""
 
 WHEN = Option(("--when",), "only calls for which this holds, such as 'duration > 20ms' or '$qty > 5'", "EXPR")
 KEY = Option(("-k", "--key"), "by this expression, such as '$sku' or 'thread_name'; may be given again", "EXPR", True)
@@ -59,7 +59,7 @@ class Point(NamedTuple):
 
     @property
     def keys(self) -> list[str]:
-        """What tells apart the methods that the patterns match, as far as they match several."""
+        """The key that tells apart the methods that the patterns match, if they match several."""
         return ["cls"] * _is_wide(self.owner) + ["method"] * _is_wide(self.method)
 
     def __str__(self) -> str:
@@ -151,5 +151,5 @@ def compiled(name: str, script: str, allowed: Permissions, earlier: Program | No
 
 
 def show(script: str, console: Console) -> None:
-    """The script on standard error, for who wants to make it their own."""
+    """Shows the script on standard error, so that users can make it their own."""
     console.say("".join(f"    {line}\n" for line in script.rstrip("\n").split("\n")).rstrip("\n"))

@@ -1,7 +1,7 @@
-"""``btpy trace``: what the calls of a method spend their time in, as a tree that grows along the slow path.
+"""``btpy trace``: where the calls of a method spend their time, as a tree that grows along the slow path.
 
-First the method's own calls are timed. Of what took most in the calls so far and has not been looked into, the calls
-are timed next: so few calls are timed at any time, and those that matter. All calls of a root method are one tree.
+First the method's own calls are timed. Next, btpy times the calls inside the slowest method that it has not looked into
+yet. So it times few calls at any moment, and the important ones. All calls of a root method are one tree.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def _condition(arguments: Arguments) -> str:
 
 
 class _Growing:
-    """What is looked into while trees are drawn (:class:`btpy.cli.target_run.Companion`)."""
+    """Chooses the calls to time while trees are drawn (:class:`btpy.cli.target_run.Companion`)."""
 
     def __init__(self, point: preset.Point, arguments: Arguments, settings: Settings) -> None:
         self._point = point
