@@ -34,10 +34,10 @@ PLACES = (
     *("HOME", "JAVA_HOME", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER"),
     *("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"),
 )
-"""What another btpy needs to find what this one finds."""
+"""Variables that a child btpy needs to find the same files."""
 
 CHOICES = ("BTPY_PATH", "BTPY_TRUST", "SUDO_UID")
-"""What another btpy needs to run what this one runs."""
+"""Variables that a child btpy needs to run the same programs."""
 
 _PACKAGES = ("jpype", "prompt_toolkit", "wcwidth")
 """The packages that the helpers of btpy import."""
@@ -79,8 +79,8 @@ def start(
     stdout: int = DEVNULL,
     descriptors: Sequence[int] = (),
 ) -> TextProcess:
-    """Start a child that belongs to btpy. ``inherited``: the variables that it gets; ``descriptors``: what it gets
-    besides standard input and output. It ignores the keyboard: Ctrl-C is for this process."""
+    """Start a child that belongs to btpy. ``inherited``: the variables that it gets; ``descriptors``: those that it
+    inherits besides standard input and output. It ignores the keyboard: Ctrl-C is for this process."""
     return subprocess.Popen(
         [*command],
         stdin=stdin,

@@ -56,7 +56,7 @@ def open_trusted(path: str | Path, *, named: bool = False) -> BinaryIO:
 
     The file and its directory must belong to :func:`trusted_owners`, and nobody else may write to them; a directory
     with the sticky bit may be open to all. A normal user may also name a file of another user that only that user can
-    write: what the script can do is bounded by the rights of the one who runs it.
+    write: the script can do only what the user who runs it may do.
 
     Raises Untrusted, which says what to do, and OSError.
     """
@@ -96,7 +96,7 @@ def require_trusted(path: Path, *, named: bool = False) -> None:
 
 
 def objection(about: os.stat_result, owners: Collection[int], *, has_acl: bool = False) -> str:
-    """What is wrong with a file or directory, as a predicate; empty: nothing."""
+    """The fault of a file or directory, as a predicate; empty: none."""
     if about.st_uid not in owners:
         return f"belongs to user {_name(about.st_uid)}"
     if stat.S_ISDIR(about.st_mode) and about.st_mode & stat.S_ISVTX:

@@ -48,7 +48,7 @@ def in_order(
 ) -> Generator[R, None, None]:
     """``values`` gives the same ones each time: each worker asks for them. ``processes``: by default :func:`cores`.
 
-    What ``work`` and ``values`` raise is raised when its turn comes. Raises BtpyError when a worker is killed. Whoever
+    An error of ``work`` or ``values`` is raised when its turn comes. Raises BtpyError when a worker is killed. Whoever
     leaves before the end should close the iterator: that ends the workers.
     """
     processes = cores() if processes is None else processes
@@ -117,7 +117,7 @@ class _Workers(Generic[T, R]):
         return len(self._processes)
 
     def results(self) -> Iterator[R]:
-        """Of all values from the first one on. Raises BtpyError, and what was raised in a worker."""
+        """Of all values from the first one on. Raises BtpyError, and errors of the workers."""
         waiting: dict[int, list[R] | Exception] = {}
         given_out = 0
         for turn in count():
@@ -136,7 +136,7 @@ class _Workers(Generic[T, R]):
                 return
 
     def end(self) -> None:
-        """At once: what they work on is not wanted any more."""
+        """Stops them at once: their results are not wanted any more."""
         for process in self._processes.values():
             os.kill(process, signal.SIGKILL)
         for results, process in self._processes.items():

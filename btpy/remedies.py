@@ -21,7 +21,7 @@ class Permission(str):
         return permission
 
     def typed(self, arguments: Sequence[str]) -> str:
-        """``arguments``: those of the command line, without the name of the program."""
+        """``arguments``: the command line without the name of the program."""
         import shlex
 
         at = arguments.index("--") if "--" in arguments else len(arguments)

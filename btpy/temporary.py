@@ -1,7 +1,8 @@
 """Temporary directories of processes that may be killed.
 
-Who is killed removes nothing. So each directory has a file that its process keeps locked: the lock goes with the
-process, whatever ends it. Who removes its own removes those beside it whose lock is free.
+A process that is killed cannot clean up after itself. So each directory has a file that its process keeps locked: the
+lock goes with the process, whatever ends it. A process that removes its own directory also removes others whose lock is
+free.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class Temporary:
 
 
 def _locked(directory: Path) -> int:
-    """The lock has its name only when it is locked: nobody finds it free before."""
+    """The lock file gets its name only when it is locked, so no process finds it free before."""
     nameless = directory / "making"
     lock = os.open(nameless, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
     try:
@@ -72,5 +73,5 @@ def _sweep(parent: Path) -> None:
 
 
 def _is_ours(entry: os.DirEntry[str]) -> bool:
-    """Not another user's, who could have put anything there."""
+    """No directory of another user, who could have put anything there."""
     return entry.is_dir(follow_symlinks=False) and entry.stat(follow_symlinks=False).st_uid == os.geteuid()

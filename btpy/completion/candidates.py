@@ -73,7 +73,8 @@ def _row(text: str, about: str = "") -> _Row:
 
 
 def _fitting(word: str, rows: Iterable[_Row]) -> list[_Row]:
-    """Those that begin with the word, then those that do so in another case, then those whose parts do."""
+    """First the candidates that begin with the word, then those that do in another case, then those with a part that
+    does."""
     lower = word.lower()
     ranked: tuple[list[_Row], list[_Row], list[_Row]] = ([], [], [])
     for row in rows:

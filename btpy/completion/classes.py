@@ -35,7 +35,7 @@ class LoadedType:
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """What a word may become: a class (``type_``), or a package, which ends in a dot, of ``classes`` classes."""
+    """A completed word: a class (``type_``), or a package of ``classes`` classes, which ends in a dot."""
 
     text: str
     type_: LoadedType | None
@@ -70,8 +70,8 @@ class ClassIndex:
         return self._types.values()
 
     def complete(self, word: str, most: int = 100) -> list[Completed]:
-        """What ``word`` may become: ``com.acme.`` its packages and classes, ``PrEn`` and ``c.a.s.PrEn`` classes by
-        their humps; classes of the application before those of the JDK."""
+        """Completions of ``word``: ``com.acme.`` its packages and classes, ``PrEn`` and ``c.a.s.PrEn`` classes by their
+        humps; classes of the application before those of the JDK."""
         found: dict[str, Completed] = {}
         for segment in self._segments(word):
             found[segment.text] = segment

@@ -50,7 +50,7 @@ class Inventory:
 
     @property
     def classes(self) -> ClassIndex:
-        """As they were when somebody asked last, at most some seconds ago."""
+        """The state at the last request, at most some seconds ago."""
         with self._state:
             self._state.wait_for(lambda: self._ready or self._closed, _FIRST_WAIT)
             if time.monotonic() - self._refreshed > FRESH_SECONDS:

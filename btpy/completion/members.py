@@ -18,7 +18,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """Names are binary names. What the compiler made on its own is left out."""
+    """Names are binary names. Synthetic members are left out."""
 
     name: str
     superclass: str
@@ -64,6 +64,6 @@ def type_named(java: str) -> Type:
 
 
 def targets(method: ListedMethod) -> dict[str, str]:
-    """What ``$name`` can say in a method, and its type: parameters first, then other variables."""
+    """The names that ``$name`` can have in a method, with their types: parameters first, then other variables."""
     named = {name: type_ for type_, name in method.parameters if name}
     return named | {local.name: local.type for local in method.locals if local.name not in named}

@@ -1,5 +1,5 @@
-"""What completion knows of the target, and of where the text will go: asked from the thread that completes, answered at
-once or after a short wait, never by changing anything in the target."""
+"""The names that completion knows from the target and from the script. The thread that completes asks for them. It gets
+an answer at once or after a short wait, and nothing in the target changes."""
 
 from __future__ import annotations
 
@@ -40,4 +40,4 @@ class Metadata(Protocol):
         """Of a prompt."""
 
     def arguments_of(self, command: str) -> Sequence[Word] | Wanted:
-        """What the arguments of a command can be; ``Wanted.CLASS``: classes of the target and their methods."""
+        """The candidates for the arguments of a command; ``Wanted.CLASS``: classes of the target and their methods."""

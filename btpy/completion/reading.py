@@ -124,7 +124,7 @@ class Reading:
         return self.frames[-1] if self.frames else None
 
     def scene(self) -> Scene:
-        """What is known of the probe from its head."""
+        """The facts about the probe in its head."""
         tokens = self.tokens
         names = [
             tokens[at + 1].text
@@ -215,7 +215,7 @@ class _Opener:
 
 
 def _callee(tokens: list[Token]) -> str:
-    """What stands right before the bracket that is the last token."""
+    """The tokens right before the bracket that is the last token."""
     if len(tokens) < 2 or tokens[-2].kind not in ("word", "annotation", "at"):
         return ""
     word = tokens[-2]

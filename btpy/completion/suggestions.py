@@ -1,7 +1,7 @@
-"""What could come at the cursor: text before it → suggestions. No terminal, no JVM, no state.
+"""Suggestions for the cursor, from the text before it. No terminal, no JVM, no state.
 
-The grammar says which kinds of word may follow (:func:`btpy.lang.syntax.parser.accepted`). The open brackets say what
-the words are about: the class of a method, the annotation of an argument. :mod:`btpy.completion.candidates` turns
+The grammar says which kinds of word may follow (:func:`btpy.lang.syntax.parser.accepted`). The open brackets tell the
+subject of the words: the class of a method, the annotation of an argument. :mod:`btpy.completion.candidates` turns
 suggestions into words.
 """
 
@@ -17,7 +17,7 @@ from btpy.lang.syntax.parser import accepted
 
 
 class Wanted(Enum):
-    """What a suggestion is for; ``of`` of the suggestion says of what."""
+    """The kind of words that a suggestion asks for; ``of`` of the suggestion says of what."""
 
     CLASS = "class"
     METHOD = "method"  # of: class pattern
@@ -69,7 +69,7 @@ _TYPED_CLASS = ("type", "class", "clazz", "exclude")
 
 
 def suggest(text: str) -> Suggestions:
-    """What could come at the end of ``text``."""
+    """Suggestions for the end of ``text``."""
     command = _TEXT_OF_COMMAND.fullmatch(text)
     if command is not None:
         return _of_command(text, command[1], command[2])

@@ -1,4 +1,4 @@
-"""What became of the hits and records of one probe."""
+"""The account of one probe: its hits and its records."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NOTHING_DROPPED: Mapping[Cause, int] = MappingProxyType(dict.fromkeys(Cause, 0))
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What firings of one probe took, in ns: the mean of the ``timed`` ones and its standard deviation, their 99th
+    """The cost of firings of one probe, in ns: the mean of the ``timed`` ones and its standard deviation, their 99th
     percentile, and all firings together."""
 
     timed: int = 0
@@ -45,7 +45,7 @@ class ProbeAccount:
     """``fired``: hits that passed the predicate and the limits of the probe. ``skipped``: hits that sampling or the
     budget did not look at. ``limited``: hits that a limit did not let fire. ``untrue``: hits for which the predicate
     was false, at least: no more than 1,000 are counted; None: not known. ``rested_ns``: how long the budget had the
-    probe disabled, so that nobody counted its hits.
+    probe disabled, so that its hits were not counted.
 
     ``produced``: records, as the agent counts them; ``delivered``: those that have arrived here; ``dropped_by``:
     the others, by cause. Records that went to earlier clients of the session count nowhere. ``map_full``: samples that
@@ -67,7 +67,7 @@ class ProbeAccount:
 
     @staticmethod
     def of(counters: ProbeCounters, delivered: int = 0, sent_before: int = 0) -> ProbeAccount:
-        """From what the agent has counted. ``sent_before``: records that went to earlier clients."""
+        """From the counts of the agent. ``sent_before``: records that went to earlier clients."""
         return ProbeAccount(
             probe=counters.probe,
             fired=counters.fired,

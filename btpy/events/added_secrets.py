@@ -1,7 +1,7 @@
-"""Texts of events and maps without what the user added to the secrets (:class:`btpy.model.secrets.Secrets`).
+"""Masks the secrets that the user added in texts of events and maps (:class:`btpy.model.secrets.Secrets`).
 
 A regular expression may match anything, also a byte that says how long a text is. So the texts are found by the layout
-of the payload, unlike those of :mod:`btpy.events.secret_texts`. A mask is as long as what it replaces.
+of the payload, unlike those of :mod:`btpy.events.secret_texts`. A mask is as long as the text that it replaces.
 """
 
 from __future__ import annotations

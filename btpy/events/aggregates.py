@@ -1,4 +1,4 @@
-"""What maps hold: aggregates that can be read, merged and ranked.
+"""The values of maps: aggregates that can be read, merged and ranked.
 
 The agent ships the cells of docs/runtime.md ("Cells of an aggregation"); here they become one small class a kind. Every
 kind merges with another of its kind as if all samples had been added to one, which is how intervals and targets are put
@@ -118,7 +118,7 @@ class Stats:
 
     @property
     def number(self) -> Number:
-        """What a table of stats is ranked by: the sum."""
+        """The rank of stats in a table: the sum."""
         return self.total
 
     @property
@@ -177,7 +177,7 @@ class Histogram:
 
     @property
     def number(self) -> Number:
-        """What a table of histograms is ranked by: the number of samples."""
+        """The rank of a histogram in a table: the number of samples."""
         return self.n
 
     @property
@@ -287,7 +287,7 @@ class LinearHistogram:
         return (self.integral + self.floating) / n if n else float("nan")
 
     def buckets(self) -> list[LinearBucket]:
-        """From the first occupied one to the last, the empty ones between included."""
+        """The buckets from the first occupied one to the last, with the empty ones between."""
         occupied = [index for index, count in enumerate(self.counts) if count]
         if not occupied:
             return []
@@ -437,7 +437,7 @@ def bucket_bounds(index: int, precision: int) -> tuple[int, int]:
 
 def decode_content(data: bytes, maps: Mapping[int, Map], *, tells_skips: bool = True) -> MapContent:
     """The content of a ``MAP`` message (docs/protocol.md). ``maps``: the maps the client declared, by id.
-    ``tells_skips``: false of recordings of format 2, which do not say what was skipped.
+    ``tells_skips``: false for recordings of format 2, which lack skipped hits.
 
     Raises ProtocolError for any other map, and for bytes that do not follow the layout.
     """
@@ -663,7 +663,7 @@ def can_be_merged(map_: Map) -> bool:
 def measure(value: Aggregate | Value, by: str) -> Number:
     """The number by which an entry is ranked.
 
-    ``by``: "" (the kind's own), ``count sum avg min max`` or ``p<percent>``. What a value does not have is −∞.
+    ``by``: "" (the kind's own), ``count sum avg min max`` or ``p<percent>``. A missing figure ranks as −∞.
     """
     number: Number | None
     if not isinstance(value, Aggregate):

@@ -1,7 +1,7 @@
-"""How many records are read of those that come, where nobody can look at all of them: of each probe so many a second.
+"""Limits how many records of each probe are decoded in a second, when there are more than a person can read.
 
 The others are only counted, by their kinds (:func:`btpy.events.records.tally`), for a small part of what reading them
-takes. So the one who takes what the target sends keeps up with it, and a rare event is seen beside a flood.
+takes. So the client keeps up with the target, and a rare event is seen beside a flood.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ _DECISIONS = (TemplateKind.COMMIT, TemplateKind.DISCARD, TemplateKind.EXIT)
 
 
 class Allowance:
-    """``most``: records of one probe in a second. ``templates``: those of the session, which may grow; what decides
-    about other records, or is decided about, is read in any case."""
+    """``most``: records of one probe in a second. ``templates``: the templates of the session, which may grow. Records
+    of a speculation, and those that settle one, are always decoded."""
 
     def __init__(self, most: int, templates: Sequence[Template]) -> None:
         self.most = most

@@ -106,8 +106,8 @@ class MergedCalls:
 
     ``line``: of the place that calls, 0 of a root. ``durations``: of the latest calls, in ns. ``failed``: how many
     calls each class of exceptions has left. ``children``: what these calls called, since the first tree that had some;
-    ``base``: what the trees since then took together, the whole that shares of the children are of; ``own``: ns since
-    then outside of the children.
+    ``base``: the total time of the trees since then, of which the children have shares; ``own``: ns since then outside
+    of the children.
     """
 
     owner: str
@@ -155,7 +155,7 @@ class MergedTrees:
 
     @property
     def roots(self) -> list[MergedCalls]:
-        """Those that took most come first."""
+        """The slowest come first."""
         return sorted(self._roots.values(), key=lambda root: root.took, reverse=True)
 
     def add(self, call: Call) -> None:

@@ -1,4 +1,4 @@
-"""How far a value of a map may be from what it would be if every hit had been looked at.
+"""How far a value of a map may be from its true value, which all hits together would give.
 
 Sampling (``@Sample``) and the budget let some hits fire for all of them. The hits that do not fire are *skipped*. A
 sample of a hit that fires counts ``weight`` times, so that sums of weights are unbiased estimates. What the agent
@@ -36,7 +36,7 @@ class Skips:
     """Hits that the probes of a map did not look at since it was flushed last.
 
     ``factor``: for how many hits one that fired stands at most. ``pending``: hits that no weight stands for.
-    ``rested_ns``: how long the budget had a probe disabled; nobody knows how many hits there were in that time.
+    ``rested_ns``: how long the budget had a probe disabled; the number of hits in that time is unknown.
     """
 
     skipped: int

@@ -1,4 +1,4 @@
-"""What a session yields, from the messages of the agent: for the one who shows it, and for the one who replays it."""
+"""The items of a session, decoded from the messages of the agent, both for showing and for replaying."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MAX_MESSAGE = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """Firings of which only the number is known, by probe."""
+    """Firings that are only counted, by probe."""
 
     counts: Mapping[int, int]
 
@@ -98,7 +98,7 @@ class ItemDecoder:
         raise ProtocolError(f"{type(message).__name__} from the agent")
 
     def _malformed(self, outline: Outline) -> Errors | None:
-        """What could not be read since the last call, as errors of the probes."""
+        """Records that could not be decoded since the last call, as errors of their probes."""
         malformed = self._records.malformed
         if not malformed:
             return None

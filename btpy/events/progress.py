@@ -1,4 +1,4 @@
-"""How far a session has come with what may take long. It only notes it; who wants to show it looks, from any thread."""
+"""How far a session has come with what may take long. It only notes it. Any thread can look."""
 
 from __future__ import annotations
 

@@ -144,10 +144,10 @@ _MIN_RECORD = _HEADER.size + 8  # at least the end marker and padding
 
 
 def tally(payload: bytes) -> Counter[tuple[int, int]]:
-    """How many records of which template and probe a payload holds, threads' names left out. Raises ProtocolError.
+    """The number of records in a payload, by template and probe, without names of threads. Raises ProtocolError.
 
     At full speed this is all that looks at a record before it is on disk. Records of one kind have one size, and come
-    in long runs: a run is counted by two slices of every n-th word, and no number is made of what they hold.
+    in long runs: a run is counted by two slices of every n-th word, without decoding their numbers.
     """
     return Counter({kind: n for kind, n in _kinds(payload).items() if kind[0] != THREAD_NAME})
 
@@ -201,7 +201,7 @@ def _integers(words: bytes) -> tuple[int, ...]:
 
 
 _WITH_A_VALUE = (TemplateKind.COMMIT, TemplateKind.DISCARD, TemplateKind.EXIT)
-"""Their records have the id of what they decide about, or the exit code."""
+"""Their records have the id of the speculation that they settle, or the exit status."""
 
 
 class RecordDecoder:

@@ -1,8 +1,8 @@
 """Secrets inside of texts: ``password=…``, ``Authorization: …``, tokens and keys that can be told by their form.
 
 The names of fields and parameters say nothing about a text such as a JDBC URL, a header or a line of a log. So the
-client masks what the agent sends, before anything decodes, shows or stores it. A mask is as long as what it replaces;
-equal secrets have equal masks within one run of btpy, so that rows of a map stay apart.
+client masks messages of the agent before any code decodes, shows or stores them. A mask is as long as the text that it
+replaces; equal secrets have equal masks within one run of btpy, so that rows of a map stay apart.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _FORMS = (
 _SECRET = re.compile(b"|".join(_FORMS), re.IGNORECASE)
 
 _TEXT = re.compile(rb"[\t\r\n\x20-\x7e\xa0-\xff]{6,}")
-"""What may be a text. The search for secrets takes long, and most texts are sorted out before."""
+"""Bytes that may be a text. The search for secrets takes long, and most texts are sorted out before."""
 
 _WIDE_TEXT = re.compile(rb"(?:[\t\r\n\x20-\x7e]\x00){6,}")
 """The same with two bytes for each character."""

@@ -41,7 +41,7 @@ class Speculations:
         self.controls: Counter[int] = Counter()
 
     def settle(self, records: list[Record]) -> list[Record]:
-        """What is to be shown of these, and of what was held before, in order. Raises ProtocolError."""
+        """The records to show now, of these and of those that were held before, in order. Raises ProtocolError."""
         if not self._needed():
             return records
         shown: list[Record] = []

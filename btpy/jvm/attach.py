@@ -65,7 +65,7 @@ class _Attacher:
             return self._answer(process)
 
     def tell(self, **what: str) -> None:
-        """What needs no answer; does nothing where there is no process to tell. Does not wait for a request."""
+        """Sends a request that needs no answer. Does nothing if there is no process. Does not wait for a request."""
         process = self._process
         if process is not None:
             self._write(process, what)
@@ -176,7 +176,7 @@ def remove_stale_socket(process: JvmProcess) -> None:
 
     Only for a JVM that needs no delegate. HotSpot removes it as it starts, unless the file is another user's, as in
     /tmp only its owner may; the Attach API then takes it for the JVM's own, to which it never can connect. A socket
-    that refuses connections is nobody's.
+    that refuses connections has lost its JVM.
 
     Raises AttachError (BT517) when it is there and may not be removed.
     """
@@ -194,7 +194,7 @@ def remove_stale_socket(process: JvmProcess) -> None:
 
 
 def require_room(process: JvmProcess, allow: Collection[str], delegate: Delegate | None = None) -> str:
-    """What the agent is to be told of the heap, as options.
+    """The options of the agent about the heap.
 
     A JVM with a session is let in whatever is left: the session may have to be stopped. Raises AttachError (BT519,
     BT525, BT526) where the agent could take the last of something that the JVM needs, unless that is allowed.
@@ -268,7 +268,8 @@ def _require_limits(process: JvmProcess, ask: Ask) -> tuple[Limit, ...]:
 
 @contextlib.contextmanager
 def _asking(process: JvmProcess, delegate: Delegate | None = None) -> Iterator[Ask]:
-    """What asks a JVM that has been woken. In files that are not ours a delegate makes the connection."""
+    """Sends requests to a JVM that has been woken. If the JVM has other files than this process, a delegate makes the
+    connection."""
     with ExitStack() as closing:
 
         def ask(command: str) -> str:
@@ -323,7 +324,7 @@ def wake(process: JvmProcess, delegate: Delegate | None = None, allow: Collectio
 
 
 def _of_exception(process: JvmProcess, name: str, detail: str, status: int) -> LoadResult:
-    """What an exception of the Attach API means. Raises AttachError where it is not about the agent."""
+    """The meaning of an exception of the Attach API. Raises AttachError where it is not about the agent."""
     if name == "AgentInitializationException":
         return LoadResult(status or None, detail)
     if name == "AgentLoadException":

@@ -20,7 +20,7 @@ _ARGUMENTS = 3
 _LARGEST_ANSWER = 64 * 1024
 _PART = 8 * 1024
 
-# What Agent_OnAttach of libinstrument returns (InvocationAdapter.c).
+# Results of Agent_OnAttach of libinstrument (InvocationAdapter.c).
 _BAD_JAR, _NOT_ON_CLASS_PATH, _FAILED = 100, 101, 102
 _REASONS = {
     _BAD_JAR: "Agent JAR not found or no Agent-Class attribute",
@@ -31,7 +31,7 @@ _REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class LoadResult:
-    """``status``: what the agent's entry point returned, None when the JVM did not get so far; ``detail``: why."""
+    """``status``: the result of the agent's entry point, None when the JVM did not call it; ``detail``: why."""
 
     status: int | None
     detail: str
@@ -70,7 +70,7 @@ def answer(connection: socket.socket, asked: bytes) -> str:
 
 
 def load_result(answered: str) -> LoadResult:
-    """What the answer to ``load`` means.
+    """The meaning of the answer to ``load``.
 
     The first line is the status of the command. Then JDK 9 and later write ``return code: 0`` with what the agent
     returned, JDK 8 the bare number; where the library could not be loaded there is the reason instead.

@@ -35,7 +35,7 @@ class Connecting:
     ``allow``: capabilities as of ``--allow``.
 
     Raises AttachError at once when the target is known to be out of reach. Leaving the ``with`` block without the
-    connection having been taken gives the attach up: an agent that calls after all finds nobody and leaves.
+    connection having been taken gives the attach up: an agent that calls later finds no client and leaves.
     """
 
     def __init__(self, target: JvmProcess | int | str, *, allow: Collection[str] = ()) -> None:
@@ -111,7 +111,7 @@ def _has_unix_sockets(process: JvmProcess) -> bool:
 
 
 def _delegate(process: JvmProcess) -> Delegate | None:
-    """What works in files that are not ours. Raises AttachError."""
+    """The delegate, which works in the target's files. Raises AttachError."""
     if process.needs_delegate or (not _has_unix_sockets(process) and not process.shares_network):
         return Delegate(process, tcp=not _has_unix_sockets(process))
     return None

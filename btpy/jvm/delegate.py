@@ -32,8 +32,8 @@ _CLOSE_SECONDS = 0.5
 class Delegate:
     """``tcp``: the agent cannot connect to Unix sockets, so it gets a port of its own network namespace.
 
-    Raises AttachError: what stands in the way. Ends, and removes what it made in the target's files, when it is closed
-    or this process ends.
+    Raises AttachError: what stands in the way. It ends, and removes the files that it made for the target, when it is
+    closed or this process ends.
     """
 
     def __init__(self, process: JvmProcess, *, tcp: bool = False) -> None:

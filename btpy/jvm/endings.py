@@ -9,7 +9,7 @@ from btpy.jvm import process_limits, processes
 from btpy.jvm.processes import JvmProcess
 
 _ENDING_SECONDS = 0.2
-"""What a JVM that has run out of memory may take until it is gone."""
+"""Seconds that a JVM without memory may take until it is gone."""
 
 
 def likely_causes(process: JvmProcess) -> list[str]:

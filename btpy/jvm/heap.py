@@ -1,9 +1,9 @@
 """How much of its heap a JVM has free, asked before anything is loaded into it.
 
 An OutOfMemoryError in any thread ends a JVM that runs with ``-XX:+ExitOnOutOfMemoryError``, also one in a thread of the
-agent. The diagnostic command ``GC.heap_info`` tells what is in use in the heap of each collector, and what the heap may
-grow to. What is in use holds garbage. Where it leaves too little, the JVM is therefore asked again for a while: after a
-collection it tells less.
+agent. The diagnostic command ``GC.heap_info`` tells, for each collector, how much of the heap is in use and how far it
+may grow. The part in use contains garbage. Where it leaves too little, the JVM is therefore asked again for a while:
+after a collection it tells less.
 
 A JVM without that command (before JDK 9) has performance counters (:mod:`btpy.jvm.perfdata`), which say the same as of
 its last collection.
@@ -19,7 +19,7 @@ from btpy.frozen import dataclass
 from btpy.jvm.perfdata import Counters
 
 LITTLE_HEAP = "little-heap"
-"""What ``--allow`` takes for a JVM that may run out of heap."""
+"""The value of ``--allow`` for a JVM that may run out of heap."""
 
 _KIB_OF_AGENT = 15 * 256
 """Heap that the agent takes with its buffers and a few probes, while it is loaded."""
@@ -45,7 +45,7 @@ and where it ends. G1 prints where the reserved memory begins and ends."""
 _SURVIVOR = re.compile(r"^ *from +space (\d+)K,", re.MULTILINE)
 _ZGC = re.compile(r"^ *ZHeap +used (?P<used>\d+[KMG]).*?max capacity (?P<max>\d+[KMG])", re.MULTILINE)
 _EVACUATION_PERCENT = 5
-"""What Shenandoah keeps free of the heap to copy objects to (-XX:ShenandoahEvacReserve)."""
+"""The share of the heap that Shenandoah keeps free to copy objects to (-XX:ShenandoahEvacReserve)."""
 
 _SHENANDOAH = re.compile(r"^ *(?P<max>\d+[BKMG]) max, .*?(?P<used>\d+[BKMG]) used", re.MULTILINE)
 
@@ -64,7 +64,7 @@ class Heap:
         return max(0, self.most - self.used)
 
     def needed(self, loaded_classes: int) -> int:
-        """Free KiB that the agent needs, with what it leaves to the application (``Headroom.java``)."""
+        """Free KiB that the agent needs, and those that it leaves to the application (``Headroom.java``)."""
         reserve = max(1024, min(4096, self.most // 64))
         return reserve + _KIB_OF_AGENT + loaded_classes * _BYTES_PER_CLASS // 1024
 
@@ -85,7 +85,7 @@ def parse(answer: str) -> Heap | None:
 
 
 def of_counters(counters: Counters) -> Heap | None:
-    """What the performance counters say; None when they do not."""
+    """The figures of the performance counters; None when they do not."""
     young, old = (_counted(counters, generation) for generation in (0, 1))
     if young is None or old is None or old.most == 0:
         return None

@@ -20,7 +20,7 @@ Ask = Callable[[str], str]
 
 
 def answer(connection: socket.socket, command: str) -> str:
-    """What the JVM at the other end prints for the command. The connection takes one command. Raises OSError."""
+    """The output of the JVM for the command. The connection takes one command. Raises OSError."""
     request = b"1\0jcmd\0" + command.encode() + b"\0\0\0"  # version, operation, three arguments (attachListener.hpp)
     deadline = time.monotonic() + PATIENCE
     connection.settimeout(PATIENCE)

@@ -17,7 +17,7 @@ from btpy.wire.channel import UNIX_SOCKETS_SINCE, Listener
 from btpy.wire.messages import Welcome
 
 START_SECONDS = 30.0
-"""What a JVM may take from its start to the agent's call; and the longest that it waits for the probes."""
+"""Seconds that a JVM may take from its start to the agent's call, and the longest that it waits for the probes."""
 
 _NO_SUCH_PROCESS = "BT502"
 

@@ -1,9 +1,9 @@
 """How much metaspace a JVM has left, asked of it before anything is loaded into it.
 
 HotSpot bounds the memory of classes where ``-XX:MaxMetaspaceSize`` does, and the part of it that their headers take by
-``-XX:CompressedClassSpaceSize`` (1 GB, unless that or the other says less). Who takes the last of it harms others: the
-next class that the application loads, or lambda that it links, fails with an OutOfMemoryError, and a JVM with
-``-XX:+ExitOnOutOfMemoryError`` ends, whoever ran into it.
+``-XX:CompressedClassSpaceSize`` (1 GB, unless that or the other says less). An agent that takes the last of it harms
+the application: the next class that it loads, or lambda that it links, fails with an OutOfMemoryError, and a JVM with
+``-XX:+ExitOnOutOfMemoryError`` ends.
 
 The diagnostic command ``VM.metaspace basic`` (since JDK 11) is answered in 0.3 ms and without a safepoint. The
 performance counters (:mod:`btpy.jvm.perfdata`) will not do: they say what there was after the last collection. The
@@ -18,11 +18,11 @@ from btpy.frozen import dataclass
 from btpy.jvm.jcmd import Ask
 
 LITTLE_METASPACE = "little-metaspace"
-"""What ``--allow`` takes for a JVM that may run out of it."""
+"""The value of ``--allow`` for a JVM that may run out of metaspace."""
 
 NEEDED = 8 * 1024
-"""KiB. The agent with a probe takes 2 to 3 MB of metaspace, for good; the rest is for what is woven, which is there
-twice until the JVM has dropped what it replaces, and for classes that the application is yet to load."""
+"""KiB. The agent with a probe takes 2 to 3 MB of metaspace, for good. The rest is for woven code, which exists twice
+until the JVM has dropped the old code, and for classes that the application will load."""
 
 NEEDED_FOR_HEADERS = 1024
 """KiB, of which the agent takes 0.4 MB."""
@@ -48,7 +48,7 @@ class Space:
 
 
 def spaces(ask: Ask) -> tuple[Space, ...]:
-    """Those that are bounded, of the JVM that is asked; none when it does not tell, as before JDK 11."""
+    """The bounded spaces of the JVM; none when it does not tell, as before JDK 11."""
     try:
         return parse(ask("VM.metaspace basic scale=K"))
     except OSError:  # attaching finds out what is the matter, and says it better
@@ -56,7 +56,7 @@ def spaces(ask: Ask) -> tuple[Space, ...]:
 
 
 def parse(answer: str) -> tuple[Space, ...]:
-    """What ``VM.metaspace basic scale=K`` printed.
+    """Reads the output of ``VM.metaspace basic scale=K``.
 
     Taken is what holds chunks of loaders, up to JDK 15, whose free chunks are used again; since then what is committed,
     of which freed chunks are no part (JEP 387).

@@ -1,4 +1,4 @@
-"""Which user a TCP connection comes from, as the kernel tells it for connections within one machine."""
+"""The user of a TCP connection within one machine, from the kernel's tables."""
 
 from __future__ import annotations
 

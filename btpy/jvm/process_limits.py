@@ -15,7 +15,7 @@ from pathlib import Path
 from btpy.frozen import dataclass
 
 LITTLE_MEMORY = "little-memory"
-"""What ``--allow`` takes for a process that is near one of these limits."""
+"""The value of ``--allow`` for a process that is near one of these limits."""
 
 MIB = 1024 * 1024
 

@@ -1,9 +1,9 @@
 """The JVMs of this machine, found without starting one and without asking them anything.
 
-A process is a JVM when it has ``libjvm.so`` mapped. What it runs is read from its command line; its Java version,
-flags and whether it takes attach requests from its performance counters (:mod:`btpy.jvm.perfdata`), or, where it
-keeps none (``-XX:-UsePerfData``), from its command line and the ``release`` file of its Java home. A process in a
-container is looked at through ``/proc/<pid>/root``.
+A process is a JVM when it has ``libjvm.so`` mapped. Its main class is read from its command line; its Java version,
+flags and whether it takes attach requests from its performance counters (:mod:`btpy.jvm.perfdata`), or, where it keeps
+none (``-XX:-UsePerfData``), from its command line and the ``release`` file of its Java home. A process in a container
+is looked at through ``/proc/<pid>/root``.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class JvmProcess:
 
     @property
     def has_security_policy(self) -> bool:
-        """Whether a policy file of its own may grant the agent what it needs."""
+        """Whether the JVM has a policy file of its own, which may grant the agent its permissions."""
         return any(option.startswith(_SECURITY_POLICY) for option in self.options)
 
     @property
@@ -235,7 +235,7 @@ def find(target: str) -> JvmProcess:
 
 
 def find_all(name: str) -> list[JvmProcess]:
-    """All JVMs of which the name is a part of the main class, the jar or ``-Dbtpy.name``.
+    """All JVMs with this name as a part of the main class, the jar or ``-Dbtpy.name``.
 
     Raises AttachError (BT511).
     """
@@ -402,7 +402,7 @@ def _started_at(counters: perfdata.Counters, start_ticks: int) -> bool:
 
 
 def _jvm_library(pid: int, command: Sequence[str]) -> str | None:
-    """Path of its libjvm.so in its own view; None: not a JVM; empty: somebody else's process that looks like one."""
+    """Path of its libjvm.so in its own view; None: not a JVM; empty: a process of another user that looks like one."""
     try:
         with (PROC / str(pid) / "maps").open(errors="replace") as maps:
             for line in maps:
@@ -490,7 +490,8 @@ def _launcher_options_end(command: Sequence[str]) -> int:
 
 
 def _main(command: Sequence[str]) -> str:
-    """What a java command line runs; empty when an argument file hides it or the program is not the launcher."""
+    """The main class or jar of a java command line; empty when an argument file hides it or the program is not the
+    launcher."""
     if not command or not command[0].rpartition("/")[2].startswith("java"):
         return ""
     end = _launcher_options_end(command)
@@ -519,8 +520,8 @@ def _home_of(library: str) -> str:
 
 
 def _release_version(root: Path, home: str) -> str:
-    """By the file ``release`` of the runtime; that of a JDK 8 is in the directory above its ``jre``. ``home`` is what
-    somebody else's process says, so it can be the path of anything."""
+    """By the file ``release`` of the runtime; that of a JDK 8 is in the directory above its ``jre``. ``home`` comes
+    from a process of another user, so it can be any path."""
     homes = [home, home.rpartition("/")[0]] if home.endswith("/jre") else [home] if home else []
     for directory in homes:
         try:

@@ -1,4 +1,4 @@
-"""What /proc tells of one process, in a module that costs nothing to import."""
+"""Reads /proc for one process. The module costs nothing to import."""
 
 from __future__ import annotations
 

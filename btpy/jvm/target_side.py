@@ -99,8 +99,8 @@ class _TargetSide:
         raise _Failure(f"request {request['do']}")
 
     def close(self) -> None:
-        """Remove what was made here. A JVM that was sent SIGQUIT is waited for: when it goes on without the attach file
-        it prints its threads."""
+        """Remove the files that this process has made. A JVM that was sent SIGQUIT is waited for: when it goes on
+        without the attach file it prints its threads."""
         if self._directory is not None:
             self._directory.remove()
         if self._pending is not None and (self._comes(time.monotonic() + LINGER_SECONDS) or self._has_ended()):

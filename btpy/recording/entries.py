@@ -1,4 +1,4 @@
-"""What a recording holds beside messages of the agent, laid out as those are (docs/recording.md)."""
+"""The other entries of a recording beside messages of the agent, in the same layout (docs/recording.md)."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ class ProbeCount:
 
 @dataclass(frozen=True, slots=True)
 class Counted(Message):
-    """What COUNTERS has said: probes whose totals have changed."""
+    """The content of COUNTERS: probes whose totals have changed."""
 
     code = 0x87
     probes: tuple[ProbeCount, ...]

@@ -24,7 +24,7 @@ from btpy.wire.messages import MAX_FRAME
 MAGIC = b"\x89BTZ\r\n\x1a\n"
 VERSION = 3
 OLDEST = 2
-"""Recordings of format 2 do not say what was skipped; else they are the same."""
+"""Recordings of format 2 lack skipped hits; otherwise they are the same."""
 
 CHUNK_BYTES = 256 * 1024
 """From this size on a chunk is written."""
@@ -63,8 +63,8 @@ class ChunkWriter:
 
     @staticmethod
     def create(path: Path, *, compress: bool = False) -> ChunkWriter:
-        """Opens the file, which keeps what it had until the first chunk is written. A new file is the user's alone: it
-        has what the program handled. Raises OutputError."""
+        """Opens the file, which keeps its content until the first chunk is written. Only the user can read a new file,
+        because it has data of the program. Raises OutputError."""
         try:
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as cause:
@@ -83,7 +83,7 @@ class ChunkWriter:
         self._size += _ENTRY.size + len(payload)
 
     def write(self, wall_nanos: int) -> None:
-        """Writes what was added as one chunk. Raises OutputError once; after that, what was added is dropped."""
+        """Writes the added entries as one chunk. Raises OutputError once. After that, added entries are dropped."""
         pieces, size = self._pieces, self._size
         self._pieces, self._size = [], 0
         if not pieces or self._failed:

@@ -34,7 +34,7 @@ _KINDS = {
     "sample_of": MapKind.SAMPLE_OF,
 }
 _MEMBER = {"stats": "average", "tseries": "interval", "topk": "unseen", "sample_of": "values"}
-"""What a value of that type has and a table of keys does not, unless it is a table below that."""
+"""Members that tell a value of this type from a table of keys."""
 
 _MAX_PRECISION = 16
 

@@ -1,7 +1,7 @@
 """Reads the lines of ``-f ndjson`` back, for any other format.
 
 The lines say less than a recording: durations and sizes come back as numbers without a unit, and a map with several
-keys as one with their text. What they do say comes back, so that ndjson becomes the same ndjson again.
+keys as one with their text. All that the lines hold comes back, so that ndjson becomes the same ndjson again.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The outline of a program in a recording: JSON, in parts as the program grew.
 
-What is read may have been written by anybody: it is checked against what the language can say, so that showing the
-records takes no more than those of a real program would.
+Anybody may have written the file. So it is checked against the limits of the language: then its records take no more
+memory than those of a real program.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reads a recording: what was sent, in the order in which it came, with all that it refers to known by then."""
+"""Reads a recording: the messages in the order in which they came, after all entries to which they refer."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class ShownMaps:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What the agent has counted so far."""
+    """The counts of the agent so far."""
 
     accounts: tuple[ProbeAccount, ...]
 
@@ -119,7 +119,7 @@ class Recording:
 
     @property
     def accounts(self) -> tuple[ProbeAccount, ...]:
-        """What became of the records of each probe, as far as it was read."""
+        """The account of each probe, as far as the recording was read."""
         return tuple(
             self._counted.get(probe, ProbeAccount(probe)).with_delivered(self._delivered[probe])
             for probe in range(len(self.outline.probes))

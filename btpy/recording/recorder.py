@@ -1,7 +1,7 @@
-"""Writes a recording: what the agent sends, as it comes, and what it refers to.
+"""Writes a recording: the messages of the agent as they come, and the entries to which they refer.
 
-Nothing is decoded: that is for the replay. Before a message, what has been added since the last one is written: parts
-of the program, woven places, stacks.
+Nothing is decoded: that is for the replay. Before a message it writes the additions since the last one: parts of the
+program, woven places, stacks.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from btpy.wire import codec, messages
 from btpy.wire.messages import Counters, Events, Maps, Message, Stacks
 
 FLUSH_SECONDS = 0.25
-"""What may be lost when the process that records is killed."""
+"""Seconds of messages that may be lost when the recording process is killed."""
 
 _MOST = 1_000  # sites or stacks in one entry
 
@@ -63,7 +63,7 @@ class Recorder:
         self._write()
 
     def message(self, message: Message) -> None:
-        """What the agent has sent."""
+        """Records a message of the agent."""
         self._add_what_is_new()
         if isinstance(message, Events):
             self._file.add(Events.code, message.records)  # as it is: most of all that is ever recorded
@@ -93,7 +93,7 @@ class Recorder:
         self._write()
 
     def flush(self) -> None:
-        """Writes what has waited long enough."""
+        """Writes entries that have waited long enough."""
         if self._file.waiting and time.monotonic() - self._last_write >= FLUSH_SECONDS:
             self._write()
 

@@ -1,4 +1,4 @@
-"""What the commands do; :mod:`btpy.repl.commands` says what they are called and take."""
+"""The functions of the commands; :mod:`btpy.repl.commands` has their names and arguments."""
 
 from __future__ import annotations
 

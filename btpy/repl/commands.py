@@ -15,7 +15,7 @@ from btpy.model.diagnostics import did_you_mean
 
 
 class Takes(Enum):
-    """What a command is about, for completion."""
+    """The kind of arguments of a command, for completion."""
 
     NOTHING = "nothing"
     PROBE = "probe"
@@ -227,7 +227,7 @@ class SessionMetadata(Metadata, Protocol):
 
     @property
     def events(self) -> Sequence[Word]:
-        """What ``send`` can run."""
+        """The events that ``send`` can run."""
 
 
 def argument_words(name: str, known: SessionMetadata) -> Sequence[Word] | Wanted:

@@ -1,4 +1,4 @@
-"""What a person has typed: what it is, whether it is complete, how the next line is indented."""
+"""The text that a person has typed: its kind, whether it is complete, and the indentation of the next line."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def kind_of(text: str) -> Kind:
 
 
 def is_complete(text: str) -> bool:
-    """Whether Enter submits: all brackets are closed, and a probe whose head is there has its body. After an empty
-    line everything is, so that nobody is caught."""
+    """Whether Enter submits: all brackets are closed, and a probe whose head is there has its body. After an empty line
+    every entry is complete, so that no user is stuck."""
     if kind_of(text) is not Kind.PROBES:
         return kind_of(text) is not Kind.EXPRESSION or brackets_are_closed(text)
     if not brackets_are_closed(text):
@@ -53,7 +53,7 @@ def is_complete(text: str) -> bool:
 
 
 def waiting_for(text: str) -> str:
-    """What an entry of several lines is waiting for, in words; empty when Enter submits it."""
+    """The missing part of an entry of several lines, in words; empty when Enter submits it."""
     if "\n" not in text or is_complete(text):
         return ""
     problem = unclosed(text)
@@ -69,7 +69,7 @@ def indentation(text: str) -> int:
 
 
 def as_script(text: str) -> str:
-    """What is typed as a script: a declaration may go without its semicolon."""
+    """The typed text as a script: a declaration may lack its semicolon."""
     typed = text.strip()
     last = Reading.of(typed).tokens
     if last and _KEYWORD_ITEM.match(last[0].text) and not typed.endswith((";", "}")):
@@ -90,7 +90,7 @@ def pattern_at(text: str, cursor: int) -> str:
 
 
 def word_at(text: str, cursor: int) -> str:
-    """The word under the cursor, with the sign that says what it is: ``@OnMethod``, ``:watch``, ``duration``."""
+    """The word under the cursor, with the sign that tells its kind: ``@OnMethod``, ``:watch``, ``duration``."""
     for match in re.finditer(r"[@:$]?\w+", text):
         if match.start() <= cursor <= match.end():
             return match.group()

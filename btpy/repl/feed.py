@@ -1,4 +1,4 @@
-"""What comes back from the target: events above the prompt, as many as a person can read, and everything counted."""
+"""The results of the target: it shows as many events above the prompt as a person can read, and counts all."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _CAUSES = {
 
 @dataclass(frozen=True, slots=True)
 class _Report:
-    """What the agent had counted at a moment of this process. ``cpu_ns``: of all probes."""
+    """The counts of the agent at a moment of this process. ``cpu_ns``: of all probes."""
 
     at: float
     fired: Counter[int]
@@ -136,7 +136,7 @@ class Feed:
         return sum(found[1].fired[id_] - found[0].fired[id_] for id_ in probe.ids) / _between(*found)
 
     def cpu_share(self) -> float | None:
-        """What all probes took of one core in the last seconds, in percent, as far as it is measured."""
+        """The share of one core that all probes took in the last seconds, in percent, as far as it is measured."""
         found = self._last_seconds()
         return None if found is None else (found[1].cpu_ns - found[0].cpu_ns) / _between(*found) / 1e7
 
@@ -154,7 +154,7 @@ class Feed:
         return self._reader.dropped
 
     def lost(self, probe: Probe) -> dict[str, int]:
-        """What was lost of a probe, by cause."""
+        """The losses of a probe, by cause."""
         total = {_CAUSES[cause]: count for cause, count in probe.lost.items()}
         total["never committed"] = probe.uncommitted
         return {cause: count for cause, count in total.items() if count}

@@ -1,4 +1,4 @@
-"""The prompt on a terminal: keys, menu, colours, toolbar. What is entered goes to a :class:`~btpy.repl.repl.Repl`.
+"""The prompt on a terminal: keys, menu, colours, toolbar. Entries go to a :class:`~btpy.repl.repl.Repl`.
 
 Whatever goes wrong in completion, checking or the toolbar is told in one line, once, and typing goes on.
 """
@@ -148,7 +148,7 @@ class Prompt:
     # ---------------------------------------------------------------- what comes in while a line is being typed
 
     def _wake(self) -> None:
-        """By any thread: has what waits written soon, however much more comes meanwhile."""
+        """Any thread may call it. Has the waiting lines written soon, however many more come meanwhile."""
         with self._awake:
             if self._drain_planned:
                 return
@@ -441,7 +441,8 @@ _KEYS = (("F1", "help"), ("F2", "probes"), ("F3", "maps"), ("F4", "vi"))
 
 @contextmanager
 def _without_echo() -> Iterator[None]:
-    """What is typed while a command runs is for the next prompt: the terminal neither shows nor interprets it."""
+    """Keys that are typed while a command runs are for the next prompt: the terminal neither shows nor interprets
+    them."""
     if not os.isatty(0):
         yield
         return
@@ -493,13 +494,14 @@ class Completions(Completer):
             if candidate.text != text[len(text) - candidate.replaces :] or len(found) > 1
         ]
         if complete_event.completion_requested and common_part(document, completions):
-            # Tab inserts what they have in common; those that do not begin with what is typed would prevent that.
+            # Tab inserts their common beginning. Completions that do not begin with the typed text would prevent that.
             completions = _beginning(document, completions)
         yield from completions
 
 
 def common_part(document: Document, completions: Sequence[Completion]) -> str:
-    """What all completions that begin with the word before the cursor go on with; empty where fewer than two do."""
+    """The common continuation of all completions that begin with the word before the cursor; empty if fewer than two
+    do."""
     beginning = _beginning(document, completions)
     if len(beginning) < 2:
         return ""
@@ -523,7 +525,7 @@ def _invites(text: str) -> bool:
 
 
 class _Checked:
-    """What is wrong with what is being typed; found on a thread when nobody has pressed a key for a moment."""
+    """The diagnostics of the text being typed. A thread finds them when no key was pressed for a moment."""
 
     def __init__(self, repl: Repl, failed: Callable[[str, Exception], None], known: Callable[[], None]) -> None:
         self._repl = repl

@@ -43,7 +43,7 @@ from btpy.repl.screen import Screen
 _NO_BODY = re.compile(r"[+@]?[\w.$*?<>]+(::[\w.$*?<>]*)?")
 _CHARTS = (MapKind.HIST, MapKind.LHIST)
 _MOST_CHARTS = 5
-"""Keys of a map of distributions that are drawn where nobody said how many."""
+"""Default number of keys that are drawn of a map of distributions."""
 
 _UNIMPORTANT = (RefusalReason.NO_CODE, RefusalReason.UNMODIFIABLE)
 
@@ -63,7 +63,7 @@ class View(Protocol):
 
 
 class Terminal(Protocol):
-    """What some commands need of a person's terminal."""
+    """The functions of a person's terminal that some commands need."""
 
     def watch(self, view: View, interval: float) -> None: ...
 
@@ -84,10 +84,10 @@ class Status:
 
 
 class Repl:
-    """``default``: text that the next line begins with. ``ended``: the person has left. ``failures``: entries that
-    were answered with an error. ``left_behind``: what leaving the target left in it was told. ``parameters``: texts for
-    those of scripts to come, by name. ``quiet``: leaving is told only where something stayed behind.
-    ``carry_out``: does what a command says."""
+    """``default``: text that the next line begins with. ``ended``: the person has left. ``failures``: entries that were
+    answered with an error. ``left_behind``: what leaving the target left in it was told. ``parameters``: texts for
+    parameters of later scripts, by name. ``quiet``: leaving is told only where something stayed behind. ``carry_out``:
+    does what a command says."""
 
     def __init__(
         self,
@@ -125,7 +125,7 @@ class Repl:
     # ---------------------------------------------------------------- what is entered
 
     def enter(self, text: str, *, remember: bool = True) -> None:
-        """Does what was entered, whatever it is; what goes wrong is told."""
+        """Carries out an entry of any kind, and reports its errors."""
         typed = text.strip()
         kind = kind_of(typed)
         if kind is Kind.AGAIN:
@@ -169,7 +169,7 @@ class Repl:
         self._carry_out(self, line)
 
     def check(self, text: str) -> list[Diagnostic]:
-        """What is wrong with what is being typed; nothing is sent."""
+        """The diagnostics of the text being typed; nothing is sent."""
         kind = kind_of(text)
         try:
             if kind is Kind.PROBES and _NO_BODY.fullmatch(text.strip()):
@@ -212,7 +212,7 @@ class Repl:
     # ---------------------------------------------------------------- probes
 
     def source(self, text: str, name: str = "") -> Source:
-        """What was entered, with a name for messages: ``<repl:7>``."""
+        """The entry, with a name for messages: ``<repl:7>``."""
         self._entries += 1
         return Source(name or f"<repl:{self._entries}>", text)
 
@@ -257,7 +257,7 @@ class Repl:
             self.screen.say(f"#{probe.number} {probe.name} · {place}{of} · {state}{took}")
 
     def _given(self, source: Source) -> dict[str, str]:
-        """Of the texts for parameters, those that the script declares. Raises ScriptError."""
+        """The given texts of the parameters that the script declares. Raises ScriptError."""
         declared = {parameter.name for parameter in parameters(source)} if self.parameters else set()
         return {name: text for name, text in self.parameters.items() if name in declared}
 
@@ -374,7 +374,8 @@ def _short(rate: float) -> str:
 
 
 class _Known(SessionMetadata):
-    """What completion knows: of the target by the inventory, of the session by what has been entered."""
+    """The names that completion knows: those of the target from the inventory, those of the session from its
+    entries."""
 
     def __init__(self, repl: Repl) -> None:
         self._repl = repl

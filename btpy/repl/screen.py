@@ -1,9 +1,9 @@
 """Where the prompt writes: above the line that is being typed, whole lines, without ever garbling it.
 
-What is to be written waits in one bounded queue. While a line is being typed, the loop of the prompt takes it from
-there: it takes the prompt off the screen, writes, and draws the prompt again, at most some times a second. While a
-command runs, it is written at once. While something else has the terminal (a view, an editor, a question), it waits. So
-nothing is lost, and nothing is written twice, whatever happens in between.
+Lines to be written wait in one bounded queue. While a line is being typed, the loop of the prompt takes it from there:
+it takes the prompt off the screen, writes, and draws the prompt again, at most some times a second. While a command
+runs, it is written at once. While something else has the terminal (a view, an editor, a question), it waits. So nothing
+is lost, and nothing is written twice, whatever happens in between.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from btpy.output.style import Style
 from btpy.output.values import visible
 
 MOST_LINES = 2000
-"""Lines that wait to be written; of what comes above that, the number is written."""
+"""Most lines that wait to be written. Of further lines only the number is written."""
 
 
 class Screen:
@@ -46,7 +46,7 @@ class Screen:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """While something else has the terminal: what comes is written afterwards."""
+        """While another program has the terminal, lines wait and are written afterwards."""
         with self._writing, self._state:
             self._held = True
         try:

@@ -45,15 +45,15 @@ def where(session: Session, probe: Probe) -> str:
 
 
 def edited(session: Session, probe: Probe) -> tuple[list[Probe], str]:
-    """What is put in together to change a probe, and its text: the probe alone, unless its script has nothing else, or
-    a library brought it."""
+    """The probes that change together with a probe, and their text: the probe alone, unless its script has nothing
+    else, or a library brought it."""
     mates = session.scripts.mates(probe)
     return ([probe], probe.text) if session.scripts.is_own(probe) and len(mates) > 1 else (mates, probe.script)
 
 
 def saved(session: Session) -> str:
-    """A script of all probes that are in. Scripts are as they were typed, unless some of their probes have gone; what
-    was given for their parameters is the default. Raises UsageError where they cannot be one script."""
+    """A script of all probes that are in. Scripts are as they were typed, unless some of their probes have gone; the
+    given values of their parameters are the defaults. Raises UsageError where they cannot be one script."""
     texts: list[str] = []
     done: set[Probe] = set()
     for probe in shown(session):

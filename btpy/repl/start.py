@@ -134,7 +134,8 @@ def _budget(share: float | None) -> float:
 
 
 def entries(text: str) -> list[str]:
-    """What a file of commands enters: a command a line, a probe as many lines as it takes; comments are left out."""
+    """The entries of a file of commands: a command takes a line, a probe as many lines as it needs. Comments are left
+    out."""
     found: list[str] = []
     pending = ""
     for line in text.split("\n"):
