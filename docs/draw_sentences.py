@@ -1,0 +1,89 @@
+"""Draws sentences of the project at random, for people who judge how plain they are.
+
+``python docs/draw_sentences.py SEED [COUNT]``
+
+The same seed draws the same sentences of the same commit. They come from docstrings, comments, diagnostics with their
+explanations, pages, and the headers of scripts.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import random
+import re
+import sys
+import tokenize
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parent.parent
+FOLDERS = ("btpy", "agent-java/src", "tests", "benchmarks", "docs", "examples", "probes")
+INPUTS = {"corpus", "golden"}  # folders of tests that hold inputs and expected output
+GENERATED = {"language.md", "events.md", "commands.md"}
+FEWEST_WORDS = 4
+
+_END = re.compile(r"(?<=[.:;!?])\s+(?=[A-Z`\"(@])")
+_JAVA_COMMENT = re.compile(r"/\*\*?([\s\S]*?)\*/|((?:^[ \t]*//.*\n)+)|//(.*)", re.MULTILINE)
+_FENCED = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
+
+
+class Sentence(NamedTuple):
+    path: Path
+    line: int
+    text: str
+
+
+def sentences(path: Path) -> Iterator[Sentence]:
+    for line, text in _texts(path):
+        for sentence in _END.split(" ".join(text.split())):
+            if len(sentence.split()) >= FEWEST_WORDS:
+                yield Sentence(path.relative_to(ROOT), line, sentence)
+
+
+def _texts(path: Path) -> Iterator[tuple[int, str]]:
+    """The line and the text of each docstring, comment or paragraph."""
+    content = path.read_text(encoding="utf-8")
+    if path.suffix == ".py":
+        for node in ast.walk(ast.parse(content)):
+            if (
+                isinstance(node, ast.Expr)
+                and isinstance(node.value, ast.Constant)
+                and isinstance(node.value.value, str)
+            ):
+                yield node.lineno, node.value.value
+        for token in tokenize.generate_tokens(io.StringIO(content).readline):
+            if token.type == tokenize.COMMENT:
+                yield token.start[0], token.string.lstrip("# ")
+    elif path.suffix == ".java":
+        for comment in _JAVA_COMMENT.finditer(content):
+            text = re.sub(r"^\s*(\*|//)", "", comment[1] or comment[2] or comment[3] or "", flags=re.MULTILINE)
+            yield content.count("\n", 0, comment.start()) + 1, text
+    elif path.suffix == ".bt":
+        for number, line in enumerate(content.splitlines(), 1):
+            if line.startswith("//"):
+                yield number, line.removeprefix("//")
+    elif path.suffix == ".toml":
+        for explanation in tomllib.loads(content).values():
+            yield content.count("\n", 0, content.index(explanation["title"])) + 1, explanation["text"]
+    else:
+        content = _FENCED.sub(lambda block: "\n" * block[0].count("\n"), content)
+        for paragraph in re.finditer(r"(?:^.+\n)+", content, re.MULTILINE):
+            if not paragraph[0].startswith(("|", "#")):
+                yield content.count("\n", 0, paragraph.start()) + 1, paragraph[0]
+
+
+def main(seed: str, count: str = "200") -> None:
+    suffixes = {".py", ".java", ".md", ".bt"}
+    paths = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*")) if path.suffix in suffixes]
+    paths = [path for path in paths if not INPUTS & set(path.parts)]
+    paths += [*sorted(ROOT.glob("*.md")), ROOT / "btpy" / "explanations.toml"]
+    everything = [sentence for path in paths if path.name not in GENERATED for sentence in sentences(path)]
+    for sentence in random.Random(int(seed)).sample(everything, int(count)):
+        print(f"{sentence.path}:{sentence.line}: {sentence.text}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
