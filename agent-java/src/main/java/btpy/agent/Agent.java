@@ -19,8 +19,9 @@ import java.lang.instrument.Instrumentation;
  */
 public final class Agent {
     /**
-     * That of the first attach. Every attach gives another one with its own place in the order of transformers; staying
-     * with one keeps the sessions in the order in which they began, and one JVMTI environment that listens to class loading.
+     * The Instrumentation of the first attach. Every attach gives another one with its own place in the order of transformers;
+     * staying with one keeps the sessions in the order in which they began, and one JVMTI environment that listens to class
+     * loading.
      */
     private static Instrumentation first;
 

@@ -6,8 +6,8 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * What the probes of an unattended session produced while nobody is connected: the newest of it, for the client that joins.
- * The event thread's alone.
+ * The newest records of an unattended session, kept while no client is connected, for the client that joins. The event thread's
+ * alone.
  *
  * <p>Records and frames (printed maps, errors) are kept in their order; the oldest make room for new ones, and are counted for their
  * probes. Names of threads are kept apart: the records that need them may outlive them.

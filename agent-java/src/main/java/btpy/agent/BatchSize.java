@@ -128,7 +128,7 @@ final class BatchSize {
         return sum;
     }
 
-    /** What the stops take apart from the share of the classes: the median. */
+    /** The median of the fixed part of the stops, without the share of the classes. */
     private double usualFixed() {
         double[] sorted = new double[known()];
         for (int i = 0; i < sorted.length; i++) {

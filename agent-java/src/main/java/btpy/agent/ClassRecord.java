@@ -4,7 +4,7 @@ import java.lang.ref.WeakReference;
 import java.util.Arrays;
 
 /**
- * What a session knows of one class of the target. The class and its loader are held weakly. Mutable fields are guarded by
+ * The record of a session about one class of the target. The class and its loader are held weakly. Mutable fields are guarded by
  * the {@link Inventory} that owns the record, except where noted.
  */
 final class ClassRecord {
@@ -47,7 +47,7 @@ final class ClassRecord {
     /** Whether the client's answer came after the deadline, so that the class is to be woven by retransformation. */
     volatile boolean overdue;
 
-    /** System.nanoTime when its probes were lost because nobody was connected who could weave it; 0: they were not. */
+    /** System.nanoTime when its probes were lost because no client was connected that could weave it; 0: they were not. */
     volatile long lostNanos;
 
     /** Why the last attempt failed, before the JVM saw anything; null: it did not. */

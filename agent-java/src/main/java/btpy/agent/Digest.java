@@ -174,7 +174,7 @@ final class Digest {
         state[4] += e;
     }
 
-    /** What follows the whole blocks: the rest of the message, 0x80, zeros, the length in bits as u8. */
+    /** The end of the message after the whole blocks: its rest, 0x80, zeros, the length in bits as u8. */
     private static byte[] padded(byte[] message, int from) {
         int rest = message.length - from;
         byte[] tail = new byte[rest < 56 ? 64 : 128];

@@ -53,16 +53,16 @@ final class EventPump implements Runnable {
     private final List<int[][]> snapshots = new ArrayList<int[][]>();
     private int credit = FIRST_CREDIT;
 
-    /** What nobody is there to take. Filled and emptied by the event thread. */
+    /** Records that no client is there to take. Filled and emptied by the event thread. */
     private Backlog backlog;
-    /** The record of an exit that nobody was there to take; the last thing that a client gets of what was kept. */
+    /** The record of an exit that no client was there to take. It is the last kept record that a client gets. */
     private byte[] exit;
     /** Whether the client is gone, and whether the event thread has taken note. */
     private boolean parting;
     private volatile boolean parted;
     private boolean finishing;
     private boolean finished;
-    /** The client does not take what is left. */
+    /** The client does not take the rest. */
     private boolean forgetting;
     /** System.nanoTime when a record was handed on last. */
     private long progressNanos;
@@ -84,7 +84,7 @@ final class EventPump implements Runnable {
         notifyAll();
     }
 
-    /** The client goes, or is gone: from when the event thread has taken note, what comes is kept. */
+    /** The client goes, or is gone. From the moment at which the event thread notices it, records are kept. */
     synchronized void part() {
         parting = true;
         notifyAll();
@@ -182,7 +182,7 @@ final class EventPump implements Runnable {
 
     /**
      * Stops the timers and hands on all that is left, then the counters; waits for that as long as the client takes something every
-     * {@code millis}. What it does not take then is counted as dropped.
+     * {@code millis}. Records that it does not take then are counted as dropped.
      */
     synchronized void finish(long millis) {
         finishing = true;

@@ -3,9 +3,9 @@ package btpy.agent;
 import btpy.runtime.Memory;
 
 /**
- * Defines the classes that the client generated. They go into the boot loader, where HotSpot does not verify by default: so
- * each is first linked, with verification, in a loader that is thrown away. Its name is the hash of its content, so the same class is defined
- * once in the life of the JVM, whoever asks for it.
+ * Defines the classes that the client generated. They go into the boot loader, where HotSpot does not verify by default: so each is
+ * first linked, with verification, in a loader that is thrown away. Its name is the hash of its content, so the same class is
+ * defined once in the life of the JVM, for all sessions.
  */
 final class HandlerClasses {
     private static final String PREFIX = "btpy.handlers.Handler_";

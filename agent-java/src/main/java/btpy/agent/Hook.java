@@ -66,7 +66,7 @@ final class Hook {
         return line;
     }
 
-    /** The handler with what it is to be told. */
+    /** A call of the handler with its arguments. */
     Call call(Object... facts) {
         Object[] arguments = new Object[facts.length + 1];
         arguments[0] = site;

@@ -16,7 +16,7 @@ import java.util.Set;
  * holds the monitor, except {@link #seesHandlers}, which holds none.
  */
 final class Inventory {
-    /** What the internal names of handlers begin with. */
+    /** The beginning of the internal names of handlers. */
     private static final byte[] HANDLERS = {'b', 't', 'p', 'y', '/', 'h', 'a', 'n', 'd', 'l', 'e', 'r', 's', '/'};
 
     /** Why a class is left alone for whose loader {@link #seesHandlers} does not hold; the code is one of the client's. */
@@ -170,7 +170,7 @@ final class Inventory {
         return loader.getClass().getName() + "@" + Integer.toHexString(System.identityHashCode(loader));
     }
 
-    /** Whether what it loads is of the JDK. */
+    /** Whether the loader belongs to the JDK. */
     boolean isOfJdk(ClassLoader loader) {
         return loader == null || loader == platform;
     }

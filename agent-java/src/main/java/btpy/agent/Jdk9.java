@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.Set;
 import jdk.internal.module.Modules;
 
-/** What needs JDK 9. Linked only there, and without reflection, whose first use costs the target dozens of classes. */
+/** Code that needs JDK 9. Linked only there, and without reflection, whose first use costs the target dozens of classes. */
 final class Jdk9 {
     private Jdk9() {
     }

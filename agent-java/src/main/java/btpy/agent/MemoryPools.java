@@ -7,8 +7,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Which memory pools have filled up since they were last looked at. Thresholds of the pools themselves are the application's and stay
- * as they are.
+ * The memory pools that have passed the threshold since the last look. Thresholds of the pools themselves are the application's and
+ * stay as they are.
  */
 final class MemoryPools {
     private static final long APART_NANOS = 100_000_000L;

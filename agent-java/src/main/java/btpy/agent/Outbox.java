@@ -3,9 +3,9 @@ package btpy.agent;
 import java.io.IOException;
 
 /**
- * What is sent on behalf of threads that must not touch the socket: application threads (an interrupt flag closes the
- * channel), the event thread (which watches the lease, so it may not get stuck behind a client that does not read) and the
- * reader. One thread writes, questions of loading threads first.
+ * Messages that are sent on behalf of threads that must not touch the socket: application threads (an interrupt flag closes the
+ * channel), the event thread (which watches the lease, so it may not get stuck behind a client that does not read) and the reader.
+ * One thread writes, questions of loading threads first.
  *
  * <p>The lists are linked by hand: application threads add to them, maybe at the very end of their stack, and two
  * assignments cannot be left half done the way a resizing collection can.
@@ -61,7 +61,7 @@ final class Outbox implements Runnable {
         }
     }
 
-    /** As {@link #post}, but it wakes nobody: it goes with what comes next, or at the next {@link #nudge}. */
+    /** As {@link #post}, but it wakes no thread: the message goes with the next one, or at the next {@link #nudge}. */
     void put(Frame frame) {
         Node node = new Node(frame, null);
         synchronized (this) {
@@ -104,7 +104,7 @@ final class Outbox implements Runnable {
         return true;
     }
 
-    /** What waits was for a client that is gone. */
+    /** Drops waiting messages, which were for a client that is gone. */
     synchronized void clear() {
         first = null;
         firstUrgent = null;
@@ -124,7 +124,7 @@ final class Outbox implements Runnable {
                 try {
                     link.send(node.frame != null ? node.frame : node.question.frame());
                 } catch (IOException gone) {
-                    continue; // the one who reads finds out, and what waits goes the same way
+                    continue; // the reader finds out, and the waiting messages fail in the same way
                 } catch (OutOfMemoryError exhausted) {
                     link.cut(); // a message that is not sent must not be missed
                 }

@@ -12,7 +12,7 @@ import java.net.StandardSocketOptions;
 import java.nio.channels.SocketChannel;
 import java.security.SecureRandom;
 
-/** What depends on the version of the JDK or on the operating system. */
+/** Code that depends on the version of the JDK or on the operating system. */
 final class Platform {
     /** What putting classes back may need at once: the list of all loaded classes, most of all. */
     private static final int SPARE_BYTES = 512 << 10;

@@ -10,8 +10,8 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * What the client has said of class files before any thread loads them: a thread that loads just these bytes finds its answer
- * here and waits for nobody. Class files are known by their {@link Fingerprint}.
+ * Answers of the client for class files that no thread has loaded yet. A thread that loads exactly these bytes finds its answer
+ * here and does not wait. Class files are known by their {@link Fingerprint}.
  *
  * <p>The woven classes are in a file, because a target should not have to keep in its memory what it may never load. The
  * file is made where the JVM makes temporary files, may be opened by the user of the JVM alone, and is deleted as soon as it is open: it

@@ -52,12 +52,12 @@ final class PrewovenMethods {
         }
     }
 
-    /** What it adds to the constants of the class. */
+    /** The constants that it adds to those of the class. */
     byte[] constants() {
         return constants;
     }
 
-    /** The class with the woven methods; null when it is not what they were made of. */
+    /** The class with the woven methods; null when the shown class differs from the one that they were made of. */
     byte[] takenOver(byte[] shown) {
         try {
             if (Fingerprint.sums(shown, VERSION_AT, beginningLength) != beginning) {

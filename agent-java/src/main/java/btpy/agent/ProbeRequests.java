@@ -6,7 +6,7 @@ import java.io.IOException;
 
 /** Requests about probes and maps: INSTALL, ENABLE, SAMPLE, LIMIT, LEVEL and REMOVE. */
 final class ProbeRequests extends RequestHandler {
-    /** What a probe and a map without keys take of the heap, with the cells of one thread. */
+    /** Bytes of the heap for a probe and a map without keys, with the cells of one thread. */
     private static final int PROBE_BYTES = 8 << 10;
     private static final int MAP_BYTES = 6 << 10;
 

@@ -10,7 +10,7 @@ final class Question {
     /** Null for a class that is being loaded. */
     private final Class<?> type;
 
-    /** Whether somebody else has changed the class since it was shown last. */
+    /** Whether another agent has changed the class since it was shown last. */
     private final boolean changed;
     private boolean over;
     private boolean abandoned;
@@ -86,7 +86,7 @@ final class Question {
         }
     }
 
-    /** {@code woven} null: the class is to stay as it is. The first answer counts. False when nobody waits any more. */
+    /** {@code woven} null: the class is to stay as it is. The first answer counts. False when no thread waits any more. */
     synchronized boolean answer(byte[] woven) {
         if (!over) {
             this.woven = woven;

@@ -3,7 +3,10 @@ package btpy.agent;
 import java.io.IOException;
 import java.io.InputStream;
 
-/** Class files as the loader of a class gives them out; never what the JVM holds, which only a retransformation shows. */
+/**
+ * Class files as the loader of a class gives them out. They may differ from the code in the JVM, which only a retransformation
+ * shows.
+ */
 final class Resources {
     private static final int MAX_CLASS_FILE = 8 << 20;
 

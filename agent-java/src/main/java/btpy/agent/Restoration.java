@@ -69,7 +69,7 @@ final class Restoration {
         return failures;
     }
 
-    /** Those that failed, or that the transformer could not look at, because there was no memory. */
+    /** The classes that failed, or that the transformer could not look at, for lack of memory. */
     private static List<ClassRecord> exhausted(List<ClassRecord> records) {
         List<ClassRecord> found = new ArrayList<ClassRecord>();
         for (ClassRecord record : records) {

@@ -98,7 +98,7 @@ final class Retransformer {
         return totalNanos;
     }
 
-    /** Of that, the time in which the client was waited for. */
+    /** The part of that time in which it waited for the client. */
     long waitedNanos() {
         return waitedNanos;
     }

@@ -38,7 +38,7 @@ final class Sites {
         }
     }
 
-    /** Disables what is woven: handlers that only the agent runs may still be asked for. */
+    /** Disables the probes in woven code. Handlers that only the agent runs may still run. */
     void disableProbes() {
         synchronized (probes) {
             for (int probe = probes.nextSetBit(0); probe >= 0; probe = probes.nextSetBit(probe + 1)) {

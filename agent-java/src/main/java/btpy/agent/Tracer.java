@@ -50,7 +50,7 @@ final class Tracer implements Runnable {
     private String name = "";
     private final long begunNanos = System.nanoTime();
 
-    /** What the client left for the next one; null: the session is attended, and ends with its client. */
+    /** The description that the client left for the next one; null: the session is attended, and ends with its client. */
     private volatile byte[] description;
     private volatile long endNanos;
 

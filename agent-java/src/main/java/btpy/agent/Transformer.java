@@ -37,7 +37,9 @@ class Transformer implements ClassFileTransformer {
     private final Sweeper sweeper;
     private final int deadlineMillis;
 
-    /** Whether woven class files are kept: for when nobody is there to weave, and somebody else has a class retransformed. */
+    /**
+     * Whether woven class files are kept. They are needed when another agent has a class retransformed while no client can weave.
+     */
     private final boolean keeps;
 
     /** Whether a thread of the agent has loaded a class, as linking and verifying another one may. It may be one to weave. */
@@ -49,7 +51,7 @@ class Transformer implements ClassFileTransformer {
     /** Null: classes being loaded are not looked at. */
     private volatile Watch watch;
 
-    /** What is to be told of classes being loaded. */
+    /** The hooks for classes being loaded. */
     private volatile Hook[] hooks = {};
     private volatile EventPump events;
     private volatile boolean restoring;

@@ -13,8 +13,8 @@ final class Warmup {
     private static final String SUBJECT = "warmup.Nothing";
 
     /**
-     * What handlers may be the first to use. A static initialiser that begins at the very end of an application's stack fails,
-     * and its class is then unusable for the life of the JVM. {@code Jvm} is not here: it loads the management classes.
+     * Classes that a handler may be the first to use. A static initialiser that begins at the very end of an application's stack
+     * fails, and its class is then unusable for the life of the JVM. {@code Jvm} is not here: it loads the management classes.
      */
     private static final String[] OF_HANDLERS = {
         "AdaptiveSampler", "Aggregation", "Budget", "Calls", "Cells", "ClassNames", "Containers", "Costs", "Depths", "Drain",
@@ -26,7 +26,7 @@ final class Warmup {
         "Threads", "Values", "Weights", "Windows",
     };
 
-    /** What handlers with calls may be the first to use. Most programs have none. */
+    /** Classes that a handler with calls may be the first to use. Most programs have none. */
     private static final String[] OF_CALLS = {"Calendars", "Decimals", "Servlets", "Substitutes"};
 
     private static final byte[] CALLS = {'b', 't', 'p', 'y', '/', 'r', 'u', 'n', 't', 'i', 'm', 'e', '/', 'C', 'a', 'l', 'l', 's'};

@@ -49,7 +49,7 @@ final class LockWaits {
         Object stack;
         /** The thread that holds the lock; null where the JVM does not tell it. */
         String owner;
-        /** What the application does there. */
+        /** The code that the owner runs now, as site and stack. */
         String ownerSite;
         Object ownerStack;
         /** No sample has seen this wait before. */

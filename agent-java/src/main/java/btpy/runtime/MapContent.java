@@ -1,8 +1,8 @@
 package btpy.runtime;
 
 /**
- * What a snapshot of a map says, or a flush takes, as MapContent of the wire protocol; agent threads only. Writers go on meanwhile: each
- * cell is exact at some moment of the reading, different cells at different moments.
+ * A snapshot of a map, or the content that a flush takes, as MapContent of the wire protocol; agent threads only. Writers go on
+ * meanwhile: each cell is exact at some moment of the reading, different cells at different moments.
  */
 final class MapContent {
     private static final Memory MEMORY = Memory.instance();

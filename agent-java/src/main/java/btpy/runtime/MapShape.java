@@ -1,6 +1,6 @@
 package btpy.runtime;
 
-/** What the declaration of a map fixes: keys, the kind of its values, and which {@link Cells} those have. */
+/** The fixed part of a map, from its declaration: keys, the kind of its values, and their {@link Cells}. */
 final class MapShape {
     static final int VALUE = 0;
     static final int COUNT = 1;
@@ -150,7 +150,7 @@ final class MapShape {
         return parameters[0];
     }
 
-    /** What is done with the samples of one window. */
+    /** How the samples of one window are combined. */
     int operator() {
         return (int) parameters[2];
     }

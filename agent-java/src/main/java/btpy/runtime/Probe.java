@@ -4,7 +4,7 @@ import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ForceInline;
 
 /**
- * What a session knows of one probe: whether it may fire, which hits do, and what became of its records.
+ * One probe of a session: whether it may fire, which of its hits fire, and the counts of its records.
  *
  * <p>What is counted at each firing has two numbers in each stripe: that of its owner ({@link Stripes}), and that of the threads that
  * share it.

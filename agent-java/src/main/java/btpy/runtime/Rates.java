@@ -2,7 +2,9 @@ package btpy.runtime;
 
 import java.util.HashMap;
 
-/** What {@code rate(@m)} gave last, by map and probe. For agent threads: a timer that asks twice in one firing gets one answer. */
+/**
+ * The last results of {@code rate(@m)}, by map and probe. For agent threads: a timer that asks twice in one firing gets one answer.
+ */
 final class Rates {
     private static final long SAME_FIRING_NANOS = 1_000_000L;
 

@@ -1,6 +1,6 @@
 package btpy.runtime;
 
-/** What a handler asked of the event thread, in its place among the records. */
+/** A request of a handler to the event thread, in its place among the records. */
 public final class Request {
     static final int PRINT_MAP = 0;
     public static final int EXIT = 1;

@@ -19,7 +19,7 @@ final class SecretNames {
     /** By hash of the layout. Threads may overwrite the answers of each other: each can be found anew. */
     private final Answer[] answers;
 
-    /** Which fields of a class are secret. The layout does not keep its class loaded. */
+    /** The secret fields of a class. The layout does not keep its class loaded. */
     private static final class Answer {
         final Layout layout;
         final boolean[] secret;

@@ -1,6 +1,6 @@
 package btpy.runtime;
 
-/** Names that say that what they name is not to be shown. */
+/** Names of values that are not to be shown. */
 final class Secrets {
     /** Lower case, without separators; a name is compared as a whole. */
     private static final String[] WORDS = {

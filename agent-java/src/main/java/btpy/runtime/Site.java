@@ -6,7 +6,7 @@ public final class Site {
     final String method;
     final String descriptor;
     final int line;
-    /** What the instruction at the place names; empty where it names nothing. */
+    /** The member that the instruction at the place names; empty where it names none. */
     final String targetClass;
     final String targetMember;
     final String loader;

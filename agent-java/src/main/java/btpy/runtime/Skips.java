@@ -13,7 +13,7 @@ final class Skips {
         this.probe = probe;
     }
 
-    /** What was skipped so far is told of no more. */
+    /** Hits that were skipped so far are not reported again. */
     void take() {
         skippedBefore = probe.uncounted();
         restedBefore = probe.rested();

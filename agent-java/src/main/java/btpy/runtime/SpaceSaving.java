@@ -16,7 +16,7 @@ final class SpaceSaving {
     private static final int SET = 8;
     private static final int TRIES = 64;
     private static final long FROZEN = Long.MIN_VALUE;
-    /** With {@link #FROZEN}: nobody is about to put a successor here. */
+    /** With {@link #FROZEN}: no thread is about to put a successor here. */
     private static final long TAKEN = 1L << 62;
 
     static final class Counter {

@@ -31,7 +31,7 @@ final class StackLookup {
     private volatile Trace[] known = new Trace[0];
     private long forgotten;
 
-    /** What was found for it, under a key. */
+    /** The result that was found for it, under a key. */
     private static final class Trace {
         final int hash;
         final int key;
@@ -126,7 +126,7 @@ final class StackLookup {
                 : null;
     }
 
-    /** What was remembered under the key for such a trace; null: nothing. {@code deciding}: as for {@link #remember}. */
+    /** The result that was remembered under the key for such a trace; null: none. {@code deciding}: as for {@link #remember}. */
     Object find(Object[] trace, int key, int deciding) {
         Trace[] known = this.known;
         if (known.length > 0) {

@@ -75,7 +75,7 @@ final class Substitutes {
     }
 
     /**
-     * What the method gives for an object of exactly the owner's class.
+     * The result of the method for an object of exactly the owner's class.
      *
      * @throws ProbeError when an argument has another type, an index is out of range, or it would take too much
      */

@@ -11,7 +11,7 @@ public final class Texts {
     /** Characters that one search compares at most: a text and a part that nearly fit everywhere take their product. */
     private static final int MOST_COMPARED = 4 * MOST;
 
-    /** What stands for a text that is not to be seen; as a value of its own it is shipped as such. */
+    /** The replacement of a text that is not to be seen. As a value of its own it is sent as it is. */
     static final String REDACTED = "\u2022\u2022\u2022";
 
 

@@ -10,7 +10,7 @@ final class ThreadRows {
     private final Object[] rows = new Object[8 << BITS];
     private long swept;
 
-    /** Those of the session, made if there are none. */
+    /** The rows of the session, made if there are none. */
     static ThreadRows made(Session session) {
         MEMORY.compareAndSetReference(session, ROWS, null, new ThreadRows());
         return session.threadRows;

@@ -12,7 +12,7 @@ final class Windows {
     static final int COUNT = 4;
     static final int SIZE = 4;
 
-    /** What becomes of {@code a} and {@code b} by operator: as in {@link Cells}. */
+    /** {@code a} and {@code b} combined by the operator, as in {@link Cells}. */
     private static final char[][] CELLS = {{'n', 'S', 'D'}, {'n', 'S', 'D'}, {'n', 'l', 'd'}, {'n', 'L', 'X'}, {'n', 'S', 'D'}};
 
     private static final Memory MEMORY = Memory.instance();
