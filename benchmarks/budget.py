@@ -54,7 +54,7 @@ class Effort:
         return self.calm + self.hot + self.after
 
 
-# So long at first that the JVM has compiled the probe as one that nothing holds back.
+# The calm seconds at first are many, so that the JVM has compiled the probe before any limit takes effect.
 THOROUGH = Effort(rounds=3, calm=6, hot=8, after=6)
 QUICK = Effort(rounds=1, calm=6, hot=6, after=6)
 

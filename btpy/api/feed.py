@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class Reader(Generic[T]):
-    """Takes what comes, in order. ``dropped``: how much was not taken in time, and made room for what came later."""
+    """Takes the items, in order. ``dropped``: how much was not taken in time, and made room for what came later."""
 
     def __init__(self, feed: Feed[T], most: int) -> None:
         self._feed = feed

@@ -1,7 +1,7 @@
 """What the line numbers of a class stand for: its SourceDebugExtension (JVMS §4.7.11), a source map (JSR 45).
 
-The numbers are those of the file that the compiler read.  For a JSP that is Java code that nobody wrote; Kotlin gives
-code that it inlined numbers behind the end of the file.  The map tells where such lines come from::
+The numbers are those of the file that the compiler read.  For a JSP that is generated Java code; Kotlin gives code that
+it inlined numbers behind the end of the file.  The map tells where such lines come from::
 
     SMAP, the file that was read, the stratum that is meant (Kotlin, JSP)
     *S stratum       begins a section

@@ -79,7 +79,7 @@ class Emitter:
     # ------------------------------------------------------------ locals
 
     def begin(self, span: Span) -> None:
-        """Gives the locals that every path relies on their first values."""
+        """Initialises the locals that all paths need."""
         self.position(span)
         self.code.op(op.ACONST_NULL)
         self.store_session()

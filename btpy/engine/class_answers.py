@@ -73,8 +73,8 @@ class ClassAnswers:
     def _answer_with_others(self, asked: ClassBytes) -> None:
         """For a class on which others depend, or that depends on types that have to be looked up.
 
-        A class that is being loaded waits for that, at most as long as for any answer. A class that is loaded and being
-        retransformed is answered for at once: the agent retransforms, and looks up, in one thread.
+        A thread that loads such a class waits for the look-up, at most as long as for any answer. A class that is
+        loaded and being retransformed is answered for at once: the agent retransforms, and looks up, in one thread.
         """
         # The end of the connection is reported by the channel.
         with self._one_at_a_time, contextlib.suppress(BtpyError):

@@ -348,7 +348,7 @@ class Instrumentation:
             return tuple((loader, tuple(names)) for loader, names in found.items())
 
     def looked_up(self, types: Iterable[TypeFact]) -> tuple[str, ...]:
-        """Classes that were planned before it was known that operations of theirs on these types are meant."""
+        """Classes that were planned before the types of their operations were known to match."""
         with self.weave_state.lock:
             for type_ in types:
                 self.weave_state.hierarchy.add(type_.name, type_.superclass, type_.interfaces)

@@ -105,7 +105,7 @@ class MergedCalls:
     """The calls of one method at one place, of all trees of a root method.
 
     ``line``: of the place that calls, 0 of a root. ``durations``: of the latest calls, in ns. ``failed``: how many
-    calls each class of exceptions has left. ``children``: what these calls called, since the first tree that had some;
+    calls each class of exceptions has left. ``children``: the calls inside these calls, since the first tree with any;
     ``base``: the total time of the trees since then, of which the children have shares; ``own``: ns since then outside
     of the children.
     """

@@ -98,7 +98,7 @@ class JvmProcess:
 
     @property
     def shares_users(self) -> bool:
-        """Whether user ids mean the same there. What cannot be told apart is taken for ours."""
+        """Whether user ids mean the same there. True if they cannot be compared."""
         return procfs.id_map(self.pid) == procfs.id_map("self")
 
     @property
@@ -150,7 +150,7 @@ class JvmProcess:
 
     @property
     def shares_network(self) -> bool:
-        """Whether its loopback interface is ours. What cannot be told apart is taken for ours."""
+        """Whether its loopback interface is ours. True if that cannot be found out."""
         try:
             return os.stat(PROC / str(self.pid) / "ns" / "net").st_ino == os.stat(PROC / "self" / "ns" / "net").st_ino
         except OSError:
@@ -416,7 +416,7 @@ def _jvm_library(pid: int, command: Sequence[str]) -> str | None:
 
 
 def _root(pid: int) -> Path:
-    """Its root directory as seen from here. What cannot be told apart from ours is taken for ours."""
+    """Its root directory as seen from here. It counts as ours if that cannot be found out."""
     try:
         theirs = os.stat(PROC / str(pid) / "ns" / "mnt")
         ours = os.stat(PROC / "self" / "ns" / "mnt")

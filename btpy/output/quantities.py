@@ -11,7 +11,7 @@ _BYTES = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 
 
 def is_unit(kind: Kind, unit: str) -> bool:
-    """Whether ``unit`` is one that values of this kind can be shown in."""
+    """Whether values of this kind can be shown in ``unit``."""
     return unit in (_NANOS if kind is Kind.DURATION else _BYTES if kind is Kind.BYTES else ())
 
 

@@ -52,7 +52,7 @@ class Style:
         return f"\x1b[36m{text}\x1b[0m" if self.color else text
 
     def focus(self, text: str) -> str:
-        """What keys are about now."""
+        """The row that the keys act on now."""
         mark = "▸" if self.unicode else ">"
         return f"{mark} {self.bold(text)}"
 

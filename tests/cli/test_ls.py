@@ -1,4 +1,4 @@
-"""``btpy ls`` and ``-l``: what a pattern or a script matches in a running program, which nothing is done to."""
+"""``btpy ls`` and ``-l``: the matches of a pattern or a script in a running program, which does not change."""
 
 from __future__ import annotations
 

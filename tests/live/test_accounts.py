@@ -100,7 +100,7 @@ def test_a_disk_that_is_slow(busy: Target, tmp_path: Path) -> None:
 
 
 def test_a_target_that_ends_in_the_middle(tmp_path: Path) -> None:
-    """Of its own accord: all that its probes had produced is there."""
+    """A target that ends by itself: all records of its probes have come."""
     output = tmp_path / "events.ndjson"
     with counted(17) as target:
         client = started(target, output)

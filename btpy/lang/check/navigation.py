@@ -221,7 +221,7 @@ def element_value(context: Context, tree: nodes.Index) -> Expr:
 
 
 _CONTAINERS = ("java.util.", "java.lang.Iterable", "kotlin.collections.", "scala.collection.")
-"""Where the classes are whose elements a probe can reach, and their supertypes."""
+"""The places of the classes whose elements a probe can reach, and their supertypes."""
 
 
 def _refuse_no_container(context: Context, target: Expr, tree: nodes.Index) -> None:

@@ -837,7 +837,7 @@ def _running(modules: list[_Module], functions: dict[str, nodes.Function]) -> tu
 
 @dataclass(frozen=True, slots=True)
 class _Reach:
-    """What a probe touches, itself and through the functions that it calls (``calls``, in a stable order)."""
+    """The state that a probe uses, itself and through the functions that it calls (``calls``, in a stable order)."""
 
     touched: _Touched
     calls: tuple[str, ...]

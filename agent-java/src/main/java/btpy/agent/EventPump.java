@@ -344,7 +344,7 @@ final class EventPump implements Runnable {
         }
     }
 
-    /** Hands on a part of what was kept while nobody was there. */
+    /** Hands on some of the records that were kept while no client was connected. */
     private int catchUp() {
         int bytes = backlog.take(chunk);
         if (bytes > 0) {

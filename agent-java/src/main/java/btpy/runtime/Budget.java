@@ -149,7 +149,7 @@ final class Budget {
             allowance = Math.min(most, allowance + allowed) - taken;
             if (!stopped.isEmpty()) {
                 allowance = 0;
-                taken = Math.max(taken, purseBefore - purse); // they knew no more than what firings took before
+                taken = Math.max(taken, purseBefore - purse); // they knew only the cost of earlier firings
                 for (Probe probe : stopped) {
                     stop(probe, now, allowed);
                 }

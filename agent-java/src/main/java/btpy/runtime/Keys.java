@@ -81,7 +81,7 @@ final class Keys {
                 : o == null ? 0 : mix(MEMORY.getLong(o, LONG_VALUE));
     }
 
-    /** True: {@link #same} as the plain value {@code o}; false says nothing where {@code o} is too long for a key. */
+    /** True: {@link #same} as the plain value {@code o}; false is inconclusive if {@code o} is too long for a key. */
     static boolean plainSame(Object held, Object o) {
         if (held == o) {
             return true;

@@ -18,7 +18,7 @@ final class Secrets {
         "oauthsecret", "awssecretaccesskey", "awssessiontoken",
     };
 
-    /** Parts that tell wherever they stand ({@code customerPassword2}). */
+    /** Parts that mark a secret at any position of a name ({@code customerPassword2}). */
     private static final String[] PARTS = {"password", "passwd", "passphrase", "secretkey", "privatekey", "apikey", "accesstoken"};
 
     /** Of a name of several words the last ({@code slackToken}, {@code db.pwd}, {@code GITHUB_SECRET}). */
