@@ -2,7 +2,7 @@
 
 ``zipfile`` makes an object of every entry before the first can be read, which for the archive of a server takes a tenth
 of a second. Here the directory is gone through once for names and places; an entry is looked at when it is asked for.
-What is rare (Zip64, encryption, other methods than *deflate*) is not read.
+Rare forms (Zip64, encryption, methods other than *deflate*) are not read.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from struct import Struct
 
 MAX_CLASS_BYTES = 1024 * 1024
-"""What is read of class files that a target names. javac writes none that are longer than half of that."""
+"""Most bytes of a class file that a target names. javac writes none longer than half of that."""
 
 MAX_ENTRY_BYTES = 16 * 1024 * 1024
-"""What is read of an entry that the user has named the archive of: as long as a frame to the agent may be."""
+"""Most bytes of an entry in an archive that the user has named: as long as a frame to the agent may be."""
 
 MAX_DIRECTORY_BYTES = 64 * 1024 * 1024
 
@@ -43,7 +43,7 @@ UNREADABLE = (
     *(OSError, EOFError, ValueError, IndexError, NotImplementedError, OverflowError, RuntimeError),
     *(zipfile.BadZipFile, zlib.error, struct.error),
 )
-"""What ``zipfile`` raises for an archive that is damaged, encrypted, written in an unknown way, or gone."""
+"""The errors of ``zipfile`` for an archive that is damaged, encrypted, written in an unknown way, or gone."""
 
 
 class Archive:

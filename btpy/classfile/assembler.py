@@ -52,7 +52,7 @@ UNINITIALIZED_THIS = "uninitializedThis"
 
 @dataclass(frozen=True, slots=True)
 class Uninitialized:
-    """What ``new`` at ``at`` pushes, until its ``<init>`` has returned."""
+    """The type that ``new`` at ``at`` pushes, until its ``<init>`` has returned."""
 
     at: Label
     descriptor: str

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from btpy.classfile import opcodes as op
 from btpy.errors import ClassFileError
 
-# What a walk has to do at an opcode beyond stepping over it.
+# How a walk handles an opcode, beyond stepping over it.
 _PLAIN, _RETURN, _BRANCH, _SWITCH, _WIDE, _UNDEFINED = range(6)
 
 

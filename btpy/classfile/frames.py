@@ -42,7 +42,7 @@ _FULL = 255
 
 
 class Frame(NamedTuple):
-    """What the verifier assumes at ``offset``."""
+    """The types that the verifier assumes at ``offset``."""
 
     offset: int
     locals_: tuple[bytes, ...]

@@ -31,7 +31,7 @@ _START = (0, 0, 1, False)
 
 
 class Initialization:
-    """What the analysis of an ``<init>`` found.
+    """The result of the analysis of an ``<init>``.
 
     ``calls``: offset of the instruction after each initialising call → a local variable that then holds ``this``, None
     when there is none.

@@ -175,8 +175,8 @@ def line_starts(code: Code, bytecode: Bytecode) -> list[tuple[int, int]]:
 def catches(code: Code, pool: ConstantPool) -> list[tuple[int, str]]:
     """(offset, descriptor of the type) of the exception handlers that catch a type, each once, in order.
 
-    Those for any exception are not there: compilers write them for ``finally`` and ``synchronized``, and
-    ``catch (Throwable)`` names its type. A handler of several types has a row for each.
+    Handlers for any exception are left out: compilers write them for ``finally`` and ``synchronized``, and ``catch
+    (Throwable)`` names its type. A handler of several types has a row for each.
     """
     rows = {(row.handler, row.catch_type): None for row in code.exceptions if row.catch_type}
     return sorted((at, descriptors.of_class(pool.class_at(catch_type))) for at, catch_type in rows)
@@ -216,7 +216,7 @@ def _receiver(call: Operation, state: State) -> int:
 
 
 def operand_value(operation: Operation, index: int, state: State) -> typeflow.Value:
-    """What the state knows of an operand (of its first slot)."""
+    """The type of an operand in the state (of its first slot)."""
     at = len(state.stack) - sum(map(descriptors.slots, operation.operands[index:]))
     if at < 0:
         raise ClassFileError(f"the operand stack is too small at offset {operation.at} (JVMS §4.9.2)")

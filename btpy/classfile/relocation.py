@@ -148,7 +148,7 @@ def _range(start: int, stop: int) -> list[int]:
 
 
 def _widened(opcode: int) -> bytes:
-    """What a jump that does not reach is replaced by, without its distance."""
+    """The replacement of a jump that does not reach its target, without the distance."""
     if opcode in (op.GOTO, op.JSR):
         return bytes((opcode + (op.GOTO_W - op.GOTO), 0, 0, 0, 0))
     return bytes((_opposite(opcode), 0, 8, op.GOTO_W, 0, 0, 0, 0))

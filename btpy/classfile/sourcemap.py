@@ -1,4 +1,4 @@
-"""What the line numbers of a class stand for: its SourceDebugExtension (JVMS §4.7.11), a source map (JSR 45).
+"""The meaning of the line numbers of a class: its SourceDebugExtension (JVMS §4.7.11), a source map (JSR 45).
 
 The numbers are those of the file that the compiler read.  For a JSP that is generated Java code; Kotlin gives code that
 it inlined numbers behind the end of the file.  The map tells where such lines come from::
@@ -71,7 +71,7 @@ class SourceMap:
 
 
 def source_map(file: ClassFile) -> SourceMap | None:
-    """That of a class, None where it has none that can be read."""
+    """The source map of a class; None if it has none that can be read."""
     attribute = file.attribute("SourceDebugExtension")
     if attribute is None:
         return None

@@ -1,4 +1,4 @@
-"""What local variables and the operand stack hold before an instruction (JVMS §4.10).
+"""The types of local variables and of the operand stack before an instruction (JVMS §4.10).
 
 One step an instruction, over types written as field descriptors: ``I`` for everything that is an ``int`` to the JVM,
 ``Ljava/lang/String;``, ``[Z``.  Besides them a slot may hold

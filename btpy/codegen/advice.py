@@ -66,7 +66,7 @@ class AdvisedClass:
 
 
 class _AtEnds(NamedTuple):
-    """What methods have in common in which the same probes are bound alike, none of them inside.
+    """The advice for methods in which the same probes are bound alike, none at an instruction inside.
 
     ``planned``: of the first one; holding it keeps the ids of what is bound.
     """

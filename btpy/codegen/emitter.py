@@ -21,7 +21,7 @@ _TYPE_OF_SLOT = {"I": INT, "J": LONG, "D": DOUBLE, OBJECT: ANY}
 # Widening, the narrowing of a shift distance (JLS §15.19 uses its low bits only), and `x as int` (JLS §5.1.3).
 _CONVERSIONS = {"IJ": op.I2L, "ID": op.I2D, "JD": op.L2D, "JI": op.L2I, "DI": op.D2I, "DJ": op.D2L}
 
-# What woven code does for an input, in readings of the clock, or in what takes about as long.
+# The cost of an input in woven code, as a number of clock readings or work that takes as long.
 _READINGS = {InputKind.DURATION: 2, InputKind.DEPTH: 1, InputKind.NESTED: 4, InputKind.ENTRY: 1, InputKind.SAMPLED: 1}
 
 

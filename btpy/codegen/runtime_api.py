@@ -38,15 +38,15 @@ REQUESTS = "btpy/runtime/Request"
 HANDLER_PREFIX = "btpy/handlers/Handler_"
 HANDLER_METHOD = "fire"
 
-#: What a handler reads and writes of the record that it has open, where it cannot call ``abandon`` (EventBuffer.java).
+#: The fields of its open record that a handler reads and writes where it cannot call ``abandon`` (EventBuffer.java).
 POSITIONS = (1 << 21) - 1
 CLAIMED = 0xFFFFFFFF
 PADDING = 0xFFFF << 32
 
-#: What a handler stores in ``Guard.MARKS`` when it cannot call ``leave``.
+#: The value that a handler stores in ``Guard.MARKS`` when it cannot call ``leave``.
 LEFT = -1
 
-#: What ``SelfTimes.enter`` gives where it counts nothing.
+#: The result of ``SelfTimes.enter`` when it counts nothing.
 NOT_COUNTED = -(1 << 63) + 1
 
 _SESSION_FIRST = f"(L{SESSION};"

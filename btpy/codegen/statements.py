@@ -303,7 +303,7 @@ def _subscriber(emitter: Emitter, node: Subscriber) -> None:
 
 
 def emit_failure(emitter: Emitter, error: int) -> None:
-    """What an error of the probe leads to: it is counted, and a record that is open is given up.
+    """The exception handler for errors of the probe: it counts the error and gives up an open record.
 
     Either is done without a call where the call fails: the stack may have no room for any.
     """

@@ -64,7 +64,7 @@ def _work(statement: Statement, rounds: Rounds) -> int:
 
 
 def round_work(loop: Loop) -> int:
-    """What one round takes itself; loops inside it count their own."""
+    """The statements of one round, without those of loops inside it."""
     if isinstance(loop, Quantified):
         return 1 + _work_within(loop.test, _no_rounds)
     return max(1, work_outside_loops(loop.body))

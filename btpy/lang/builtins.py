@@ -259,7 +259,8 @@ VARIABLES = {
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What a probe is told of what happened. ``name`` as scripts spell it: a variable, or a field of ``error``."""
+    """The values that a probe gets about an event. ``name`` as scripts spell it: a variable, or a field of
+    ``error``."""
 
     name: str
     type: Type
@@ -1025,7 +1026,7 @@ ORDERS = {
     MapKind.LAST: ("value", "key"),
     MapKind.SAMPLE_OF: ("count", "key"),
 }
-"""What ``print(@m, by=…)`` can sort a map of each kind by."""
+"""The columns by which ``print(@m, by=…)`` can sort a map of each kind."""
 
 UNITS = ("ns", "us", "ms", "s", "m", "h", "B", "KB", "MB", "GB")
 PRINT_MAP_OPTIONS = {
@@ -1181,7 +1182,7 @@ class SettingRule:
 
     @property
     def wanted(self) -> str:
-        """What it takes, to follow "is"."""
+        """The values that it takes, in words that follow "is"."""
         match self.type:
             case "boolean":
                 return "true or false"

@@ -1,4 +1,4 @@
-"""What a handler is given: values of the place where it fires, and facts of the moment."""
+"""The inputs of a handler: values of the place where it fires, and facts of the moment."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What the command line said beside the text: ``arguments`` are names and texts of parameters,
+    """The settings of the command line beside the text: ``arguments`` are names and texts of parameters,
     ``directories`` where libraries are looked for."""
 
     arguments: tuple[tuple[str, str], ...] = ()

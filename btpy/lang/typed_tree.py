@@ -19,7 +19,7 @@ from btpy.model.types import Type
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What one matched method offers a probe at one location: the key under which bound probes are shared.
+    """The inputs that one matched method offers a probe at one location: the key under which bound probes are shared.
 
     ``parameters`` are types of the declared parameters (no receiver); ``names`` their source names or None. ``point``
     is the concrete location: an EXIT probe is bound once for RETURN and once for THROW. ``in_jdk``: the method is one
@@ -47,7 +47,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class OperationShape:
-    """What the operation at a point inside the method offers; None at ENTRY, RETURN and THROW.
+    """The inputs of the operation at a point inside the method; None at ENTRY, RETURN and THROW.
 
     At CALL_* ``RETVAL`` is the result of the call, ``EXCEPTION`` what left it and ``DURATION`` its time; at FIELD_GET,
     ARRAY_GET and INSTANCEOF ``RETVAL`` is the value that the operation gave; at RAISE and CATCH ``EXCEPTION`` is the

@@ -1,4 +1,4 @@
-"""What a probe is attached to: places in methods, timers, and events of the session or of the JVM."""
+"""The attachment of a probe: places in methods, timers, or events of the session or of the JVM."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class EndAttachment:
 
 
 def event_number(name: str) -> int:
-    """What the agent knows the event by: the CRC-32 of its name in UTF-8, as a signed ``int``."""
+    """The number of the event for the agent: the CRC-32 of its name in UTF-8, as a signed ``int``."""
     number = zlib.crc32(name.encode("utf-8", "surrogatepass"))
     return number - (number >> 31 << 32)
 

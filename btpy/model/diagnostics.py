@@ -1,4 +1,4 @@
-"""What is wrong with a script, and the one way of showing it.
+"""The errors and warnings of a script, and how they are shown.
 
 A :class:`Diagnostic` is data: a stable code, one sentence, places with labels, remedies. :func:`render` draws it over
 its source::

@@ -10,7 +10,8 @@ from btpy.model.words import NumberedWord
 
 
 class MapKind(NumberedWord):
-    """What a map keeps for each key. The agent keeps ``pctl`` as ``hist``; only what is shown of it differs."""
+    """The kind of value that a map keeps for each key. The agent keeps ``pctl`` as ``hist``; only what is shown of it
+    differs."""
 
     VALUE = "value", 0
     COUNT = "count", 1
@@ -44,7 +45,7 @@ class Linear:
 
 
 class SeriesOperator(Enum):
-    """What a window of TSERIES keeps of its samples; in the order of the wire."""
+    """The operator of a window of TSERIES over its samples; in the order of the wire."""
 
     SUM = "sum"
     AVG = "avg"

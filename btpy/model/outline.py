@@ -1,4 +1,4 @@
-"""What a program's records mean and how they are shown: all of the program but its code.
+"""The meaning of a program's records and how they are shown: all of the program but its code.
 
 A recording carries it instead of the program, so that it can be read by a btpy whose language has moved on.
 """

@@ -1,4 +1,4 @@
-"""What the user allows and forbids for every script of a session."""
+"""The permissions that the user gives to every script of a session."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from btpy.model.secrets import NO_SECRETS, Secrets
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """What the user says of every script: ``allow`` are the capabilities of ``--allow``; ``redact``: secrets are
+    """The settings of the user for every script: ``allow`` are the capabilities of ``--allow``; ``redact``: secrets are
     hidden; ``frameworks``: globs of classes that are not the application, beside those that btpy knows; ``secrets``:
     what is hidden, beside what btpy knows."""
 

@@ -1,7 +1,7 @@
 """Names of secrets: the value under such a name is not shown. And what users add to them.
 
-The run-time knows the same names, for fields and keys (``btpy.runtime.Secrets``); a test compares the two. What a user
-adds is told to each session (:class:`Secrets`, ``btpy.runtime.SecretNames``).
+The run-time knows the same names, for fields and keys (``btpy.runtime.Secrets``); a test compares the two. Each session
+gets the names that a user adds (:class:`Secrets`, ``btpy.runtime.SecretNames``).
 
 A name that was added is compared with the letters and digits of a name, and with those behind its last dot. A star
 stands for any number of them. The client searches texts, after they have left the JVM, so a regular expression never
@@ -21,7 +21,7 @@ from btpy.errors import UsageError
 from btpy.frozen import dataclass
 
 REDACTED = "•••"
-"""What is shown in the place of a value."""
+"""The text that is shown in the place of a value."""
 
 #: Lower case, letters and digits only; a name is compared as a whole.
 # fmt: off
@@ -91,16 +91,16 @@ _HELP = (
 
 @dataclass(frozen=True, slots=True)
 class Secrets:
-    """What a user adds to the secrets that btpy knows. ``names``: letters and digits, ASCII letters in lower case, with
-    stars. ``texts``: regular expressions of what is hidden inside of texts, without their slashes."""
+    """The secrets that a user adds to those that btpy knows. ``names``: letters and digits, ASCII letters in lower
+    case, with stars. ``texts``: regular expressions of what is hidden inside of texts, without their slashes."""
 
     names: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
 
     @staticmethod
     def of(given: Iterable[str], said: str = "--secret") -> Secrets:
-        """What the values of ``--secret`` say: names with commas between them, or one ``/REGEX/``. ``said``: how
-        messages name where the values are from. Raises UsageError."""
+        """Parses the values of ``--secret``: names with commas between them, or one ``/REGEX/``. ``said``: how messages
+        name where the values are from. Raises UsageError."""
         names: dict[str, None] = {}
         texts: dict[str, None] = {}
         for text in given:
@@ -143,7 +143,8 @@ def _is_added(patterns: tuple[str, ...], name: str) -> bool:
 
 
 def _letters(name: str) -> str:
-    """What is compared of a name: ASCII letters in lower case, digits, and characters beyond ASCII as they are."""
+    """The form of a name for comparison: ASCII letters in lower case, digits, and characters beyond ASCII as they
+    are."""
     return "".join(char.lower() if char.isascii() else char for char in name if char.isalnum() or not char.isascii())
 
 

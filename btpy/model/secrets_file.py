@@ -19,8 +19,9 @@ def path_of(environment: Mapping[str, str]) -> Path:
 
 
 def configured(environment: Mapping[str, str]) -> Secrets:
-    """What the file adds: each line is a value of ``--secret``, or a comment that begins with ``#``. A user without the
-    file adds nothing. Raises UsageError for a file that cannot be read: its secrets would be shown otherwise."""
+    """The secrets of the file: each line is a value of ``--secret``, or a comment that begins with ``#``. A user
+    without the file adds nothing. Raises UsageError for a file that cannot be read: its secrets would be shown
+    otherwise."""
     path = path_of(environment)
     try:
         with open_trusted(path) as file:

@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class Site(Protocol):
-    """What is known of a woven place. ``id``: as records carry it."""
+    """The facts about a woven place. ``id``: as records carry it."""
 
     @property
     def id(self) -> int: ...

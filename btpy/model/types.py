@@ -131,7 +131,7 @@ _DESCRIPTORS = {
 
 
 def joined(one: Type, other: Type) -> Type:
-    """What holds values of either type; ANY where that is no type of its own."""
+    """The type that holds values of both types; ANY where that is no type of its own."""
     if one == other:
         return one
     plain = (Kind.INT, Kind.LONG, Kind.DOUBLE)

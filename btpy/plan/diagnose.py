@@ -171,7 +171,7 @@ def interface_without_code(probe: Probe, interface: str, implementors: Sequence[
 
 
 def _of_lambdas(attachment: MethodAttachment, interface: str) -> tuple[str, ...]:
-    """What can be traced in place of a lambda class."""
+    """The code that can be traced in place of a lambda class."""
     method = attachment.methods[0].text
     calls = f"{interface}::{method}" if interface else method
     owner = "" if interface else f'method="{method}"'
@@ -331,7 +331,7 @@ def native_method(probe: Probe, method: str) -> Diagnostic:
 
 @dataclass(frozen=True, slots=True)
 class MappedLines:
-    """What the source map of a class says of a probe at LINE. ``source``: the file that its line numbers are of.
+    """A note from the source map of a class about a probe at LINE. ``source``: the file that its line numbers are of.
 
     ``mapped``: numbers at which the probe is, with the file and the line that they come from. ``others``: numbers of
     code that comes from the lines that LINE names, of the file ``written``.

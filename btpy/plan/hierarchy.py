@@ -21,7 +21,7 @@ class Hierarchy:
         self._parents[name] = (*((superclass,) if superclass else ()), *interfaces)
 
     def unknown(self, name: str) -> tuple[str, ...]:
-        """Those of its supertypes of which the supertypes are not known."""
+        """The supertypes that have not been resolved yet."""
         return tuple(sorted(ancestor for ancestor in self.ancestors(name) if ancestor not in self._parents))
 
     def ancestors(self, name: str) -> frozenset[str]:

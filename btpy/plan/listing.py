@@ -80,7 +80,7 @@ class ListedClass:
 
 @dataclass(frozen=True, slots=True)
 class ListedProbe:
-    """What one probe matches, by class name. ``more``: classes that match its patterns and were not looked at.
+    """The matches of one probe, by class name. ``more``: classes that match its patterns and were not looked at.
     ``unseen``: classes that match by name and are known when the JVM shows them, as they have no class file."""
 
     name: str

@@ -111,7 +111,7 @@ class Selector:
 
 
 _AFTER_SUPER = (InputKind.SELF, InputKind.DEPTH, InputKind.NESTED, InputKind.SAMPLED)
-"""What a constructor does not have before it has called super(…) or this(…)."""
+"""The inputs that a constructor lacks before it has called super(…) or this(…)."""
 
 
 def places(selector: Selector, point: Point, of: MethodOperations) -> Iterator[Place]:
@@ -130,7 +130,7 @@ def places(selector: Selector, point: Point, of: MethodOperations) -> Iterator[P
 
 
 def described(point: Point, of: MethodOperations) -> list[str]:
-    """What is in a method at a point, whatever a pattern asks for: ``java.net.URL::openStream``, ``byte[]``."""
+    """The operations of a method at a point, whatever a pattern selects: ``java.net.URL::openStream``, ``byte[]``."""
     found = places(Selector(None, lambda name: frozenset()), point, of)
     return ["::".join(filter(None, (place.target_class, place.member))) for place in found]
 

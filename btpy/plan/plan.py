@@ -1,4 +1,4 @@
-"""What is to be woven into one class: plain data between the planner, the code generator and the weaver.
+"""The plan of one class: plain data between the planner, the code generator and the weaver.
 
 The weaver sees only this module and ``btpy.classfile``. It knows nothing of scripts: a handler is a static method to
 call at a point of a method with some operands.
@@ -180,7 +180,7 @@ ALLOWED_BY = {
     RefusalReason.PARAMETER_NAMES: "lost-parameter-names",
     RefusalReason.RECORD: "annotated-records",
 }
-"""What ``--allow`` takes for classes that this JDK harms."""
+"""The value of ``--allow`` for classes that this JDK harms."""
 
 
 def failure_reason(error: str) -> RefusalReason:

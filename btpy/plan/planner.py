@@ -155,7 +155,7 @@ class Planner:
             for probe in program.active
             if _on_method(probe.attachment)
         ]
-        # What runs in a handler depends on who subscribes to it.
+        # The code of a handler depends on the subscribers of the probe.
         self._subscribers = {
             rule.probe.id: tuple(subscriber.id for subscriber in program.subscribers(rule.probe))
             for rule in self._rules
@@ -339,7 +339,7 @@ class _Unfit:
 
 
 class _Findings(NamedTuple):
-    """What is found out while a class is planned. ``unfit``: by probe id."""
+    """The findings while a class is planned. ``unfit``: by probe id."""
 
     refusals: list[Refusal]
     problems: list[Diagnostic]
@@ -401,7 +401,7 @@ class _Inside:
         yield from locations.places(rule.selector, point, self.operations)
 
     def shape(self, rule: _Rule, point: Point, place: Place, in_jdk: bool) -> Shape:
-        """What the place offers, as far as the probe can ask for it: the less there is, the more places are alike."""
+        """The inputs of the place that the probe can use. The fewer there are, the more places are alike."""
         text = rule.probe.text
         operation = place.operation
         if operation is not None and "targ" not in text.replace("target", ""):

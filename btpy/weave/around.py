@@ -1,11 +1,10 @@
 """The code around one instruction: before it, after it, and for an exception that leaves it.
 
-What the advice wants to know of the operands is copied from the operand stack to scratch variables before the
-instruction runs.  The deepest operand that is wanted stays where it is and is duplicated, with the next one if ``dup2``
-reaches it; what lies above is taken off and put back.  So the operand that may be null (a receiver, an array, a lock is
-always the deepest), and the index of an array, are the ones that the program computed, and the text of a
-NullPointerException says what it said.  One text changes: the old value of a field of null is read before the field is
-written.
+Operands that the advice needs are copied from the operand stack to scratch variables before the instruction runs.  The
+deepest operand that is wanted stays where it is and is duplicated, with the next one if ``dup2`` reaches it; what lies
+above is taken off and put back.  So the operand that may be null (a receiver, an array, a lock is always the deepest),
+and the index of an array, are the ones that the program computed, and the text of a NullPointerException says what it
+said.  One text changes: the old value of a field of null is read before the field is written.
 
     before      store c · dup2 · store b · store a · advice · load c · time
     a.call(b, c)

@@ -1,9 +1,9 @@
-"""What is woven at the ends of a method: on entry, before each return, and for what is thrown out of it.
+"""Weaving at the ends of a method: on entry, before each return, and for exceptions that leave it.
 
 The blocks depend on the advice and on the shape of the method, not on its code.  So methods of one shape share them:
-:func:`ends_of` remembers.  What differs, the numbers of sites and the indexes of constants, is filled in when a block
-is assembled (``snippets.Snippet``).  Sites are numbered from the first one of the block, those of frame locals from the
-last one before the first of the method, backwards: −1, −2, ….
+:func:`ends_of` remembers.  The differing parts, the numbers of sites and the indexes of constants, are filled in when a
+block is assembled (``snippets.Snippet``).  Sites are numbered from the first one of the block, those of frame locals
+from the last one before the first of the method, backwards: −1, −2, ….
 
 A value is *kept* from entry to exit in a local variable of its own after ``max_locals`` when it is wanted at an exit,
 or inside the method: entry copies of arguments and ``this``, frame locals, the time of entry.
@@ -179,7 +179,7 @@ class Ends:
         return kept
 
     def _bind_entry(self, receiver: Variable | None) -> Bindings:
-        """What advice on entry finds: live arguments, in a constructor their copies."""
+        """The inputs of advice on entry: live arguments, in a constructor their copies."""
         bindings: Bindings = {}
         for index, parameter in enumerate(self._parameters):
             bindings[OperandKind.ARGUMENT, index] = parameter
@@ -266,7 +266,7 @@ class Ends:
         return block
 
     def _exit(self, block: Snippet, advice: Sequence[Advice], bindings: Bindings) -> None:
-        """What return and throw have in common: advice, releases."""
+        """The common part of return and throw: advice, releases."""
         self._call(block, advice, bindings)
         for local in self._locals:
             if local.plan.release is not None:
@@ -307,5 +307,5 @@ class Ends:
 
 
 def kinds(advice: Iterable[Advice]) -> set[OperandKind]:
-    """What kinds of operands the advice has."""
+    """The kinds of operands that the advice has."""
     return {operand.kind for each in advice for operand in each.operands}

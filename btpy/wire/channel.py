@@ -91,7 +91,7 @@ Due = TypeVar("Due", Hello, Welcome)
 Tap = Callable[[Message, int, bool], None]
 
 _OF_AGENTS = {kind.code: kind for kind in FROM_AGENT}
-"""What an agent may send after the handshake."""
+"""The messages that an agent may send after the handshake."""
 
 _Place = queue.SimpleQueue[Message | BtpyError]
 """Holds the one answer to a request. A future would do, but its import costs every start 20 ms."""

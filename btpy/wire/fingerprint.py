@@ -1,4 +1,5 @@
-"""What tells class files apart on the wire: ``agent-java/src/main/java/btpy/agent/Fingerprint.java`` says why."""
+"""Fingerprints, which tell class files apart on the wire: ``agent-java/src/main/java/btpy/agent/Fingerprint.java`` says
+why."""
 
 from __future__ import annotations
 

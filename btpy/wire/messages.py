@@ -76,7 +76,7 @@ class ProbeState(IntEnum):
 
 
 class RestraintStep(IntEnum):
-    """What the budget does to a probe."""
+    """The step of the budget against a probe."""
 
     FREE = 0
     PRINTS_LESS = 1
@@ -85,7 +85,7 @@ class RestraintStep(IntEnum):
 
 
 class HookKind(IntEnum):
-    """What a hook is called for."""
+    """The event that a hook is called for."""
 
     EVENT = 0
     CLASS_LOADED = 1
@@ -243,7 +243,7 @@ class PrewovenMethods:
 
 @dataclass(frozen=True, slots=True)
 class PrewovenClass:
-    """What a class file is to become: the target keeps it as it comes until a thread loads the class."""
+    """The woven form of a class file. The target keeps it as it comes until a thread loads the class."""
 
     data: bytes
     sites: tuple[MethodSites, ...]
@@ -669,8 +669,7 @@ class Tell(Message):
 
 @dataclass(frozen=True, slots=True)
 class Preweave(Message):
-    """What is to be answered for class files that no thread has loaded yet. ``anew``: what was said before is taken
-    back."""
+    """The answers for class files that no thread has loaded yet. ``anew``: what was said before is taken back."""
 
     code = 0x2A
     request: U4

@@ -30,7 +30,7 @@ _WINDOWS = 60
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """What a map holds."""
+    """The kind and the parameters of a map."""
 
     kind: MapKind
     precision: int = PRECISION
@@ -41,7 +41,8 @@ PLAIN = Definition(MapKind.VALUE)
 
 
 def definition(call: nodes.Call, report: Report) -> Definition:
-    """What the aggregation makes of a map. A call with too few or too many arguments is reported where it is typed."""
+    """The kind of map that the aggregation makes. A call with too few or too many arguments is reported where it is
+    typed."""
     try:
         return _definition(call)
     except FaultError as fault:
@@ -93,7 +94,7 @@ def _positional(call: nodes.Call) -> list[nodes.Expression]:
 
 
 def _constants(call: nodes.Call) -> dict[str, nodes.Expression]:
-    """What is given for the parameters after the value, by name."""
+    """The arguments after the value, by name of their parameter."""
     names = [parameter.name for parameter in AGGREGATIONS[call.function.text].parameters]
     given = dict(zip(names, _positional(call), strict=False))
     for argument in call.arguments:

@@ -561,7 +561,7 @@ def _signature(argument: nodes.Argument | None, report: Report) -> Pattern | Non
 
 @dataclass(frozen=True, slots=True)
 class _Located:
-    """What ``location=`` says: one location, or several of a list joined."""
+    """The value of ``location=``: one location, or several of a list joined."""
 
     places: tuple[Place, ...]
     points: tuple[Point, ...]
@@ -624,7 +624,7 @@ _Agreed = TypeVar("_Agreed", Pattern, OperationPattern)
 
 
 def _agreed(written: list[_Written], part: Callable[[_Written], _Agreed | None], report: Report) -> _Agreed | None:
-    """What the locations of a list say about the operations, or about the exceptions, they mean: they share it."""
+    """The selector of operations or exceptions, which all locations of a list share."""
     having = [each for each in written if part(each) is not None]
     for each in having[1:]:
         if _texts(part(each)) != _texts(part(having[0])):

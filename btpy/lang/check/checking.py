@@ -72,7 +72,7 @@ class Checking:
 
     @property
     def trees(self) -> list[nodes.Tree]:
-        """What the script consists of: its probes and its functions."""
+        """The parts of the script: its probes and its functions."""
         return [*(draft.probe.tree for draft in self.drafts), *self.functions]
 
     @property

@@ -1,4 +1,4 @@
-"""What is known of the classes of the traced program while a body is typed."""
+"""The known classes of the traced program while a body is typed."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ class ClassFields:
 
 @dataclass(frozen=True, slots=True)
 class MethodFacts:
-    """What a call of a method would run. ``place``: ``Order.java:88``, empty where it is not known; ``calls``: what it
-    calls there, ``List.size``, if anything; ``field``: the field whose value it returns, where it does nothing else."""
+    """The code of a method that a call would run. ``place``: ``Order.java:88``, empty if it is not known. ``calls``: a
+    method that it calls there, ``List.size``, or empty. ``field``: the field whose value it returns, if it does nothing
+    else."""
 
     place: str
     calls: str

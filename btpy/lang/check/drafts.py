@@ -116,7 +116,7 @@ def _spelled(type_: nodes.TypeName) -> str:
 
 
 def _plain_name(prefix: str, attached: Attached) -> str:
-    """What a probe without a name is called, if nothing else is."""
+    """The default name of a probe without a name, if it is free."""
     attachment = attached.attachment
     if isinstance(attachment, MethodAttachment):
         pattern = attachment.methods[0].text
@@ -138,7 +138,7 @@ def _unlike(name: str, taken: Container[str], numbers: dict[str, int]) -> str:
 
 
 _RESULTS = ("duration", "retval", "exception")
-"""What a place gives besides the parameters; elsewhere they are asked for by parameters of the probe."""
+"""The values of a place besides the parameters; elsewhere, parameters of the probe ask for them."""
 
 
 def _check_formals(tree: nodes.Probe, attached: Attached, report: Report) -> None:

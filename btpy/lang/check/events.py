@@ -16,7 +16,7 @@ from btpy.model.diagnostics import Diagnostic, Label, did_you_mean, quote
 from btpy.model.types import ANY
 
 EVENT = "event"
-"""What a subscriber calls the values that are provided to it."""
+"""The name by which a subscriber reads the provided values."""
 
 
 def provided(probe: nodes.Probe) -> dict[str, nodes.Identifier]:

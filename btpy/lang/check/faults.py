@@ -1,4 +1,4 @@
-"""What ends the elaboration of a statement, and how messages name types and numbers."""
+"""The error that ends the check of a statement, and names of types and numbers for messages."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Functions of the script: every call becomes the body of the function, with its parameters as variables.
 
-What a body says of values of the traced method (``duration``, ``$name``) means the method of the calling probe; the
-variables of the caller are unknown to it.
+Values of the traced method in a body (``duration``, ``$name``) belong to the method of the calling probe. The body
+cannot use variables of the caller.
 """
 
 from __future__ import annotations

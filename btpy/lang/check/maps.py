@@ -350,7 +350,7 @@ def map_value(context: Context, tree: nodes.MapReference) -> Expr:
 
 
 def map_read(found: Map, keys: tuple[Expr, ...], span: Span) -> Expr:
-    """What the map holds for the keys. Raises FaultError where that is no single value."""
+    """The value of the map for the keys. Raises FaultError where that is no single value."""
     if found.kind not in READABLE_KINDS:
         title = map_title(found.name)
         raise FaultError(
@@ -382,8 +382,8 @@ _EVENTS = {TemplateKind.PRINT, TemplateKind.EMIT, TemplateKind.WARN}
 
 
 def filled_maps(checked: program.Program) -> dict[str, str]:
-    """Of a program that prints no events: the maps that each probe fills, by its name, as ``@a and @b``. Of other
-    programs: nothing."""
+    """Of a program that prints no events: the maps that each probe fills, by its name, as ``@a and @b``. For other
+    programs: empty."""
     if any(
         template.kind in (TemplateKind.PRINT, TemplateKind.EMIT, TemplateKind.WARN) for template in checked.templates
     ):

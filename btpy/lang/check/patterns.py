@@ -137,7 +137,7 @@ _METHOD_NAME = re.compile(r"[\w$*?]+|<init>|<clinit>")
 
 
 def _slip(text: str, method: bool) -> tuple[str, str] | None:
-    """What is wrong with a name or a glob that no class or method can have, and what to write."""
+    """The fault of a name or a glob that no class or method can have, and its correction."""
     sign = text[0] if text[0] in "+@" else ""
     name = text.removeprefix(sign)
     if _TEMPLATE.search(name):

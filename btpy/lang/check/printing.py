@@ -266,7 +266,7 @@ def _emitted(context: Context, call: nodes.Call, kind: TemplateKind, record: _Re
 
 
 def begin_speculation(context: Context, probe: program.Probe) -> tuple[Statement, ...]:
-    """What a body that holds records back begins with: nothing is held back yet."""
+    """The first statement of a body with speculative records: it clears the speculation."""
     trees = [tree for tree in (probe.tree.body, *(call.body for call in probe.calls)) if SPECULATE in tree.span.text]
     calls = (node for tree in trees for node in nodes.walk(tree) if isinstance(node, nodes.Call))
     speculate = next((call for call in calls if call.function.text == SPECULATE), None)

@@ -1,9 +1,9 @@
-"""What is shown in the place of a secret: of a value whose name says that it is one (a parameter, a field, a key), and
-of what a script makes of it.
+"""Replaces secrets: values whose name marks them as secret (a parameter, a field, a key), and values that a script
+makes from them.
 
 A secret stays one through variables, functions, thread variables, ``provide``, ``??``, ``?:``, ``+``, casts, elements,
-and functions that cut or change texts. What only tells about it is none: comparisons, ``len``, ``hash``, ``typeof``.
-This follows from the script alone; fields of an object that is shown as a whole are redacted by the agent.
+and functions that cut or change texts. Results that only tell about a secret are shown: comparisons, ``len``, ``hash``,
+``typeof``. This follows from the script alone; fields of an object that is shown as a whole are redacted by the agent.
 """
 
 from __future__ import annotations

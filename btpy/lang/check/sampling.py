@@ -31,7 +31,7 @@ class Firing:
 
 
 def firing(tree: nodes.Probe, attachment: Attachment, report: Report) -> Firing:
-    """What the annotations say; what is wrong with them goes to ``report``."""
+    """The values of the annotations; their faults go to ``report``."""
     found = Firing()
     given: dict[str, nodes.Annotation] = {}
     for annotation in tree.annotations:

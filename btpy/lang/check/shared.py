@@ -1,4 +1,4 @@
-"""What a script finds in a session that runs others: a map or a thread variable of the same name is the same.
+"""The state that a script shares with others of its session: a map or a thread variable of the same name is the same.
 
 A name that an active probe uses is settled, and the script must use it alike. One that only removed probes used is
 taken up again where the script uses it alike, so that a new version of a probe goes on with the maps of the old one;

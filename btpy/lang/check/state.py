@@ -1,4 +1,4 @@
-"""What a script keeps: its maps and thread variables, from the places where it uses them."""
+"""The state of a script: its maps and thread variables, from the places where it uses them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from btpy.model.types import ANY, LONG
 
 
 def declare_maps(checking: Checking) -> None:
-    """Settles the kind and the keys of each map that the script may name. What its values are is not known yet."""
+    """Settles the kind and the keys of each map that the script may name. The type of its values is not known yet."""
     capacity = checking.settings.get("max_map_keys", DEFAULT_MAP_KEYS)
     assert isinstance(capacity, int)
     report, shared = checking.report, checking.shared

@@ -1,4 +1,4 @@
-"""What belongs to a class: no value of a body leads there, so none of it can be read or called.
+"""Static members: no value of a body leads to them, so they cannot be read or called.
 
 A class would have to be found by its name, through a loader that a body does not have, and reading a static field or
 calling a static method initialises the class: the program would run code of its own at a moment that it did not choose.

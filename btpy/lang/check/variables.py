@@ -43,7 +43,7 @@ ALL = ("args", "targs")
 _WITH_EXCEPTION = (Point.THROW, Point.CALL_THROW, Point.RAISE, Point.CATCH)
 _THROWS = (Point.THROW, Point.CALL_THROW)
 
-# What arrays take, for `size`: where references and class pointers are compressed (heaps below 32 GB).
+# Sizes of arrays for `size`, with compressed references and class pointers (heaps below 32 GB).
 _ARRAY_HEADER = 16
 _ALIGNMENT = 8
 _REFERENCE = 4
@@ -239,7 +239,7 @@ def _not_one_value(context: Context, name: str, span: Span) -> Diagnostic:
 
 
 def fact(context: Context, name: str, span: Span) -> Expr | None:
-    """What the agent tells of what happened, where ``name`` is that."""
+    """The value of an event with this ``name``, if the agent sends one."""
     told = FACTS.get(context.places[0], ()) if context.places else ()  # a function that nothing calls is nowhere
     for index, each in enumerate(told):
         if each.name == name:

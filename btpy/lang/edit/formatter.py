@@ -76,7 +76,7 @@ def same_tree(left: object, right: object) -> bool:
 
 
 class _Part(Enum):
-    """What a token is in its script, where that decides what stands before it."""
+    """The role of a token, if it decides which blanks stand before the token."""
 
     ITEM = "begins an item"
     HEAD = "begins a line of a probe's head"

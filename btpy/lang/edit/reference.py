@@ -1,4 +1,5 @@
-"""What each word of the language is, from the checker's tables, with an example: for ``help`` and docs/language.md."""
+"""The description of each word of the language, from the checker's tables, with an example: for ``help`` and
+docs/language.md."""
 
 from __future__ import annotations
 
@@ -56,7 +57,7 @@ def entries() -> dict[str, list[Entry]]:
 
 
 def page(name: str) -> str:
-    """What a word is, with an example; empty when it is none of the language."""
+    """The description of a word, with an example; empty when the language does not have it."""
     shown = examples()
     pages = [
         f"{entry.synopsis}\n    {entry.doc}\n\n"

@@ -28,7 +28,7 @@ NAMES = {
     **dict.fromkeys(("True", "TRUE"), "true"),
     **dict.fromkeys(("False", "FALSE"), "false"),
 }
-"""What to write in place of a name."""
+"""The replacement for a name."""
 
 OF_THREAD = {
     **dict.fromkeys(("name", "getName", "threadName"), "thread_name"),
@@ -36,7 +36,7 @@ OF_THREAD = {
     **dict.fromkeys(("isVirtual", "virtual", "is_virtual"), "is_virtual"),
     **dict.fromkeys(("stack", "stackTrace"), "stack()"),
 }
-"""What to write in place of ``thread.NAME`` where a script keeps nothing of that name for a thread."""
+"""The replacement for ``thread.NAME`` if the script has no thread variable of that name."""
 
 _STACK = "the stack is stack(n), that of an exception stack(exception, n):  print(stack(8))"
 _NO_CAST = "values need no conversion:  print(arg0)"
@@ -78,7 +78,7 @@ FORMS = {
     **dict.fromkeys(("uid", "username", "user"), 'of the process:  @OnBegin { print(property("user.name")) }'),
     **dict.fromkeys(("cpu", "gid", "cgroup", "curtask", "ppid"), "the JVM does not know it; there are tid and pid"),
 }
-"""What to do where nothing can be put in place of a name."""
+"""Advice if a name has no replacement."""
 
 FUNCTIONS = {
     **dict.fromkeys(
@@ -170,7 +170,7 @@ FUNCTION_FORMS = {
     **dict.fromkeys(("newHashMap", "newAtomicInteger", "HashMap", "dict"), _MAPS),
     **dict.fromkeys(("ksym", "usym", "kaddr", "uaddr", "reg", "signal", "override", "ntop"), "a JVM has no such thing"),
 }
-"""What to do where no function is like it."""
+"""Advice if no function is like it."""
 
 
 ANNOTATIONS = {
@@ -246,7 +246,7 @@ MEMBERS = {
     "os": {"environ": 'environment("HOME")', "getenv": 'environment("HOME")', "getpid": "pid"},
     "threading": {"current_thread": "thread_name, tid", "get_ident": "tid"},
 }
-"""What is written in place of a member of a class or a module of others."""
+"""The replacement for a member of a class or a module of another language."""
 
 METHODS_OF_MAPS = {
     **dict.fromkeys(("add", "append", "insert", "offer", "push"), "{map}[{0}] = true"),
@@ -261,7 +261,7 @@ METHODS_OF_MAPS = {
         ("items", "entrySet", "keys", "keySet", "values", "forEach"), "for key, value in {map} limit 100 {{ … }}"
     ),
 }
-"""What is written in place of a method of a collection that is called on a map."""
+"""The replacement for a method of a collection that is called on a map."""
 
 
 def of_map(name: str, method: str, arguments: Sequence[str]) -> tuple[str, ...]:
@@ -289,7 +289,7 @@ ARGUMENTS = {
     ("OnMethod", "params"): 'types of parameters:  type="void (int, java.lang.String)"',
     ("OnProbe", "namespace"): "a library and its probe:  @OnProbe(jdbc.statement), after  import btpy.jdbc;",
 }
-"""What is meant by an argument that an annotation does not have."""
+"""The meaning of an argument that an annotation does not have."""
 
 
 def of_argument(annotation: str, name: str) -> tuple[str, ...]:
@@ -302,14 +302,14 @@ OUTPUT_OPTIONS = {
     **dict.fromkeys(("end", "flush", "file"), "leave it out: each print is a line; values go into one f-string"),
     "sep": 'leave it out: values are separated by blanks; for another separator:  print(f"{a},{b}")',
 }
-"""What to do with an option of Python's ``print``."""
+"""The replacement for an option of Python's ``print``."""
 
 
 OF_METHOD = {
     "target": "the object whose method runs is `self`",
     "lock": "the lock of a monitor is known at @sync",
 }
-"""What is meant by the name of an operation's part where a whole method is traced."""
+"""The meaning of the name of an operation's part at a location of a whole method."""
 
 
 def of_member(owner: str, member: str) -> tuple[str, ...]:

@@ -49,7 +49,7 @@ class Failure:
 
     @property
     def statement(self) -> str:
-        """What stands between the last ``;``, ``{`` or ``}`` and the place."""
+        """The text between the last ``;``, ``{`` or ``}`` and the place."""
         return re.split(r"[;{}]", self.before)[-1].strip()
 
     @property
@@ -68,7 +68,7 @@ class Failure:
 
 
 def _rewritten(code: str, message: str, place: Span, written: str, notes: tuple[str, ...] = ()) -> Diagnostic:
-    """What is to stand there instead is known."""
+    """The replacement is known."""
     return Diagnostic(
         code, message, Label(place), help=(f"write {written}",), notes=notes, fixes=(Fix(place, written),)
     )

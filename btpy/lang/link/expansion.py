@@ -1,4 +1,4 @@
-"""What the short forms of a script stand for: the same script with all of them written out."""
+"""Writes out the short forms of a script."""
 
 from __future__ import annotations
 

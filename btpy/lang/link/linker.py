@@ -3,8 +3,8 @@
 1. The files are read, importers before what they import; a cycle is an error. A file is one module, however often it is
    imported.
 2. Each module's parameters get their values: from the command line, or from the ``import``.
-3. Names are settled. A parameter becomes a literal. What a library declares gets the library's name before it:
-   ``jdbc.statement``, ``@jdbc.sql``, ``thread.jdbc.start``, so that the stages below know one flat script.
+3. Names are settled. A parameter becomes a literal. Declarations of a library get its name as a prefix:
+``jdbc.statement``, ``@jdbc.sql``, ``thread.jdbc.start``, so that the stages below know one flat script.
 4. Which probes run is found. ``import`` brings names only: of an imported library those probes run that ``@OnProbe``
    subscribes to, and those that write a map or thread variable which something that runs reads. ``use`` runs all.
 """
@@ -753,7 +753,7 @@ def _changed(tree: Tree, change: Callable[[object], object]) -> Tree:
 
 
 def _anything(span: Span) -> nodes.Literal:
-    """What stands for a name that could not be settled, so that nothing else is said of it."""
+    """The stand-in for a name that could not be resolved, so that no further error follows from it."""
     return nodes.Literal(span, LiteralKind.NULL, None)
 
 
@@ -767,7 +767,7 @@ def _text_of(part: nodes.Interpolation) -> str | None:
 
 
 def _members(alias: str, library: _Module) -> tuple[str, ...]:
-    """What a library offers, for a note."""
+    """The names that a library offers, for a note."""
     names = [
         *(f"{alias}.{name}" for name in library.parameters),
         *(f"{alias}.{name}()" for name in library.functions),
@@ -844,7 +844,7 @@ class _Reach:
 
 
 def _reaches(modules: list[_Module], functions: dict[str, nodes.Function]) -> dict[int, _Reach]:
-    """What the probes reach, by the identity of each probe."""
+    """The state that the probes reach, by the identity of each probe."""
     by_function = {name: _touched(function, functions) for name, function in functions.items()}
     reaches = {}
     for module in modules:

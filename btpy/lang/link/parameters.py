@@ -53,7 +53,7 @@ class Mistyped(Exception):
 
 
 def declared(item: nodes.ScriptParameter, diagnostics: list[Diagnostic]) -> Parameter | None:
-    """What a declaration says; None when a reported error leaves no type."""
+    """The values of a declaration; None when a reported error leaves no type."""
     name = item.name.text
     default = constant(item.default) if item.default is not None else None
     if item.default is not None and default is None:

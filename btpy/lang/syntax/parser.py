@@ -168,7 +168,7 @@ def _explain(source: Source, base: int, end: int, error: UnexpectedText) -> Diag
 
 
 def _of_example(error: UnexpectedText) -> str | None:
-    """What is to be said of an example that stops the parser in the same state."""
+    """The message for an example that stops the parser in the same state."""
     found: str | None = None
     for message, known in _example_errors():
         if known.state == error.state and known.accepts == error.accepts:

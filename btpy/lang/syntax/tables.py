@@ -9,16 +9,16 @@ from hashlib import sha256
 from typing import Any
 
 STARTS = ("start", "item", "expr")
-"""What can be parsed by itself."""
+"""The rules that can be parsed by themselves."""
 
 
 def identity(grammar: bytes) -> str:
-    """Which grammar tables were made of."""
+    """The grammar from which tables were made."""
     return sha256(grammar).hexdigest()[:16]
 
 
 def tables(grammar: str, starts: Sequence[str]) -> str:
-    """What Lark makes of a grammar, as JSON for :class:`Parser`. The same grammar gives the same text."""
+    """The tables that Lark makes of a grammar, as JSON for :class:`Parser`. The same grammar gives the same text."""
     from lark import Lark
     from lark.grammar import Rule
     from lark.lexer import TerminalDef

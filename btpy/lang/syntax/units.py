@@ -15,4 +15,4 @@ UNITS = {
     "MB": 1 << 20,
     "GB": 1 << 30,
 }
-"""What the units are worth, in nanoseconds and bytes."""
+"""The values of the units, in nanoseconds and bytes."""
