@@ -18,14 +18,14 @@ import sun.misc.Signal;
 
 /**
  * Everything of the JDK that waits, wakes, initialises, starts, ends, collects and takes signals, a prime number of times each, in
- * threads of its own; told on standard input to begin. A watchdog ends it with the stacks of all threads when any of them stands
- * still for a second, not counting the time in which the watchdog, which is as much in need of a processor, did not get on either.
+ * threads of its own. It begins when a line comes on standard input. A watchdog ends it with the stacks of all threads when one of
+ * them makes no progress for a second (-Dstall.millis). The time in which the watchdog itself got no processor does not count.
  */
 public final class Locking {
     private static final int TIMES = 211;
 
-    /** A thread stalls when it does nothing for that long while threads that no probe is near got on all the time. */
-    private static final long STALL_MILLIS = 1_000;
+    /** A thread stalls when it does nothing for that long although the threads that no probe affects made progress. */
+    private static final long STALL_MILLIS = Long.getLong("stall.millis", 1_000);
 
     /** Of the threads beside it: as long as none of them waits longer for a processor, the machine is not what stands still. */
     private static final long CONTROL_MILLIS = 50;

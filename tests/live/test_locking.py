@@ -40,7 +40,8 @@ SCRIPT = """
 
 
 def run(jdk: int, *, loaded_first: bool) -> None:
-    flags = ["-Xverify:all", "-Xmx128m"]
+    # A class that is loaded while probes go in waits for the client, which has a thousand methods to weave.
+    flags = ["-Xverify:all", "-Xmx128m", f"-Dstall.millis={1_000 if loaded_first else 5_000}"]
     with target(jdk, "Locking", classpath=[compiled([JAVA / "Locking.java"])], flags=flags) as running:
         with Session.attach(running.pid, Limits(class_load_deadline_ms=10_000, event_buffer_bytes=1 << 20)) as session:
             if not loaded_first:
