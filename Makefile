@@ -4,12 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 APT := $(if $(filter 0,$(shell id -u)),,sudo )DEBIAN_FRONTEND=noninteractive apt-get
 
-.PHONY: demo test check lint proof bench docs man pictures setup release audit locks jdk maven tmux shells containers clean
+.PHONY: demo test check lint proof bench docs man pictures setup release audit locks jdk maven tmux shells containers collector clean
 
 demo: $(VENV)/.installed
 	$(BIN)/btpy demo
 
-test: $(VENV)/.installed maven tmux shells containers lint
+test: $(VENV)/.installed maven tmux shells containers lint collector
 	$(BIN)/python -m pytest -n 2 --dist loadfile --max-worker-restart 0 -q
 
 # The fast half of `make test`: lint, and the tests of the rooms that have changed.
@@ -23,7 +23,7 @@ lint: $(VENV)/.installed
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/vulture
 
-proof: $(VENV)/.installed maven tmux
+proof: $(VENV)/.installed maven tmux collector
 	$(BIN)/python -m pytest -q -m proof --timeout 0
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --every-jdk
 
@@ -101,6 +101,10 @@ tmux:
 
 shells:
 	@command -v zsh >/dev/null && command -v fish >/dev/null || { $(APT) update && $(APT) install -y --no-install-recommends zsh fish; }
+
+# The OpenTelemetry Collector, from its Go modules into the cache: two minutes, once.
+collector: $(VENV)/.installed
+	$(BIN)/python -m tests.collector
 
 containers:
 	@command -v runc >/dev/null && command -v bwrap >/dev/null && command -v ip >/dev/null || { $(APT) update && $(APT) install -y --no-install-recommends runc bubblewrap iproute2; }

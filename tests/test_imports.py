@@ -11,8 +11,15 @@ import pytest
 
 ROOT = Path(__file__).parent.parent / "btpy"
 
-ONLY_IMPORTER = {"jpype": "jvm", "prompt_toolkit": "repl", "lark": "lang", "pygls": "lsp", "lsprotocol": "lsp"}
-HEAVY = {"lark", "jpype", "prompt_toolkit", "rich", "pygls", "lsprotocol"}
+ONLY_IMPORTER = {
+    "jpype": "jvm",
+    "prompt_toolkit": "repl",
+    "lark": "lang",
+    "pygls": "lsp",
+    "lsprotocol": "lsp",
+    "opentelemetry": "output",
+}
+HEAVY = {"lark", "jpype", "prompt_toolkit", "rich", "pygls", "lsprotocol", "opentelemetry"}
 
 MODULES = sorted(
     path.relative_to(ROOT) for path in ROOT.rglob("*.py") if path.name not in ("__init__.py", "__main__.py")

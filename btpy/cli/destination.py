@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -31,7 +32,12 @@ OUTPUT_OPTIONS = (
         "FORMAT",
         choices=formats.NAMES,
     ),
-    Option(("-o", "--output"), "write to a file; its ending may choose the format; FILE.btz records", "FILE"),
+    Option(
+        ("-o", "--output"),
+        "write to a file, whose ending may choose the format (FILE.btz records), or send it to otlp://HOST:4318, too",
+        "FILE",
+        repeat=True,
+    ),
     Option(("--append",), "append to the file of -o instead of replacing it"),
     Option(("--rotate",), "start a new file after a size or a time, and keep this many", "100MB[:10]|1h[:24]"),
     Option(("--compress",), "gzip what is written to -o FILE"),
@@ -47,7 +53,7 @@ RECORD_OPTIONS = (Option(("--record",), "record beside the output, for btpy repl
 class Destination(NamedTuple):
     """``path`` None: standard output. ``record``: the file of a recording; ``silent``: which is all there is.
     ``slash``: the path was given as that of a directory. ``width``: columns that charts fill; None: as is
-    usual."""
+    usual. ``export``: the URL of a backend that gets everything beside that."""
 
     format: Format = formats.FORMATS[0]
     path: Path | None = None
@@ -60,6 +66,7 @@ class Destination(NamedTuple):
     slash: bool = False
     width: int | None = None
     csv_safe: bool = False
+    export: str | None = None
 
     @property
     def is_file(self) -> bool:
@@ -81,7 +88,7 @@ class Destination(NamedTuple):
         check_names(self.only, outline)
         if not self.silent:
             formats.check(self.format, outline, self.only, single=not self.is_directory)
-            self.tell(outline, console)
+        self.tell(outline, console)
         if self.path is None:
             self.open(console)
         for path in (self.path, self.record):
@@ -93,7 +100,13 @@ class Destination(NamedTuple):
             stream.abandon()
 
     def tell(self, outline: Outline, console: Console) -> None:
-        """The parts of the results that a file of one shape leaves out. Raises UsageError."""
+        """The parts of the results that an export, or a file of one shape, leaves out. Raises UsageError."""
+        if self.export is not None:
+            from btpy.output.otlp.settings import NOT_EXPORTED
+
+            for map_ in outline.maps:
+                if map_.kind in NOT_EXPORTED:
+                    console.say(f"{map_.title} is not exported: no metric can hold {map_.kind.value}")
         if self.silent or not self.format.tables or self.is_directory:
             return
         from btpy.output.shapes import left_out
@@ -183,7 +196,8 @@ def choose_time_zone(arguments: Arguments) -> None:
 def destination(arguments: Arguments, *, records: bool = True) -> Destination:
     """What the flags say; ``records``: RECORD_OPTIONS are among them. Chooses the time zone. Raises UsageError."""
     choose_time_zone(arguments)
-    given, name = arguments.text("output"), arguments.text("format")
+    given, export = _outputs(arguments.texts("output"))
+    name = arguments.text("format")
     record = arguments.text("record") if records else None
     append = arguments.switch("append")
     if append and given is None:
@@ -192,7 +206,7 @@ def destination(arguments: Arguments, *, records: bool = True) -> Destination:
     if given is not None and given.endswith(formats.RECORDING) and records:
         if width is not None:
             raise UsageError("--width has no effect on a recording, which has no layout", help=["btpy replay takes it"])
-        return _recording(
+        recording = _recording(
             given,
             name,
             record,
@@ -200,6 +214,7 @@ def destination(arguments: Arguments, *, records: bool = True) -> Destination:
             rotates=arguments.text("rotate") is not None,
             compress=arguments.switch("compress"),
         )
+        return recording._replace(export=export)
     if record is not None and not record.endswith(formats.RECORDING):
         raise UsageError(
             f"--record {record}: a recording ends with .btz", help=[f"--record {record}{formats.RECORDING}"]
@@ -211,17 +226,7 @@ def destination(arguments: Arguments, *, records: bool = True) -> Destination:
     path = None if given is None else Path(given)
     format_ = formats.named(name) if name else (path and formats.suggested(path)) or formats.FORMATS[0]
     csv_safe = arguments.switch("csv_safe")
-    if csv_safe and format_.name not in ("csv", "tsv"):
-        raise UsageError(f"--csv-safe is for csv and tsv, not for {format_.name}")
-    if append and not format_.appends:
-        raise UsageError(
-            f"--append cannot continue a file of format {format_.name}: such a file is one document",
-            help=["leave --append out, or write ndjson, which btpy replay converts to other formats"],
-        )
-    if rotate is not None and not format_.rotates:
-        raise UsageError(f"--rotate does not fit the format {format_.name}, which is one document")
-    if compress and format_.binary:
-        raise UsageError(f"--compress does not fit the format {format_.name}, which is compressed in its own way")
+    _check_options(format_, append=append, rotate=rotate is not None, compress=compress, csv_safe=csv_safe)
     if format_.binary and path is None and os.isatty(1):
         raise UsageError(f"{format_.name} is binary: not for a terminal", help=[f"-o FILE.{format_.name}"])
     compress |= path is not None and path.name.endswith(".gz")
@@ -239,7 +244,43 @@ def destination(arguments: Arguments, *, records: bool = True) -> Destination:
         slash=given is not None and given.endswith("/"),
         width=_width(width, format_),
         csv_safe=csv_safe,
+        export=export,
     )
+
+
+def _check_options(format_: Format, *, append: bool, rotate: bool, compress: bool, csv_safe: bool) -> None:
+    """Raises UsageError for an option that does not fit the format."""
+    if csv_safe and format_.name not in ("csv", "tsv"):
+        raise UsageError(f"--csv-safe is for csv and tsv, not for {format_.name}")
+    if append and not format_.appends:
+        raise UsageError(
+            f"--append cannot continue a file of format {format_.name}: such a file is one document",
+            help=["leave --append out, or write ndjson, which btpy replay converts to other formats"],
+        )
+    if rotate and not format_.rotates:
+        raise UsageError(f"--rotate does not fit the format {format_.name}, which is one document")
+    if compress and format_.binary:
+        raise UsageError(f"--compress does not fit the format {format_.name}, which is compressed in its own way")
+
+
+def _outputs(outputs: Sequence[str]) -> tuple[str | None, str | None]:
+    """The file and the URL of an export. Raises UsageError for two of a kind, and for a URL that cannot be used."""
+    exports: list[str] = []
+    files = list(outputs)
+    if any("://" in output for output in outputs):
+        from btpy.output.otlp.settings import is_export, settings_of
+
+        exports = [output for output in outputs if is_export(output)]
+        files = [output for output in outputs if not is_export(output)]
+        for export in exports:
+            settings_of(export, os.environ)
+    for several in (exports, files):
+        if len(several) > 1:
+            raise UsageError(
+                f"both -o {several[0]} and -o {several[1]}: there is one file and one export",
+                help=["record with -o run.btz, and replay the recording into any number of formats"],
+            )
+    return files[0] if files else None, exports[0] if exports else None
 
 
 _LEAST_WIDTH = 20

@@ -12,15 +12,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from btpy.cli.destination import OUTPUT_OPTIONS, Destination, destination
+from btpy.cli.exporting import exporting
 from btpy.cli.options import Arguments, Command, Option, number, seconds
 from btpy.output import formats
 
 if TYPE_CHECKING:
     from btpy.api.recordings import Recorded, Recording
-    from btpy.api.results import MapContent, Records, StackTable
+    from btpy.api.results import Item, MapContent, Records, StackTable
     from btpy.cli.console import Console
+    from btpy.output.otlp.exporter import Exporter
     from btpy.output.stream import Stream
     from btpy.output.writer import Clock, Writer
+    from btpy.present.export import Export
 
 COMMAND = Command(
     name="replay",
@@ -74,7 +77,8 @@ def run(arguments: Arguments, console: Console) -> int:
         clock = Clock(first.nano_time, first.wall_nanos)
         start, end = (_moment(f"--{name}", arguments.text(name), clock) for name in ("from", "to"))
         stream = stack.enter_context(where.open(console))
-        played = _Played(recordings, _Span(start, end), where, stream, console, arguments)
+        exporter = stack.enter_context(exporting(where.export, console, patient=True))
+        played = _Played(recordings, _Span(start, end), where, stream, console, arguments, exporter)
         try:
             for wall_nanos, part, item in played.items():
                 played.show(wall_nanos, part, item)
@@ -100,6 +104,10 @@ def _replay_lines(path: Path, arguments: Arguments, where: Destination, console:
     for name in ("hits", "rate"):
         if arguments.text(name) is not None:
             raise UsageError(f"--{name} is for recordings (.btz)")
+    if where.export is not None:
+        raise UsageError(
+            f"{path} has only what was shown of a run, which is too little for an export", help=["replay a FILE.btz"]
+        )
     lines = Lines(path)
     clock = Clock(0, 0)
     first = next((nanos(line["ts"]) for line, _ in lines.read() if "ts" in line), 0)
@@ -136,6 +144,7 @@ class _Part:
         stream: Stream,
         console: Console,
         arguments: Arguments,
+        exporter: Exporter | None,
         *,
         alone: bool,
     ) -> None:
@@ -167,6 +176,12 @@ class _Part:
             hits=(started.hits if hits is None else hits) or None,
             displayed=where.displayed(stream, rate),
         )
+        self._export: Export | None = None
+        if exporter is not None:
+            from btpy.api.export import recorded_origin
+            from btpy.present.export import Export
+
+            self._export = Export(exporter, self.context, recorded_origin(started), None)
 
     def show(self, wall_nanos: int, item: Recorded) -> None:
         """If there are several recordings, maps that can be merged are kept for the end."""
@@ -177,10 +192,10 @@ class _Part:
 
         span, showing, clock = self._span, self.showing, self.context.clock
         if isinstance(item, Records):
-            showing.item(span.cut(item, clock))
+            self._show(span.cut(item, clock))
         elif isinstance(item, PrintedMaps):
             if span.has(clock.wall(item.nano_time)):
-                showing.item(item)
+                self._show(item)
         elif isinstance(item, ProbesAttached):
             self._writer.attached(Attached(item.probes, item.methods, item.classes))
         elif isinstance(item, Ending):
@@ -192,7 +207,10 @@ class _Part:
             reports = showing.reports(item.accounts, self.recording.sites.values())
             for line in unaccounted(reports):
                 self._console.warning(line)
-            showing.end(item.reason, reports, None if item.left is None else Left(*item.left))
+            left = None if item.left is None else Left(*item.left)
+            showing.end(item.reason, reports, left)
+            if self._export is not None:
+                self._export.end(item.reason, item.contents, reports, left)
             self.last = contents
         elif not span.has(wall_nanos):
             pass
@@ -202,13 +220,21 @@ class _Part:
             self.moments.append(item.contents)
             showing.maps(self._own(item.contents))
         else:
-            showing.item(item)
+            self._show(item)
+
+    def _show(self, item: Item) -> None:
+        self.showing.item(item)
+        if self._export is not None:
+            self._export.item(item)
 
     def cut_off(self) -> None:
         """All of the recording has been read, and its end is missing."""
         recording, showing = self.recording, self.showing
         showing.close((), recording.accounts)
-        showing.end("cut-off", showing.reports(recording.accounts, recording.sites.values()), None)
+        reports = showing.reports(recording.accounts, recording.sites.values())
+        showing.end("cut-off", reports, None)
+        if self._export is not None:
+            self._export.end("cut-off", (), reports, None)
         torn = recording.torn or "btpy was killed"
         self._console.warning(f"the recording is incomplete ({torn}); everything before that is shown")
 
@@ -236,13 +262,14 @@ class _Played:
         stream: Stream,
         console: Console,
         arguments: Arguments,
+        exporter: Exporter | None,
     ) -> None:
         from btpy.cli.merged_maps import AtEnd
 
         alone = len(recordings) == 1
         where.tell(recordings[0].outline, console)
         self._parts = [
-            _Part(recording, span, where, stream, console, arguments, alone=alone) for recording in recordings
+            _Part(recording, span, where, stream, console, arguments, exporter, alone=alone) for recording in recordings
         ]
         first = self._parts[0].context
 

@@ -18,6 +18,7 @@ from btpy.api.results import StackTable
 from btpy.api.session import Limits, PulledSession, attach_pulled
 from btpy.api.stop_condition import StopCondition
 from btpy.cli.debugging import Debugging
+from btpy.cli.exporting import exporting
 from btpy.cli.live import USUAL_INTERVAL, Live, Terms, prints_by_itself
 from btpy.cli.merged_maps import MergedMaps
 from btpy.cli.screen import Screen
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from btpy.cli.console import Console
     from btpy.cli.settings import Settings
     from btpy.cli.watching import Watching
+    from btpy.output.otlp.exporter import Exporter
     from btpy.output.writer import Writer
 
 SWITCH_SECONDS = 0.0002
@@ -77,6 +79,8 @@ class RunLoop:
         self._until = (
             StopCondition(settings.until, program) if settings.until is not None and program is not None else None
         )
+        self._exporter: Exporter | None = None
+        self._export_due = float("inf")
         self._exit_code = 0
         self._gone = 0
         self._has_begun = False
@@ -99,6 +103,7 @@ class RunLoop:
         with (
             Signals(to_file=self._destination.is_file) as self._signals,
             self._destination.open(self._console) as self._stream,
+            exporting(self._destination.export, self._console) as self._exporter,
             contextlib.ExitStack() as sessions,
         ):
             sessions.enter_context(interpreter.switch_interval(SWITCH_SECONDS))
@@ -137,7 +142,13 @@ class RunLoop:
                 console = console.of(str(session.target.pid))
             console.detail(f"attached in {(time.monotonic() - started) * 1000:.0f} ms")
             traced = TargetRun(
-                session, self._settings, console, self._stream, alone=self._alone, companion=self._companion
+                session,
+                self._settings,
+                console,
+                self._stream,
+                alone=self._alone,
+                companion=self._companion,
+                exporter=self._exporter,
             )
             file = sessions.enter_context(self._recording_of(session.target.pid))
             sessions.callback(traced.close)
@@ -223,10 +234,27 @@ class RunLoop:
             if ended:
                 return ended
             live.turn()
+            self._export()
             if self._watching is not None:
                 self._watching.turn(self._running)
             if signals.take(signal.SIGHUP) and self._destination.path is not None:
                 self._stream.reopen(self._destination.path)
+
+    def _export(self) -> None:
+        """Has the metrics reported when they are due."""
+        if self._exporter is None:
+            return
+        for notice in self._exporter.notices():
+            self._console.warning(notice)
+        now = time.monotonic()
+        interval = self._exporter.settings.interval
+        self._export_due = min(self._export_due, now + interval)
+        if now >= self._export_due:
+            self._export_due = now + interval
+            for run in self._running:
+                with run.noticing():
+                    run.read_for_export()
+            self._exporter.report()
 
     def _why_all(self, deadline: float) -> str:
         """The reason for all to end; empty: none."""

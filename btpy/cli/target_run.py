@@ -42,7 +42,9 @@ if TYPE_CHECKING:
     from btpy.cli.settings import Settings
     from btpy.cli.signals import Signals
     from btpy.cli.unattended import Stay
+    from btpy.output.otlp.exporter import Exporter
     from btpy.output.stream import Stream
+    from btpy.present.export import Export
 
 _OTHER_AGENT = (
     "the agent of another build of btpy was loaded into this JVM before, and stays until it ends; "
@@ -74,6 +76,7 @@ class TargetRun:
         *,
         alone: bool = True,
         companion: Companion | None = None,
+        exporter: Exporter | None = None,
     ) -> None:
         self.session = session
         self.joined = session.joined is not None
@@ -83,6 +86,8 @@ class TargetRun:
         self._stream = stream
         self._alone = alone
         self._companion = companion
+        self._exporter = exporter
+        self._export: Export | None = None
         self._started = time.monotonic()
         self._writer: Writer | None = None
         self._recorder: Recorder | None = None
@@ -110,6 +115,11 @@ class TargetRun:
         destination = settings.destination
         displayed = destination.displayed(self._stream, settings.rate)
         self.showing = Presenter(context, writer, console, hits=settings.hits, displayed=displayed)
+        if self._exporter is not None:
+            from btpy.api.export import origin_of
+            from btpy.present.export import Export
+
+            self._export = Export(self._exporter, session.context, origin_of(session.target), settings.hits)
         signals.ask()  # before the banner says that Ctrl-C ends the run
         self._report = RunReport(
             session,
@@ -214,11 +224,14 @@ class TargetRun:
         act."""
         if self._recorder is not None:
             self._recorder.message(message)
-        if self._settings.destination.silent and isinstance(message, Events) and self._settings.hits is None:
+        records_only = self._settings.destination.silent and self._export is None and self._settings.hits is None
+        if records_only and isinstance(message, Events):
             templates = self.context.outline.templates
             if not any(templates[id_].kind in _ACTED_ON for id_, _ in tally(message.records) if id_ < len(templates)):
                 return
         item = self.session.item(message)
+        if self._export is not None:
+            self._export.item(item)
         if isinstance(item, PrintedMaps) and self._is_old_state(item):
             template = self.context.outline.templates[item.template]
             print_ = (template.kind, template.options, template.maps)
@@ -278,6 +291,11 @@ class TargetRun:
         self.showing.maps(self._own(contents))
         return contents
 
+    def read_for_export(self) -> None:
+        """Gives the export all maps as they are now."""
+        if self._export is not None:
+            self._export.read(self.session.maps.contents(self.session.maps.answers()), self._report.accounts)
+
     def _own(self, contents: Iterable[MapContent]) -> list[MapContent]:
         """What it shows itself."""
         return [content for content in contents if self._alone or not can_be_merged(content.map)]
@@ -300,6 +318,7 @@ class TargetRun:
         if receipt.messages_dropped:
             self.console.warning(f"{receipt.messages_dropped} reports of the agent were dropped: they came too fast")
         left = Left.of(receipt)
+        self._end_export(reason, contents, left)
         self._end_recording(reason, receipt.accounts, (left.woven, left.restored, left.unloaded))
         self.showing.end(reason, self._report.reports, left)
         self._stream.flush()
@@ -319,6 +338,7 @@ class TargetRun:
         contents = [] if stay.at_once else self._final_maps()
         self.showing.close(self._own(contents), self._report.accounts)
         self.showing.note_full(contents)
+        self._end_export("left", contents, None)
         self._end_recording("left", self._report.accounts, None)
         self.showing.end("left", self._report.reports, None)
         self._close_writer()
@@ -339,6 +359,7 @@ class TargetRun:
     def give_up(self, last: Sequence[MapContent], age: float | None) -> None:
         """The target is gone. ``last``: what its maps held ``age`` seconds ago; None: they were never read."""
         self.showing.give_up()
+        self._end_export("target-exited", last, None)
         last = self.showing.unprinted(last)
         if age is not None and any(content.entries for content in last):
             self.console.say(f"the maps below were last read {age:.1f} s ago")
@@ -376,6 +397,11 @@ class TargetRun:
     @property
     def exit_code(self) -> int:
         return self.showing.exit_code or (BudgetExceeded.exit_status if self.showing.states.all_over_budget else 0)
+
+    def _end_export(self, reason: str, contents: Iterable[MapContent], left: Left | None) -> None:
+        export, self._export = self._export, None
+        if export is not None:
+            export.end(reason, contents, self._report.reports, left)
 
     def _end_recording(self, reason: str, accounts: Sequence[ProbeAccount], left: tuple[int, int, int] | None) -> None:
         recorder, self._recorder = self._recorder, None

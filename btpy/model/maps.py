@@ -103,6 +103,7 @@ class Map:
     evicts: bool = False  # at capacity the least recently used key goes; else no new key comes
     key_types: tuple[Type, ...] = ()  # as declared; empty: any
     imported: bool = False  # of a library that the script only imports: not printed at the end unless a probe asks
+    key_names: tuple[str, ...] = ()  # of the components of a key, for outputs that name them; empty: not known
 
     @property
     def title(self) -> str:

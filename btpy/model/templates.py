@@ -64,7 +64,7 @@ SPECULATIVE = ("speculative", True)
 @dataclass(frozen=True, slots=True)
 class Template:
     """How the client renders one kind of record. ``parts``: text and slots, in order (for EMIT only slots with
-    labels)."""
+    labels). ``flushed``: those of ``maps`` whose content is taken away when it is shown."""
 
     id: int
     probe: int
@@ -74,6 +74,7 @@ class Template:
     maps: tuple[int, ...] = ()
     options: tuple[tuple[str, object], ...] = ()  # top=, by=, desc=, unit=, scale=, min= of maps
     host: int | None = None  # the probe whose handler ships it, where that is not `probe`: of a subscriber
+    flushed: tuple[int, ...] = ()
 
     @property
     def speculative(self) -> bool:

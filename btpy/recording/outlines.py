@@ -86,6 +86,7 @@ def grow(outline: Outline, program: Program) -> None:
 def _check_map(at: int, map_: Map) -> None:
     _must(map_.id == at, f"map {map_.id} in the place of {at}")
     _must(0 <= map_.keys <= MAX_KEYS, f"a map of {map_.keys} keys")
+    _must(len(map_.key_names) in (0, map_.keys), "a map with other names of keys")
     _must(0 <= map_.precision <= (_PCTL_PRECISION if map_.kind is MapKind.PCTL else MAX_PRECISION), "a map so precise")
     wanted = {
         MapKind.LHIST: Linear,
@@ -114,6 +115,7 @@ def _check_template(template: Template, outline: Outline) -> None:
     _must(len(template.maps) <= MAX_TABLE_MAPS, f"a template of {len(template.maps)} maps")
     for id_ in template.maps:
         _must(0 <= id_ < len(outline.maps), f"a template of map {id_}")
+    _must(set(template.flushed) <= set(template.maps), "a template that flushes other maps")
     if template.kind in (TemplateKind.MAP, TemplateKind.PLOT):
         _must(len(template.maps) == 1, "a template without its map")
     elif template.kind is TemplateKind.TABLE:

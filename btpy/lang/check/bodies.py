@@ -90,9 +90,11 @@ def _template_maker(checking: Checking, host: int) -> MakeTemplate:
         name: str,
         maps: tuple[int, ...],
         options: tuple[tuple[str, object], ...],
+        flushed: tuple[int, ...],
     ) -> int:
         shipped_by = host if host != place.probe else None
-        template = Template(len(checking.templates), place.probe, kind, parts, name, maps, options, shipped_by)
+        id_ = len(checking.templates)
+        template = Template(id_, place.probe, kind, parts, name, maps, options, shipped_by, flushed)
         checking.templates.append(template)
         assert (host, place) not in checking.template_ids
         checking.template_ids[host, place] = template.id

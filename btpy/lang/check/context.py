@@ -23,7 +23,15 @@ from btpy.model.templates import Slot, TemplateKind
 from btpy.model.types import Type
 
 MakeTemplate = Callable[
-    [TemplatePlace, TemplateKind, "tuple[str | Slot, ...]", str, "tuple[int, ...]", "tuple[tuple[str, object], ...]"],
+    [
+        TemplatePlace,
+        TemplateKind,
+        "tuple[str | Slot, ...]",
+        str,
+        "tuple[int, ...]",
+        "tuple[tuple[str, object], ...]",
+        "tuple[int, ...]",
+    ],
     int,
 ]
 """Gives the id of the template of a place: makes it in the check, finds it when a probe is bound."""
@@ -113,10 +121,11 @@ class Context:
         name: str,
         maps: tuple[int, ...],
         options: tuple[tuple[str, object], ...],
+        flushed: tuple[int, ...] = (),
     ) -> int:
         """The id of the template of the statement at ``span``."""
         place = TemplatePlace(self.probe.id, (*self.calls, span.packed))
-        return self.make_template(place, kind, parts, name, maps, options)
+        return self.make_template(place, kind, parts, name, maps, options, flushed)
 
     def find_local(self, name: str) -> Local | None:
         for scope in reversed(self.scopes):

@@ -192,7 +192,8 @@ def print_map(context: Context, call: nodes.Call, found: Map, view: MapView) -> 
     name = call.function.text
     options = _options(call, PRINT_MAP_OPTIONS, ORDERS[found.kind], f"a `{found.kind.value}` map")
     kind = TemplateKind.MAP if name == "print" else TemplateKind.PLOT
-    return typed_tree.PrintMaps(context.template(call.span, kind, (), "", (found.id,), options), (view,))
+    template = context.template(call.span, kind, (), "", (found.id,), options, _flushed((view,)))
+    return typed_tree.PrintMaps(template, (view,))
 
 
 def plot(context: Context, call: nodes.Call) -> Statement:
@@ -245,8 +246,13 @@ def table(context: Context, call: nodes.Call) -> Statement:
         for name, value in _options(call, TABLE_OPTIONS, tuple(orders), "this table")
     )
     maps = tuple(found.id for found, _ in views)
-    template = context.template(call.span, TemplateKind.TABLE, (), "", maps, options)
-    return typed_tree.PrintMaps(template, tuple(view for _, view in views))
+    shown = tuple(view for _, view in views)
+    template = context.template(call.span, TemplateKind.TABLE, (), "", maps, options, _flushed(shown))
+    return typed_tree.PrintMaps(template, shown)
+
+
+def _flushed(views: tuple[MapView, ...]) -> tuple[int, ...]:
+    return tuple(view.map for view in views if view.flush)
 
 
 def _measures(found: Map) -> tuple[str, ...]:

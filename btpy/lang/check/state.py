@@ -9,6 +9,7 @@ from btpy.lang.builtins import AGGREGATIONS, DEFAULT_MAP_KEYS, MAX_KEYS
 from btpy.lang.check.aggregations import PLAIN, Definition, definition
 from btpy.lang.check.attachments import Report
 from btpy.lang.check.checking import Checking
+from btpy.lang.check.key_names import key_names
 from btpy.lang.check.map_declarations import DeclaredMap, apply, declared_maps
 from btpy.lang.syntax import nodes
 from btpy.model.diagnostics import Diagnostic, Label
@@ -54,7 +55,17 @@ def _maps(
         held = use.definition or PLAIN
         type_ = LONG if held.kind is MapKind.COUNT else ANY
         keys = len(use.reference.keys)
-        maps[name] = Map(len(maps), name, held.kind, keys, type_, held.precision, capacity, held.parameters)
+        maps[name] = Map(
+            len(maps),
+            name,
+            held.kind,
+            keys,
+            type_,
+            held.precision,
+            capacity,
+            held.parameters,
+            key_names=key_names(use.reference.keys),
+        )
         if len(use.reference.keys) > MAX_KEYS:
             report(Diagnostic("BT103", f"a map has at most {MAX_KEYS} keys", Label(use.reference.span)))
         if name in declared:

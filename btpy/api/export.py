@@ -1,0 +1,65 @@
+"""Exports to OpenTelemetry backends."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from btpy.distribution import install_command
+from btpy.engine.target import Target
+from btpy.errors import UsageError
+from btpy.jvm.service import service_of
+from btpy.recording.entries import Started
+
+if TYPE_CHECKING:
+    from btpy.output.otlp.exporter import Exporter
+    from btpy.output.otlp.resource import Origin
+
+
+def exporter(url: str, environment: Mapping[str, str], *, patient: bool = False) -> Exporter:
+    """The export to ``otlp://HOST:PORT``, which has to be started. ``environment``: the standard variables of OTLP.
+    ``patient``: a caller that is too fast waits, and nothing is lost.
+
+    Raises UsageError: for the URL, a variable or a certificate, and when opentelemetry-proto is not installed.
+    """
+    try:
+        from btpy.output.otlp.exporter import Exporter
+    except ImportError as cause:
+        raise UsageError(
+            "an export by OTLP needs the package opentelemetry-proto",
+            help=[install_command("otlp"), "or record with -o run.btz, and replay it where the package is installed"],
+        ) from cause
+    from btpy.output.otlp.settings import settings_of
+
+    return Exporter(settings_of(url, environment), patient=patient)
+
+
+def origin_of(target: Target) -> Origin:
+    """A running target."""
+    from btpy.output.otlp.resource import Origin
+
+    process = target.process
+    service = service_of(process)
+    return Origin(
+        service=service.name,
+        instance=f"{socket.gethostname()} {process.pid} {process.start_ticks}",
+        host=socket.gethostname(),
+        pid=process.pid,
+        java_version=target.java_version,
+        vm_name=target.vm_name,
+        given=service.attributes,
+    )
+
+
+def recorded_origin(started: Started) -> Origin:
+    """The target of a recording."""
+    from btpy.output.otlp.resource import Origin
+
+    return Origin(
+        service=started.main.rpartition("/")[2] if started.main.endswith(".jar") else started.main.rpartition(".")[2],
+        instance=f"{started.pid} {started.wall_nanos}",
+        pid=started.pid,
+        java_version=started.java_version,
+        vm_name=started.vm_name,
+    )

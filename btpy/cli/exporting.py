@@ -1,0 +1,59 @@
+"""The export of a run, from its first connection to what was lost."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from btpy.errors import OutputError
+from btpy.output.quantities import counted, grouped
+
+if TYPE_CHECKING:
+    from btpy.cli.console import Console
+    from btpy.output.otlp.exporter import Exporter, Tally
+
+
+@contextlib.contextmanager
+def exporting(url: str | None, console: Console, *, patient: bool = False) -> Iterator[Exporter | None]:
+    """None without a URL. At the end everything is sent and the user is told what was. ``patient``: the run waits for
+    the backend. Raises UsageError; OutputError where something was lost."""
+    if url is None:
+        yield None
+        return
+    from btpy.api.export import exporter as export_to
+
+    exporter = export_to(url, os.environ, patient=patient)
+    exporter.start()
+    completed = False
+    try:
+        yield exporter
+        completed = True
+    finally:
+        tally = exporter.close()
+        for notice in exporter.notices():
+            console.warning(notice)
+        console.say(f"{_address(exporter)}: {_delivered(tally)}")
+        if not completed and not tally.is_complete:
+            console.warning(_lost(tally))
+    if not tally.is_complete:
+        raise OutputError(f"the export to {_address(exporter)} is incomplete: {_lost(tally)}")
+
+
+def _address(exporter: Exporter) -> str:
+    addresses = dict.fromkeys((exporter.settings.logs.address, exporter.settings.metrics.address))
+    return " and ".join(addresses)
+
+
+def _delivered(tally: Tally) -> str:
+    return f"{counted(tally.log_records, 'log record')} and {counted(tally.points, 'point')} of metrics exported"
+
+
+def _lost(tally: Tally) -> str:
+    parts = [f"{grouped(count)} log records lost ({cause.value})" for cause, count in tally.lost.items()]
+    if tally.rejected_points:
+        parts.append(f"{counted(tally.rejected_points, 'point')} rejected")
+    if tally.unsent_reports:
+        parts.append("the last values of the metrics were not sent")
+    return ", ".join(parts)

@@ -1,0 +1,35 @@
+"""Names for the components of a map's keys, from the expressions of the script: ``@slow[$sku, method]`` has the keys
+``sku`` and ``method``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from btpy.lang.syntax import nodes
+
+
+def key_names(keys: Sequence[nodes.Expression]) -> tuple[str, ...]:
+    """A different name for each: that of a variable, a field or a method, else ``key1``, ``key2`` by position."""
+    names: list[str] = []
+    for position, key in enumerate(keys, 1):
+        name = _name(key) or f"key{position}"
+        names.append(name if name not in names else f"{name}{position}")
+    return tuple(names)
+
+
+def _name(tree: nodes.Expression) -> str:
+    """Empty for an expression that has no name in it."""
+    match tree:
+        case nodes.Name(text=name) | nodes.TargetVariable(name=name) | nodes.ThreadVariable(name=name):
+            return name.lstrip("$")
+        case nodes.Field(name=identifier) | nodes.MethodCall(method=identifier):
+            return identifier.text
+        case nodes.Call(function=identifier, arguments=arguments):
+            inner = _name(arguments[0].value) if len(arguments) == 1 else ""
+            return inner or identifier.text
+        case nodes.Cast(operand=operand):
+            return _name(operand)
+        case nodes.Index(target=target):
+            return _name(target)
+        case _:
+            return ""

@@ -1,0 +1,86 @@
+"""Values of probes as values of OTLP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, KeyValue, KeyValueList
+
+from btpy.events.records import (
+    ClosedObject,
+    CutString,
+    EnumValue,
+    MappingValue,
+    ObjectValue,
+    SequenceValue,
+    StackRef,
+    Value,
+    Withheld,
+)
+from btpy.events.stacks import StackTable
+from btpy.output.style import Style
+from btpy.output.values import ValueText
+
+_LONG_MIN, _LONG_MAX = -(1 << 63), (1 << 63) - 1
+
+
+class Values:
+    """Converts values; ``stacks`` has the frames of stack traces."""
+
+    def __init__(self, stacks: StackTable) -> None:
+        self._stacks = stacks
+        self._text = ValueText(stacks, Style())
+
+    def any_value(self, value: Value) -> AnyValue:
+        """null is an empty value, as OTLP has it. What was cut at capture goes as far as it was captured."""
+        if value is None:
+            return AnyValue()
+        if isinstance(value, SequenceValue):
+            return AnyValue(array_value=ArrayValue(values=[self.any_value(item) for item in value.items]))
+        if isinstance(value, MappingValue):
+            return self._members((self._text.show(key), item) for key, item in value.pairs)
+        if isinstance(value, ObjectValue):
+            return self._members(value.fields)
+        return scalar(self.simple(value))
+
+    def simple(self, value: Value) -> str | int | float | bool:
+        """As a number, a boolean or a text."""
+        if isinstance(value, str | int | float):
+            return value
+        if isinstance(value, CutString):
+            return value.text
+        if isinstance(value, EnumValue):
+            return value.constant
+        if isinstance(value, StackRef):
+            return "\n".join(f"\tat {frame}" for frame in self._stacks.frames(value.id) or ())
+        if isinstance(value, Withheld):
+            return "•••" if value is Withheld.REDACTED else "<unreadable>"
+        if isinstance(value, ClosedObject):
+            return f"{value.class_name}@{value.identity:x}"
+        return self._text.show(value)
+
+    def _members(self, members: Iterable[tuple[str, Value]]) -> AnyValue:
+        return AnyValue(
+            kvlist_value=KeyValueList(
+                values=[KeyValue(key=well_formed(name), value=self.any_value(value)) for name, value in members]
+            )
+        )
+
+
+def key_value(name: str, value: str | int | float | bool) -> KeyValue:
+    return KeyValue(key=well_formed(name), value=scalar(value))
+
+
+def scalar(value: str | int | float | bool) -> AnyValue:
+    if isinstance(value, bool):
+        return AnyValue(bool_value=value)
+    if isinstance(value, int):
+        return AnyValue(int_value=value) if _LONG_MIN <= value <= _LONG_MAX else AnyValue(string_value=str(value))
+    if isinstance(value, float):
+        return AnyValue(double_value=value)
+    return AnyValue(string_value=well_formed(value))
+
+
+def well_formed(text: str) -> str:
+    """Protocol buffers have no lone surrogates: they become the replacement character."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,0 +1,363 @@
+"""Sends log records and metrics in the background, repeats what failed, and counts what was lost and why.
+
+Each signal has a thread. Log records wait in a bounded queue; metrics need none, because a report that was not
+delivered is replaced by the next one, which says more. A backend that is away for any time costs log records beyond
+the queue, and nothing else.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections import Counter, deque
+from collections.abc import Callable
+from enum import Enum
+from typing import NamedTuple
+
+from google.protobuf.message import DecodeError
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import (
+    ExportLogsServiceRequest,
+    ExportLogsServiceResponse,
+)
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
+    ExportMetricsServiceRequest,
+    ExportMetricsServiceResponse,
+)
+from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope
+from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, ResourceLogs, ScopeLogs
+from opentelemetry.proto.resource.v1.resource_pb2 import Resource
+
+from btpy.errors import OutputError
+from btpy.output.otlp.metrics import Metrics, Report
+from btpy.output.otlp.settings import OtlpSettings
+from btpy.output.otlp.transport import Delivered, Outcome, Refused, Repeatable, Transport
+
+CLOSING_SECONDS = 10.0
+"""How long the end of a run waits for the backend."""
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0  # seconds before a request is repeated
+_QUEUE_BYTES = 64 << 20
+_BATCH_BYTES = 4 << 20
+_STALLED_SECONDS = 60.0  # of a run that can wait, such as a replay
+
+
+class Cause(Enum):
+    """Why log records were lost."""
+
+    QUEUE_FULL = "queue-full"
+    REFUSED = "refused"
+    REJECTED = "rejected"  # by an answer of partial success
+    NOT_SENT = "not-sent"  # at the end
+
+
+class Tally(NamedTuple):
+    """``points``: of metrics, in the reports that were delivered."""
+
+    log_records: int
+    points: int
+    lost: dict[Cause, int]
+    rejected_points: int
+    unsent_reports: int
+
+    @property
+    def is_complete(self) -> bool:
+        return not self.lost and not self.rejected_points and not self.unsent_reports
+
+
+class Exporter:
+    """``patient``: a full queue makes the caller wait instead of losing records; for a replay, which can wait."""
+
+    def __init__(self, settings: OtlpSettings, *, patient: bool = False) -> None:
+        """Raises UsageError for certificates that cannot be read."""
+        self.settings = settings
+        self._notices: deque[str] = deque(maxlen=20)
+        self._logs = _LogSender(settings, self._notices.append, patient)
+        self._metrics = _MetricSender(settings, self._notices.append)
+
+    def start(self) -> None:
+        self._logs.start()
+        self._metrics.start()
+
+    def log(self, resource: Resource, scope: InstrumentationScope, record: LogRecord) -> None:
+        """Raises OutputError: a patient export that gets no further."""
+        self._logs.put(_Waiting(resource, scope, record, record.ByteSize()))
+
+    def add(self, metrics: Metrics) -> None:
+        """From now on these metrics are reported."""
+        self._metrics.sources.append(metrics)
+
+    def report(self) -> None:
+        """Send all metrics now, which have just been read."""
+        self._metrics.report()
+
+    def notices(self) -> list[str]:
+        """What the user should know about the connection since the last call."""
+        notices = []
+        while self._notices:
+            notices.append(self._notices.popleft())
+        return notices
+
+    def close(self, seconds: float = CLOSING_SECONDS) -> Tally:
+        """Sends what there is, for so many seconds at most. Also after an interrupt."""
+        deadline = time.monotonic() + seconds
+        for sender in (self._logs, self._metrics):
+            sender.finish(deadline)
+        for sender in (self._logs, self._metrics):
+            sender.end()
+        lost = {cause: count for cause, count in self._logs.lost.items() if count}
+        return Tally(self._logs.delivered, self._metrics.delivered, lost, self._metrics.rejected, self._metrics.unsent)
+
+
+class _Waiting(NamedTuple):
+    resource: Resource
+    scope: InstrumentationScope
+    record: LogRecord
+    size: int
+
+
+class _Sender(ABC):
+    """One signal: a thread that takes requests from :meth:`_next` and posts them until they are delivered or refused.
+
+    ``delivered``: records, or points of metrics.
+    """
+
+    what = ""
+
+    def __init__(self, transport: Transport, tell: Callable[[str], None]) -> None:
+        self.delivered = 0
+        self._transport = transport
+        self._tell = tell
+        self._changed = threading.Condition()
+        self._deadline: float | None = None  # of the end, by time.monotonic
+        self._is_down = False
+        self._has_refused = False
+        self._thread = threading.Thread(target=self._run, name=f"btpy-otlp-{self.what.replace(' ', '-')}", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def finish(self, deadline: float) -> None:
+        """Nothing more comes: send the rest until then."""
+        with self._changed:
+            self._deadline = deadline
+            self._changed.notify_all()
+
+    def end(self) -> None:
+        """Wait until everything is sent or the deadline of :meth:`finish` has passed."""
+        assert self._deadline is not None
+        if self._thread.ident is not None:
+            self._thread.join(max(0.0, self._deadline - time.monotonic()))
+            self._transport.abort()
+            self._thread.join()
+        self._transport.close()
+
+    def _run(self) -> None:
+        while self._wait():
+            self._send()
+
+    @abstractmethod
+    def _wait(self) -> bool:
+        """Until a request is due; False: all has been sent, or the time is up."""
+
+    @abstractmethod
+    def _send(self) -> None:
+        """Makes one request and sees it delivered, refused or given up."""
+
+    def _post(self, body: bytes, *, repeat: bool) -> Outcome:
+        """``repeat``: until it is no longer ``Repeatable``, or the time is up."""
+        pause = _FIRST_PAUSE
+        while True:
+            outcome = self._transport.post(body)
+            self._report(outcome)
+            if not isinstance(outcome, Repeatable) or not repeat or self._time_is_up():
+                return outcome
+            asked = outcome.seconds or 0.0
+            self._rest(max(asked, pause * random.uniform(0.5, 1.0)))
+            pause = min(2 * pause, _LONGEST_PAUSE)
+            if self._time_is_up():
+                return outcome
+
+    def _rest(self, seconds: float) -> None:
+        """Shorter when the run ends meanwhile: the last attempts follow each other faster."""
+        with self._changed:
+            was_ending = self._deadline is not None
+            self._changed.wait_for(
+                lambda: self._time_is_up() or (self._deadline is not None and not was_ending),
+                min(seconds, _FIRST_PAUSE) if was_ending else seconds,
+            )
+
+    def _time_is_up(self) -> bool:
+        return self._deadline is not None and time.monotonic() >= self._deadline
+
+    def _report(self, outcome: Outcome) -> None:
+        """Tells the user once that the backend does not take what is sent, and once that it does again."""
+        address = self._transport.endpoint.address
+        if isinstance(outcome, Delivered):
+            if self._is_down:
+                self._tell(f"{address} takes {self.what} again")
+            self._is_down = self._has_refused = False
+        elif isinstance(outcome, Repeatable) and not self._is_down:
+            self._is_down = True
+            self._tell(f"{address} does not take {self.what} at present ({outcome.reason}); btpy tries again")
+        elif isinstance(outcome, Refused) and not self._has_refused:
+            self._has_refused = True
+            self._tell(f"{address} refuses {self.what}: {outcome.reason}")
+
+
+class _LogSender(_Sender):
+    what = "log records"
+
+    def __init__(self, settings: OtlpSettings, tell: Callable[[str], None], patient: bool) -> None:
+        super().__init__(Transport(settings.logs), tell)
+        self.lost: Counter[Cause] = Counter()
+        self._settings = settings
+        self._patient = patient
+        self._queue: deque[_Waiting] = deque()
+        self._bytes = 0
+
+    def put(self, waiting: _Waiting) -> None:
+        with self._changed:
+            if self._is_full() and self._patient:
+                self._wait_for_room()
+            if self._is_full():
+                self.lost[Cause.QUEUE_FULL] += 1
+                return
+            self._queue.append(waiting)
+            self._bytes += waiting.size
+            if len(self._queue) == self._settings.batch or len(self._queue) == 1:
+                self._changed.notify_all()
+
+    def _is_full(self) -> bool:
+        return len(self._queue) >= self._settings.queue or self._bytes >= _QUEUE_BYTES
+
+    def _wait_for_room(self) -> None:
+        if not self._changed.wait_for(lambda: not self._is_full(), _STALLED_SECONDS):
+            raise OutputError(
+                f"{self._transport.endpoint.address} has taken nothing for {_STALLED_SECONDS:.0f} s",
+                help=["start the backend and replay again"],
+            )
+
+    def _wait(self) -> bool:
+        with self._changed:
+            self._changed.wait_for(lambda: bool(self._queue) or self._deadline is not None)
+            if self._deadline is None:
+                self._changed.wait_for(
+                    lambda: len(self._queue) >= self._settings.batch or self._deadline is not None,
+                    self._settings.delay,
+                )
+            if self._queue and not self._time_is_up():
+                return True
+            self.lost[Cause.NOT_SENT] += len(self._queue)
+            return False
+
+    def _send(self) -> None:
+        batch = self._take()
+        message = _request(batch).SerializeToString()
+        outcome = self._post(message, repeat=True)
+        if isinstance(outcome, Delivered):
+            rejected, reason = _rejected_records(outcome.answer)
+            rejected = min(rejected, len(batch))
+            self.delivered += len(batch) - rejected
+            if rejected:
+                self.lost[Cause.REJECTED] += rejected
+                self._tell(f"{self._transport.endpoint.address} has rejected {rejected} log records: {reason}")
+        else:
+            self.lost[Cause.REFUSED if isinstance(outcome, Refused) else Cause.NOT_SENT] += len(batch)
+
+    def _take(self) -> list[_Waiting]:
+        batch: list[_Waiting] = []
+        size = 0
+        with self._changed:
+            while self._queue and len(batch) < self._settings.batch and (not batch or size < _BATCH_BYTES):
+                waiting = self._queue.popleft()
+                batch.append(waiting)
+                size += waiting.size
+            self._bytes -= size
+            self._changed.notify_all()
+        return batch
+
+
+class _MetricSender(_Sender):
+    what = "metrics"
+
+    def __init__(self, settings: OtlpSettings, tell: Callable[[str], None]) -> None:
+        super().__init__(Transport(settings.metrics), tell)
+        self.sources: list[Metrics] = []
+        self.rejected = 0
+        self.unsent = 0
+        self._is_due = False
+        self._has_ended = False
+
+    def report(self) -> None:
+        with self._changed:
+            self._is_due = True
+            self._changed.notify_all()
+
+    def _wait(self) -> bool:
+        """The last report is made when everything is known."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_due or self._deadline is not None)
+            if self._has_ended:
+                return False
+            self._is_due = False
+            self._has_ended = self._deadline is not None
+            return True
+
+    def _send(self) -> None:
+        for source in self.sources:
+            report = source.report()
+            if report is None:
+                continue
+            outcome = self._post(
+                ExportMetricsServiceRequest(resource_metrics=[report.message]).SerializeToString(),
+                repeat=self._has_ended,
+            )
+            if isinstance(outcome, Delivered):
+                self._note(source, report, outcome)
+            elif self._has_ended:
+                self.unsent += 1
+
+    def _note(self, source: Metrics, report: Report, outcome: Delivered) -> None:
+        rejected, reason = _rejected_points(outcome.answer)
+        rejected = min(rejected, report.points)
+        if rejected:
+            self._tell(f"{self._transport.endpoint.address} has rejected {rejected} points: {reason}")
+        self.rejected += rejected
+        self.delivered += report.points - rejected
+        source.delivered(report)
+
+
+def _request(batch: list[_Waiting]) -> ExportLogsServiceRequest:
+    """Records of one target and one script follow each other."""
+    request = ExportLogsServiceRequest()
+    groups: dict[tuple[int, int], ScopeLogs] = {}
+    for waiting in batch:
+        origin = id(waiting.resource), id(waiting.scope)
+        if origin not in groups:
+            logs: ResourceLogs = request.resource_logs.add(resource=waiting.resource)
+            groups[origin] = logs.scope_logs.add(scope=waiting.scope)
+        groups[origin].log_records.append(waiting.record)
+    return request
+
+
+def _rejected_records(answer: bytes) -> tuple[int, str]:
+    """How many, and why."""
+    try:
+        success = ExportLogsServiceResponse.FromString(answer).partial_success
+    except DecodeError:
+        return 0, ""
+    return max(0, success.rejected_log_records), _one_line(success.error_message)
+
+
+def _rejected_points(answer: bytes) -> tuple[int, str]:
+    try:
+        success = ExportMetricsServiceResponse.FromString(answer).partial_success
+    except DecodeError:
+        return 0, ""
+    return max(0, success.rejected_data_points), _one_line(success.error_message)
+
+
+def _one_line(text: str) -> str:
+    return "".join(c if c.isprintable() else " " for c in text)[:200].strip() or "no reason is given"

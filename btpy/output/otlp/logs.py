@@ -1,0 +1,162 @@
+"""Records of probes as log records.
+
+Source: OpenTelemetry logs data model 1.50; attributes by the semantic conventions 1.37 for code and threads.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue, KeyValueList
+from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, SeverityNumber
+
+from btpy.events.records import Record
+from btpy.model.templates import SiteFact, Slot, Template, TemplateKind
+from btpy.output.otlp.attributes import Values, key_value, scalar, well_formed
+from btpy.output.style import Style
+from btpy.output.templates import printed
+from btpy.output.values import ValueText
+from btpy.output.writer import Arity, Context, ProbeError, Restraint, pairs, site_fact, slot_value, template_of
+
+INFO = SeverityNumber.SEVERITY_NUMBER_INFO
+WARN = SeverityNumber.SEVERITY_NUMBER_WARN
+ERROR = SeverityNumber.SEVERITY_NUMBER_ERROR
+
+_Converter = Callable[[Record], LogRecord]
+_Fields = Callable[[Record], list[KeyValue]]
+
+
+class LogRecords:
+    """Makes log records: the body of ``print`` and ``warn`` is their text; an ``emit`` is an event, whose attributes
+    are its fields."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._values = Values(context.stacks)
+        self._text = ValueText(context.stacks, Style())
+        self._converters: dict[int, _Converter | None] = {}
+        self._places: dict[tuple[int, int], list[KeyValue]] = {}
+
+    def of(self, record: Record) -> LogRecord | None:
+        """None for records that control the output only. Raises ProtocolError."""
+        if record.template not in self._converters:
+            self._converters[record.template] = self._converter(template_of(self._context, record))
+        converter = self._converters[record.template]
+        return None if converter is None else converter(record)
+
+    def of_error(self, error: ProbeError) -> LogRecord:
+        """What went wrong in a probe."""
+        line, column = error.span.source.position(error.span.start)
+        return _now(
+            ERROR,
+            error.message or error.kind_name,
+            "btpy.probe.error",
+            [
+                key_value("btpy.probe", error.probe),
+                key_value("error.type", error.kind_name),
+                key_value("btpy.error.count", error.count),
+                key_value("btpy.script.position", f"{error.span.source.name}:{line}:{column}"),
+            ],
+        )
+
+    def of_restraint(self, restraint: Restraint) -> LogRecord:
+        """What the budget does to a probe."""
+        return _now(
+            WARN,
+            f"the budget restrains {restraint.probe}: {restraint.step}",
+            "btpy.budget",
+            [
+                key_value("btpy.probe", restraint.probe),
+                key_value("btpy.budget.step", restraint.step),
+                key_value("btpy.budget.one_in", restraint.one_in),
+                key_value("btpy.budget.used", restraint.taken),
+                key_value("btpy.budget.limit", restraint.allowed),
+            ],
+        )
+
+    def _converter(self, template: Template) -> _Converter | None:
+        if template.kind is TemplateKind.EMIT:
+            fields = self._fields(template)
+            name = well_formed(template.name)
+            return lambda record: self._log_record(record, INFO, None, fields(record), name)
+        if template.kind in (TemplateKind.PRINT, TemplateKind.WARN):
+            severity = WARN if template.kind is TemplateKind.WARN else INFO
+            text = printed(template, self._context, self._text)
+            return lambda record: self._log_record(record, severity, well_formed(text(record)), [], "")
+        return None
+
+    def _log_record(
+        self, record: Record, severity: SeverityNumber.ValueType, body: str | None, fields: list[KeyValue], event: str
+    ) -> LogRecord:
+        nanos = self._context.clock.wall(record.nanos)
+        log_record = LogRecord(
+            time_unix_nano=max(0, nanos),
+            observed_time_unix_nano=time.time_ns(),
+            severity_number=severity,
+            severity_text=_NAMES[severity],
+            attributes=[*fields, *self._place(record)],
+            event_name=event,
+        )
+        if body is not None:
+            log_record.body.string_value = body
+        return log_record
+
+    def _place(self, record: Record) -> list[KeyValue]:
+        """The probe, the method and the thread of a record."""
+        key = record.probe, record.site
+        known = self._places.get(key)
+        if known is None:
+            known = self._places[key] = self._site(record)
+        return [*known, key_value("thread.id", record.tid), key_value("thread.name", record.thread)]
+
+    def _site(self, record: Record) -> list[KeyValue]:
+        attributes = [key_value("btpy.probe", site_fact(self._context, record, SiteFact.PROBE))]
+        if record.site in self._context.sites:
+            site = self._context.sites[record.site]
+            attributes.append(key_value("code.function.name", f"{site.class_name}.{site.method}"))
+            if site.line > 0:
+                attributes.append(key_value("code.line.number", site.line))
+        return attributes
+
+    def _fields(self, template: Template) -> _Fields:
+        slots = [(well_formed(part.label or "value"), part) for part in template.parts if isinstance(part, Slot)]
+        arity = Arity.of(template)
+
+        def fields(record: Record) -> list[KeyValue]:
+            arity.check(record)
+            return [KeyValue(key=label, value=self._field(record, slot)) for label, slot in slots]
+
+        return fields
+
+    def _field(self, record: Record, slot: Slot) -> AnyValue:
+        if isinstance(slot.value, SiteFact):
+            return scalar(site_fact(self._context, record, slot.value))
+        if slot.named:
+            named = pairs(record, slot.value, self._context.outline.redact)
+            members = [KeyValue(key=well_formed(name), value=self._values.any_value(value)) for name, value in named]
+            return AnyValue(kvlist_value=KeyValueList(values=members))
+        if slot.rest:
+            rest = AnyValue()
+            rest.array_value.values.extend(self._values.any_value(value) for value in record.values[slot.value :])
+            return rest
+        if slot.time:
+            return scalar(self._text.slot(slot)(record.values[slot.value]))
+        return self._values.any_value(slot_value(record, slot))
+
+
+_NAMES = {INFO: "INFO", WARN: "WARN", ERROR: "ERROR"}
+
+
+def _now(severity: SeverityNumber.ValueType, body: str, event: str, attributes: list[KeyValue]) -> LogRecord:
+    """A log record about btpy's own work."""
+    now = time.time_ns()
+    return LogRecord(
+        time_unix_nano=now,
+        observed_time_unix_nano=now,
+        severity_number=severity,
+        severity_text=_NAMES[severity],
+        body=scalar(body),
+        attributes=attributes,
+        event_name=event,
+    )

@@ -1,0 +1,135 @@
+"""The metrics of one target: its maps, and what became of the hits and records of its probes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping
+
+from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope
+from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric, ResourceMetrics, ScopeMetrics
+from opentelemetry.proto.resource.v1.resource_pb2 import Resource
+
+from btpy.events.accounts import ProbeAccount
+from btpy.events.aggregates import Aggregate, MapContent
+from btpy.events.records import Value
+from btpy.frozen import dataclass
+from btpy.model.maps import Map
+from btpy.model.outline import Outline
+from btpy.output.otlp.attributes import Values
+from btpy.output.otlp.points import SUMMED, Window, cumulative_count, metric_of
+from btpy.output.otlp.series import ExactKey, Series, Summable, difference, exact_key
+from btpy.output.otlp.settings import Temporality
+
+_Totals = dict[int, dict[ExactKey, Summable]]  # by id of a map
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A message for the backend. ``totals`` and ``nanos``: where the next delta begins once it is delivered."""
+
+    message: ResourceMetrics
+    totals: _Totals
+    nanos: int
+
+    @property
+    def points(self) -> int:
+        return sum(
+            len(getattr(metric, metric.WhichOneof("data") or "").data_points)
+            for scope in self.message.scope_metrics
+            for metric in scope.metrics
+        )
+
+
+class Metrics:
+    """One thread puts contents in, another takes reports out. ``started``: ns since 1970."""
+
+    def __init__(
+        self,
+        resource: Resource,
+        scope: InstrumentationScope,
+        outline: Outline,
+        values: Values,
+        temporality: Temporality,
+        started: int,
+    ) -> None:
+        self._resource = resource
+        self._scope = scope
+        self._outline = outline
+        self._values = values
+        self._temporality = temporality
+        self._started = self._delivered_at = self._read_at = started
+        self._lock = threading.Lock()
+        self._series: dict[int, Series] = {}
+        self._gauges: dict[int, dict[ExactKey, Aggregate | Value]] = {}
+        self._accounts: dict[int, ProbeAccount] = {}
+        self._delivered: _Totals = {}
+
+    def put(self, content: MapContent, nanos: int, *, flushed: bool = False) -> None:
+        """The content of a map at a moment, ns since 1970; ``flushed``: it has been taken out of the map."""
+        gauges: dict[ExactKey, Aggregate | Value] = {
+            exact_key(key): value for key, value in content.entries if not isinstance(value, Summable)
+        }
+        with self._lock:
+            self._read_at = max(self._read_at, nanos)
+            self._gauges[content.map.id] = gauges
+            series = self._series.setdefault(content.map.id, Series())
+            if flushed:
+                series.add(content)
+            else:
+                series.put(content)
+
+    def count(self, accounts: Iterable[ProbeAccount]) -> None:
+        """What became of hits and records since the start."""
+        with self._lock:
+            self._accounts.update((account.probe, account) for account in accounts)
+
+    def report(self) -> Report | None:
+        """Everything as it is known now; None: there is nothing yet."""
+        with self._lock:
+            totals = {id_: series.totals() for id_, series in self._series.items()}
+            metrics = [self._metric(self._outline.maps[id_], own) for id_, own in totals.items()]
+            present = [metric for metric in (*metrics, *self._about_probes()) if metric is not None]
+            if not present:
+                return None
+            scope = ScopeMetrics(scope=self._scope, metrics=present)
+            return Report(ResourceMetrics(resource=self._resource, scope_metrics=[scope]), totals, self._read_at)
+
+    def delivered(self, report: Report) -> None:
+        """The backend has the report."""
+        with self._lock:
+            self._delivered, self._delivered_at = report.totals, report.nanos
+
+    def _metric(self, map_: Map, totals: Mapping[ExactKey, Summable]) -> Metric | None:
+        window = Window(self._started, self._read_at)
+        if self._temporality is Temporality.CUMULATIVE or map_.kind not in SUMMED:
+            entries = [*self._gauges.get(map_.id, {}).items(), *totals.items()]
+            return metric_of(map_, entries, window, Temporality.CUMULATIVE, self._values)
+        before = self._delivered.get(map_.id, {})
+        grown = [(key, difference(value, before[key]) if key in before else value) for key, value in totals.items()]
+        new = [(key, value) for key, value in grown if value.n]
+        return metric_of(map_, new, Window(self._delivered_at, self._read_at), Temporality.DELTA, self._values)
+
+    def _about_probes(self) -> list[Metric]:
+        """Cumulative whatever the user prefers: a loss can then be read from any report."""
+        window = Window(self._started, self._read_at)
+        hits: list[tuple[Mapping[str, str], int]] = []
+        records: list[tuple[Mapping[str, str], int]] = []
+        for account in self._accounts.values():
+            probe = {"probe": self._outline.probes[account.probe].name}
+            hits += [
+                ({**probe, "outcome": "fired"}, account.fired),
+                ({**probe, "outcome": "skipped"}, account.skipped),
+                ({**probe, "outcome": "limited"}, account.limited),
+            ]
+            records.append(({**probe, "outcome": "delivered"}, account.delivered))
+            dropped = {cause.value: count for cause, count in account.dropped_by.items()} | {"map": account.map_full}
+            records += [({**probe, "outcome": "dropped", "cause": cause}, count) for cause, count in dropped.items()]
+        named = (
+            cumulative_count("btpy.probe.hits", "{hit}", "hits of probes", _occurred(hits), window),
+            cumulative_count("btpy.probe.records", "{record}", "records of probes", _occurred(records), window),
+        )
+        return [metric for metric in named if metric.sum.data_points]
+
+
+def _occurred(counts: list[tuple[Mapping[str, str], int]]) -> list[tuple[Mapping[str, str], int]]:
+    return [(attributes, count) for attributes, count in counts if count]

@@ -1,0 +1,223 @@
+"""The content of a map as one metric.
+
+Source: OpenTelemetry metrics data model 1.50; units are those of UCUM. Count and sum become a Sum; avg and stats a
+Summary; hist, pctl and lhist a Histogram; all other numbers a Gauge.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from opentelemetry.proto.common.v1.common_pb2 import KeyValue
+from opentelemetry.proto.metrics.v1.metrics_pb2 import (
+    AggregationTemporality,
+    HistogramDataPoint,
+    Metric,
+    NumberDataPoint,
+    SummaryDataPoint,
+)
+
+from btpy.events.aggregates import (
+    Aggregate,
+    Average,
+    Histogram,
+    LinearHistogram,
+    Number,
+    Stats,
+    bucket_bounds,
+)
+from btpy.events.records import Value
+from btpy.events.sketches import First, Last, Top
+from btpy.model.maps import Map, MapKind
+from btpy.model.types import Kind
+from btpy.output.otlp.attributes import Values, key_value
+from btpy.output.otlp.series import OVERFLOW, ExactKey
+from btpy.output.otlp.settings import Temporality
+
+PREFIX = "btpy."
+"""Of the names of all metrics, so that they are none of the application's."""
+
+SUMMED = (MapKind.COUNT, MapKind.SUM, MapKind.HIST, MapKind.PCTL, MapKind.LHIST)
+"""Kinds of maps whose metrics have a temporality. A Summary has none: it is always cumulative."""
+
+_UNITS = {Kind.DURATION: "ns", Kind.BYTES: "By"}
+_HITS = "{hit}"
+_LONG_MIN, _LONG_MAX = -(1 << 63), (1 << 63) - 1
+
+_TEMPORALITIES = {
+    Temporality.CUMULATIVE: AggregationTemporality.AGGREGATION_TEMPORALITY_CUMULATIVE,
+    Temporality.DELTA: AggregationTemporality.AGGREGATION_TEMPORALITY_DELTA,
+}
+
+
+class Window(NamedTuple):
+    """The time that points are about, ns since 1970."""
+
+    start: int
+    end: int
+
+
+def metric_of(
+    map_: Map,
+    entries: Iterable[tuple[ExactKey, Aggregate | Value]],
+    window: Window,
+    temporality: Temporality,
+    values: Values,
+) -> Metric | None:
+    """None where there is no point. ``temporality``: of ``entries``, which matters for the kinds of ``SUMMED`` only."""
+    metric = Metric(name=f"{PREFIX}{map_.name or map_.kind.value}", unit=_unit(map_), description=_description(map_))
+    for key, value in entries:
+        _add(metric, map_, _attributes(map_, key, value, values), value, temporality, values)
+    kind = metric.WhichOneof("data")
+    if kind is None:
+        return None
+    if map_.kind in (MapKind.COUNT, MapKind.SUM):
+        metric.sum.is_monotonic = map_.kind is MapKind.COUNT or map_.type.kind in _UNITS
+        metric.sum.aggregation_temporality = _TEMPORALITIES[temporality]
+    elif kind == "histogram":
+        metric.histogram.aggregation_temporality = _TEMPORALITIES[temporality]
+    for point in getattr(metric, kind).data_points:
+        point.time_unix_nano = window.end
+        if kind != "gauge":
+            point.start_time_unix_nano = window.start
+    return metric
+
+
+def cumulative_count(
+    name: str, unit: str, description: str, counts: Iterable[tuple[Mapping[str, str], int]], window: Window
+) -> Metric:
+    """A count since the start, by attributes."""
+    metric = Metric(name=name, unit=unit, description=description)
+    metric.sum.is_monotonic = True
+    metric.sum.aggregation_temporality = AggregationTemporality.AGGREGATION_TEMPORALITY_CUMULATIVE
+    for attributes, count in counts:
+        metric.sum.data_points.add(
+            attributes=[key_value(key, value) for key, value in attributes.items()],
+            start_time_unix_nano=window.start,
+            time_unix_nano=window.end,
+            as_int=count,
+        )
+    return metric
+
+
+def _add(
+    metric: Metric,
+    map_: Map,
+    attributes: list[KeyValue],
+    value: Aggregate | Value,
+    temporality: Temporality,
+    values: Values,
+) -> None:
+    """The point, or the points, of one key."""
+    if isinstance(value, Histogram | LinearHistogram):
+        metric.histogram.data_points.append(_histogram_point(attributes, value, temporality))
+    elif isinstance(value, Average | Stats):
+        metric.summary.data_points.append(_summary_point(attributes, value))
+    elif isinstance(value, Top):
+        for frequent in value.shown:
+            own = [*attributes, key_value("value", values.simple(frequent.value))]
+            metric.gauge.data_points.append(_number_point(own, frequent.count))
+    else:
+        number = _number(value)
+        if number is not None and map_.kind in (MapKind.COUNT, MapKind.SUM):
+            metric.sum.data_points.append(_number_point(attributes, number))
+        elif number is not None:
+            metric.gauge.data_points.append(_number_point(attributes, number))
+
+
+def _attributes(map_: Map, key: ExactKey, value: Aggregate | Value, values: Values) -> list[KeyValue]:
+    """The components of the key by the names that the script suggests; null is no attribute."""
+    if map_.keys and key == OVERFLOW:
+        return [key_value("otel.metric.overflow", True)]
+    names = map_.key_names or tuple(f"key{position}" for position in range(1, map_.keys + 1))
+    attributes = [
+        key_value(name, values.simple(component))
+        for name, (_, component) in zip(names, key, strict=True)
+        if component is not None
+    ]
+    if isinstance(value, Aggregate) and value.weights is not None:
+        attributes.append(key_value("btpy.estimated", True))
+    return attributes
+
+
+def _histogram_point(
+    attributes: list[KeyValue], value: Histogram | LinearHistogram, temporality: Temporality
+) -> HistogramDataPoint:
+    """Bounds of OTLP are upper ones and inclusive. The extremes are those since the start, so a delta has none."""
+    bounds, counts = _buckets(value) if isinstance(value, Histogram) else _linear_buckets(value)
+    point = HistogramDataPoint(
+        attributes=attributes, count=value.n, sum=float(value.total), bucket_counts=counts, explicit_bounds=bounds
+    )
+    if temporality is Temporality.CUMULATIVE and value.least is not None and value.greatest is not None:
+        point.min, point.max = value.least, value.greatest
+    return point
+
+
+def _buckets(value: Histogram) -> tuple[list[float], list[int]]:
+    """From the lowest bucket with samples to the highest. Its samples are whole numbers, so the greatest number of a
+    bucket is its inclusive upper bound."""
+    occupied = dict(value.counts)
+    if not occupied:
+        return [-1.0], [value.negatives, 0]
+    first, last = min(occupied), max(occupied)
+    bounds = [float(bucket_bounds(index, value.precision)[1]) for index in range(first, last + 1)]
+    below = -1.0 if first == 0 else float(bucket_bounds(first, value.precision)[0] - 1)
+    if value.negatives and below >= 0:
+        return [-1.0, below, *bounds], [value.negatives, 0, *_counts(occupied, first, last), 0]
+    return [below, *bounds], [value.negatives, *_counts(occupied, first, last), 0]
+
+
+def _counts(occupied: Mapping[int, int], first: int, last: int) -> list[int]:
+    return [occupied.get(index, 0) for index in range(first, last + 1)]
+
+
+def _linear_buckets(value: LinearHistogram) -> tuple[list[float], list[int]]:
+    """Buckets of ``lhist`` have an exclusive upper bound: the next smaller double is the inclusive one."""
+    linear = value.linear
+    bounds = [linear.low + linear.step * bucket for bucket in range(linear.buckets + 1)]
+    return [math.nextafter(bound, -math.inf) for bound in bounds], list(value.counts)
+
+
+def _summary_point(attributes: list[KeyValue], value: Average | Stats) -> SummaryDataPoint:
+    """The extremes of stats are the quantiles 0 and 1."""
+    total = value.total if isinstance(value, Stats) else value.integral + value.floating
+    point = SummaryDataPoint(attributes=attributes, count=value.n, sum=float(total))
+    if isinstance(value, Stats) and value.least is not None and value.greatest is not None:
+        point.quantile_values.add(quantile=0.0, value=value.least)
+        point.quantile_values.add(quantile=1.0, value=value.greatest)
+    return point
+
+
+def _number_point(attributes: list[KeyValue], number: Number) -> NumberDataPoint:
+    point = NumberDataPoint(attributes=attributes)
+    if isinstance(number, int) and _LONG_MIN <= number <= _LONG_MAX:
+        point.as_int = number
+    else:
+        point.as_double = number
+    return point
+
+
+def _number(value: Aggregate | Value) -> Number | None:
+    """None for a value that is no number."""
+    if isinstance(value, First | Last):
+        value = value.value
+    number = value.number if isinstance(value, Aggregate) else value
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        return None
+    return number
+
+
+def _unit(map_: Map) -> str:
+    """Durations stay nanoseconds: so the bounds of histograms are exact."""
+    if map_.kind in (MapKind.COUNT, MapKind.TOPK):
+        return _HITS
+    if map_.kind is MapKind.DISTINCT:
+        return "1"
+    return _UNITS.get(map_.type.kind, "")
+
+
+def _description(map_: Map) -> str:
+    estimated = f"; estimated from a sample of the hits ({map_.estimated})" if map_.estimated else ""
+    return f"{map_.kind.value} of {map_.title}{estimated}"

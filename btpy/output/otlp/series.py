@@ -1,0 +1,121 @@
+"""What a map has counted since the export began, also where the script empties it meanwhile.
+
+A target sends what a map holds now. A script may empty it (``flush``, ``clear``, ``delete``), which for a cumulative
+metric is no event: its points only grow. So the values that were emptied are kept here and added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from btpy.events.aggregates import (
+    Average,
+    Count,
+    Histogram,
+    Key,
+    LinearHistogram,
+    MapContent,
+    Stats,
+    Total,
+    merged,
+)
+from btpy.events.records import Value
+
+MOST_KEYS = 10_000
+"""Keys of a map that are told apart; samples of others are added up under :data:`OVERFLOW`."""
+
+_WithSums = Total | Average | Stats | Histogram | LinearHistogram
+Summable = Count | _WithSums
+ExactKey = tuple[tuple[type, Value], ...]
+"""The components of a key with their types: 1, 1.0 and true are different keys, but equal in Python."""
+
+OVERFLOW: ExactKey = ()
+"""The key of all samples for whose own key there was no room, in a map that has keys."""
+
+
+class Series:
+    """The values of one map by key."""
+
+    def __init__(self, most_keys: int = MOST_KEYS) -> None:
+        self._most_keys = most_keys
+        self._keys: set[ExactKey] = set()
+        self._emptied: dict[ExactKey, Summable] = {}
+        self._present: dict[ExactKey, Summable] = {}  # in the map when it was read last
+
+    def add(self, content: MapContent) -> None:
+        """What a flush has taken: it is in no other content."""
+        for key, value in self._keyed(content):
+            self._emptied[key] = _sum(self._emptied.get(key), value)
+
+    def put(self, content: MapContent) -> None:
+        """What the map holds. A key that is gone, or has fewer samples than before, was emptied meanwhile."""
+        present: dict[ExactKey, Summable] = {}
+        for key, value in self._keyed(content):
+            present[key] = _sum(present.get(key), value)
+        for key, value in self._present.items():
+            if key not in present and content.omitted:
+                present[key] = value  # it may still be there: the message had no room for all keys
+            elif key not in present or present[key].n < value.n:
+                self._emptied[key] = _sum(self._emptied.get(key), value)
+        self._present = present
+
+    def totals(self) -> dict[ExactKey, Summable]:
+        """By key, what it has counted since the start."""
+        totals = dict(self._emptied)
+        for key, value in self._present.items():
+            totals[key] = _sum(totals.get(key), value)
+        return totals
+
+    def _keyed(self, content: MapContent) -> Iterator[tuple[ExactKey, Summable]]:
+        for key, value in content.entries:
+            if not isinstance(value, Summable):
+                continue
+            exact = exact_key(key)
+            if exact not in self._keys and len(self._keys) >= self._most_keys:
+                exact = OVERFLOW
+            self._keys.add(exact)
+            yield exact, value
+
+
+def exact_key(key: Key) -> ExactKey:
+    return tuple(
+        (type(component), component if component == component else "NaN")  # NaN equals nothing, itself included
+        for component in key
+    )
+
+
+def _sum(a: Summable | None, b: Summable) -> Summable:
+    if a is None:
+        return b
+    both = merged(a, b)
+    assert isinstance(both, Summable)
+    return both
+
+
+def difference(value: Summable, before: Summable) -> Summable:
+    """The samples of ``value`` that ``before``, an earlier value of the same key, did not have. Their extremes are not
+    known: those of all samples stand there."""
+    if isinstance(value, Count) and isinstance(before, Count):
+        return replace(value, n=value.n - before.n)
+    if isinstance(value, Histogram) and isinstance(before, Histogram):
+        counts = dict(value.counts)
+        for bucket, count in before.counts:
+            counts[bucket] = counts.get(bucket, 0) - count
+        return replace(
+            value,
+            **_sums(value, before),
+            negatives=value.negatives - before.negatives,
+            counts=tuple(sorted((bucket, count) for bucket, count in counts.items() if count)),
+        )
+    if isinstance(value, LinearHistogram) and isinstance(before, LinearHistogram):
+        counts_ = tuple(a - b for a, b in zip(value.counts, before.counts, strict=True))
+        return replace(value, **_sums(value, before), counts=counts_)
+    if isinstance(value, Total | Average | Stats) and isinstance(before, type(value)):
+        return replace(value, n=value.n - before.n, **_sums(value, before))
+    raise ValueError(f"{type(before).__name__} before {type(value).__name__}")
+
+
+def _sums(value: _WithSums, before: _WithSums) -> dict[str, Any]:
+    return {"integral": value.integral - before.integral, "floating": value.floating - before.floating}

@@ -1,0 +1,183 @@
+"""One request of OTLP over HTTP, and what its answer means.
+
+Source: OTLP specification 1.9, "OTLP/HTTP Response": 200 is delivered, maybe in part; 429, 502, 503, 504 and broken
+connections may be repeated, after the time of ``Retry-After``; anything else may not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import email.utils
+import gzip
+import http.client
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from btpy.distribution import version
+from btpy.errors import UsageError
+from btpy.output.otlp.settings import Credentials, Endpoint
+
+_REPEATABLE = (429, 502, 503, 504)
+_MOST_ANSWER = 1 << 20  # bytes that are read of an answer
+_MOST_REASON = 200  # characters of an answer that are shown
+_LEAST_GZIP = 1024  # bytes of a body from which on it is compressed
+
+
+class Delivered(NamedTuple):
+    """``answer``: the message of the service, which may reject a part."""
+
+    answer: bytes
+
+
+class Repeatable(NamedTuple):
+    """The request may be sent again, after ``seconds`` at least if the server says so."""
+
+    reason: str
+    seconds: float | None = None
+
+
+class Refused(NamedTuple):
+    """The server does not take this request, however often it is sent."""
+
+    reason: str
+
+
+Outcome = Delivered | Repeatable | Refused
+
+
+class Transport:
+    """A connection that stays open between requests. One thread uses it; any thread may :meth:`abort`."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        """Raises UsageError for certificates that cannot be read."""
+        self.endpoint = endpoint
+        self._tls = _tls(endpoint.credentials) if endpoint.url.scheme == "https" else None
+        self._connection: http.client.HTTPConnection | None = None
+        self._aborted = False
+
+    def post(self, body: bytes) -> Outcome:
+        """Sends a message and waits for the answer, for the timeout of the endpoint at most."""
+        if self._aborted:
+            return Repeatable("btpy is ending")
+        try:
+            with self._deadline():
+                return self._exchange(body)
+        except (OSError, http.client.HTTPException, ValueError) as cause:
+            self.close()
+            if isinstance(cause, ssl.SSLCertVerificationError):
+                return Refused(f"the certificate is not trusted: {cause.verify_message}")
+            return Repeatable(_reason(cause))
+
+    def abort(self) -> None:
+        """Ends the request that is under way, and lets none begin."""
+        self._aborted = True
+        self._shut_down()
+
+    def close(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def _exchange(self, body: bytes) -> Outcome:
+        endpoint = self.endpoint
+        connection = self._connection
+        if connection is None:
+            connection = self._connection = self._connect()
+        headers = {
+            "Content-Type": "application/x-protobuf",
+            "User-Agent": f"OTel-OTLP-Exporter-btpy/{version()}",
+            **dict(endpoint.headers),
+        }
+        if endpoint.gzip and len(body) >= _LEAST_GZIP:
+            body = gzip.compress(body, 3)
+            headers["Content-Encoding"] = "gzip"
+        connection.request("POST", endpoint.url.path, body, headers)
+        response = connection.getresponse()
+        answer = response.read(_MOST_ANSWER)
+        if response.length and len(answer) < _MOST_ANSWER:
+            raise TimeoutError  # the deadline has closed the connection
+        if response.will_close or not response.isclosed():
+            self.close()
+        if response.status == 200:
+            return Delivered(answer)
+        reason = f"{response.status} {_printable(response.reason)}".rstrip()
+        if response.status in _REPEATABLE:
+            return Repeatable(reason, _seconds(response.getheader("Retry-After")))
+        details = "" if response.getheader("Content-Type", "").startswith("application/x-protobuf") else _text(answer)
+        return Refused(f"{reason}: {details}" if details else reason)
+
+    def _connect(self) -> http.client.HTTPConnection:
+        url, timeout = self.endpoint.url, self.endpoint.timeout
+        host = url.hostname or ""
+        if self._tls is None:
+            connection = http.client.HTTPConnection(host, self.endpoint.port, timeout=timeout)
+        else:
+            connection = http.client.HTTPSConnection(host, self.endpoint.port, timeout=timeout, context=self._tls)
+        connection.connect()
+        return connection
+
+    @contextlib.contextmanager
+    def _deadline(self) -> Iterator[None]:
+        """The timeout of a socket is for one call: a server that sends a byte a second would never reach it."""
+        timer = threading.Timer(self.endpoint.timeout, self._shut_down)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _shut_down(self) -> None:
+        connection = self._connection
+        sock = None if connection is None else connection.sock
+        if sock is not None:
+            with contextlib.suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
+
+
+def _tls(credentials: Credentials) -> ssl.SSLContext:
+    try:
+        context = ssl.create_default_context(
+            cafile=None if credentials.authorities is None else str(credentials.authorities)
+        )
+        if credentials.certificate is not None:
+            context.load_cert_chain(credentials.certificate, credentials.key)
+    except (OSError, ssl.SSLError) as cause:
+        raise UsageError(
+            f"the certificates for the export cannot be read: {_reason(cause)}",
+            help=["see OTEL_EXPORTER_OTLP_CERTIFICATE, …_CLIENT_CERTIFICATE and …_CLIENT_KEY"],
+        ) from cause
+    return context
+
+
+def _seconds(retry_after: str | None) -> float | None:
+    """Of ``Retry-After``: a number of seconds, or a date."""
+    if retry_after is None:
+        return None
+    if retry_after.strip().isdigit():
+        return float(retry_after)
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(retry_after).timestamp() - time.time())
+    except ValueError:
+        return None
+
+
+def _reason(cause: Exception) -> str:
+    if isinstance(cause, TimeoutError):
+        return "no answer in time"
+    if isinstance(cause, OSError) and cause.strerror:
+        return cause.strerror.lower()
+    return _printable(str(cause)) or type(cause).__name__
+
+
+def _text(answer: bytes) -> str:
+    return _printable(answer.decode("utf-8", "replace"))
+
+
+def _printable(text: str) -> str:
+    """What another program has said, on one line of a terminal."""
+    return "".join(c if c.isprintable() else " " for c in text)[:_MOST_REASON].strip()

@@ -1,0 +1,69 @@
+"""One target or recording on its way to an export: everything of it, whatever the terminal shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from btpy.api.results import Item, MapContent, ProbeAccount
+from btpy.model.diagnostics import Diagnostic
+from btpy.output.writer import Context, ProbeReport
+from btpy.present.presenter import Presenter
+from btpy.present.report import Left
+
+if TYPE_CHECKING:
+    from btpy.output.otlp.exporter import Exporter
+    from btpy.output.otlp.resource import Origin
+
+
+class _NoConsole:
+    """Messages for people are for the terminal, where another presenter shows them."""
+
+    verbosity = -1
+    unicode = True
+
+    def diagnostics(self, diagnostics: Sequence[Diagnostic]) -> None:
+        pass
+
+    def warning(self, text: str, help: Sequence[str] = ()) -> None:
+        pass
+
+    def script(self, text: str) -> None:
+        pass
+
+    def notice(self, text: str) -> None:
+        pass
+
+    def say(self, text: str) -> None:
+        pass
+
+    def detail(self, text: str) -> None:
+        pass
+
+
+class Export:
+    """``hits``: prints and events of probes of methods that are exported; None: all."""
+
+    def __init__(self, exporter: Exporter, context: Context, origin: Origin, hits: int | None) -> None:
+        from btpy.output.otlp.writer import OtlpWriter
+
+        alone = replace(context, several=False)  # the resource tells targets apart
+        self._writer = OtlpWriter(exporter, alone, origin)
+        self._presenter = Presenter(alone, self._writer, _NoConsole(), hits=hits, displayed=None)
+
+    def item(self, item: Item) -> None:
+        """Raises ProtocolError, OutputError."""
+        self._presenter.item(item)
+
+    def read(self, contents: Iterable[MapContent], accounts: Iterable[ProbeAccount]) -> None:
+        """All maps as they are now."""
+        self._writer.read(contents, accounts)
+
+    def end(
+        self, reason: str, contents: Iterable[MapContent], reports: tuple[ProbeReport, ...], left: Left | None
+    ) -> None:
+        """``contents``: all maps at the end."""
+        self._presenter.give_up()
+        self._writer.read(contents, (report.account for report in reports), at_end=True)
+        self._presenter.end(reason, reports, left)

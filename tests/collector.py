@@ -1,0 +1,86 @@
+"""A real OpenTelemetry Collector, built from its Go modules into the cache: ``python -m tests.collector``.
+
+The versions of all modules are pinned by those of the components; Go checks them against its database of checksums.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.jdks import cache, locked
+from tests.live.scripts import waited
+from tests.targets import Target
+
+VERSION = "v0.150.0"
+PROVIDERS = "v1.56.0"
+
+_MODULES = "go.opentelemetry.io/collector"
+_MANIFEST = f"""
+dist: {{name: otelcol, output_path: %s, version: {VERSION[1:]}}}
+receivers: [{{gomod: {_MODULES}/receiver/otlpreceiver {VERSION}}}]
+processors: [{{gomod: {_MODULES}/processor/batchprocessor {VERSION}}}]
+exporters:
+  - gomod: {_MODULES}/exporter/debugexporter {VERSION}
+  - gomod: {_MODULES}/exporter/otlphttpexporter {VERSION}
+providers:
+  - gomod: {_MODULES}/confmap/provider/fileprovider {PROVIDERS}
+  - gomod: {_MODULES}/confmap/provider/envprovider {PROVIDERS}
+  - gomod: {_MODULES}/confmap/provider/yamlprovider {PROVIDERS}
+"""
+_CONFIGURATION = """
+receivers: {{otlp: {{protocols: {{http: {{endpoint: "127.0.0.1:{port}"}}}}}}}}
+processors: {{batch: {{timeout: 50ms}}}}
+exporters: {{otlphttp: {{endpoint: "{onward}", compression: gzip}}}}
+service:
+  telemetry: {{metrics: {{level: none}}}}
+  pipelines:
+    logs: {{receivers: [otlp], processors: [batch], exporters: [otlphttp]}}
+    metrics: {{receivers: [otlp], processors: [batch], exporters: [otlphttp]}}
+"""
+
+
+def built() -> Path | None:
+    """The program; None where it is not built and there is no Go. Raises CalledProcessError."""
+    directory = cache() / f"collector-{VERSION}"
+    program = directory / "otelcol"
+    go = shutil.which("go")
+    with locked("collector"):
+        if program.exists() or go is None:
+            return program if program.exists() else None
+        sources = directory / "sources"
+        sources.mkdir(parents=True, exist_ok=True)
+        manifest = directory / "builder.yaml"
+        manifest.write_text(_MANIFEST % sources)
+        environment = {**os.environ, "GOBIN": str(directory), "CGO_ENABLED": "0"}
+        subprocess.run([go, "install", f"{_MODULES}/cmd/builder@{VERSION}"], check=True, env=environment)
+        subprocess.run([directory / "builder", "--config", manifest], check=True, env=environment)
+        (sources / "otelcol").rename(program)
+        shutil.rmtree(sources)
+        return program
+
+
+@contextmanager
+def collector(directory: Path, port: int, onward: str) -> Iterator[Target]:
+    """A Collector that listens on ``port`` and sends everything to ``onward``, a URL of HTTP. Skips without Go."""
+    program = built()
+    if program is None:
+        pytest.skip("the Collector is built with Go, which is not installed")
+    configuration = directory / "collector.yaml"
+    configuration.write_text(_CONFIGURATION.format(port=port, onward=onward))
+    running = Target([str(program), "--config", str(configuration)])
+    try:
+        waited(lambda: any("Everything is ready" in line for line in running.stderr), "a Collector that is ready")
+        yield running
+    finally:
+        running.stop()
+
+
+if __name__ == "__main__":
+    print(built() or "no Collector: its tests are skipped, because Go is not installed")

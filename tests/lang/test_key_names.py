@@ -1,0 +1,42 @@
+"""Names for the keys of maps, for outputs that name them; and which maps a print empties."""
+
+from __future__ import annotations
+
+import pytest
+
+from btpy.lang.check.checker import check_source
+from btpy.model.source import Source
+
+
+def names(body: str) -> tuple[str, ...]:
+    program = check_source(Source("test.bt", f"com.acme.A::m @entry {{ {body} }}"))
+    return program.maps[0].key_names
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ("$sku", ("sku",)),
+        ("$order.status", ("status",)),
+        ("method, line", ("method", "line")),
+        ("arg0, arg0", ("arg0", "arg02")),
+        ("arg0 % 3, 'x'", ("key1", "key2")),
+        ("stack(5)", ("stack",)),
+        ("len($name)", ("name",)),
+        ("arg0[1]", ("arg0",)),
+    ],
+)
+def test_a_key_is_named_after_its_expression(keys: str, expected: tuple[str, ...]) -> None:
+    assert names(f"@n[{keys}] = count()".replace("'", '"')) == expected
+
+
+def test_a_local_gives_its_name_and_no_key_no_name() -> None:
+    assert names("let customer = $name; @n[customer] = count()") == ("customer",)
+    assert names("@n = count()") == ()
+
+
+def test_a_template_knows_which_maps_its_print_empties() -> None:
+    text = """com.acme.A::m @entry { @a[arg0] = count(); @b[arg0] = count(); }
+    @OnTimer(1s) { print(@a); print(flush(@a)); plot(flush(@b)); table(@a, flush(@b)); }"""
+    program = check_source(Source("test.bt", text))
+    assert [template.flushed for template in program.templates] == [(), (0,), (1,), (1,)]

@@ -1,0 +1,87 @@
+"""Exports through a real OpenTelemetry Collector: what it passes on are the counts of the program."""
+
+from __future__ import annotations
+
+import signal
+import socket
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.collector import collector
+from tests.live.scripts import waited
+from tests.live.test_otlp import DELTA, SCRIPT, number, started
+from tests.live.traffic import called, traffic
+from tests.output.otlp.backend import Backend, attributes, backend
+
+
+def free_port() -> int:
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return int(sock.getsockname()[1])
+
+
+def events(running: Backend) -> list[object]:
+    """The numbers of the calls, of events that came."""
+    found = [attributes(list(record.attributes)) for _, record in running.logs if record.event_name]
+    return [event["number"] for event in found]
+
+
+@pytest.mark.parametrize("environment", [{}, DELTA], ids=["cumulative", "delta"])
+def test_a_collector_passes_on_every_count(tmp_path: Path, environment: dict[str, str]) -> None:
+    port = free_port()
+    with backend() as running, traffic() as one, ExitStack() as stack:
+        stack.enter_context(collector(tmp_path, port, f"http://127.0.0.1:{running.port}"))
+        tracer = started(stack, [str(one.pid), "-e", SCRIPT, "-o", f"otlp://127.0.0.1:{port}"], environment)
+        for _ in range(3):
+            called(one, 211)
+        assert tracer.stop() == 0
+        waited(lambda: len(events(running)) == 633, "all events")
+        waited(lambda: any(metric.name == "btpy.probe.records" for _, metric in running.reports), "the last report")
+        if environment:
+            assert sum(running.summed("btpy.n").values()) == 633
+            assert sum(running.summed("btpy.sizes").values()) == 633
+        else:
+            assert number(running, "btpy.n") == 633
+            assert sum(point.count for point in running.last("btpy.sizes").histogram.data_points) == 633
+        (histogram, *_) = running.last("btpy.sizes").histogram.data_points
+        assert list(attributes(list(histogram.attributes))) == ["key1"]
+
+
+@pytest.mark.parametrize("environment", [{}, DELTA], ids=["cumulative", "delta"])
+def test_a_collector_that_ends_and_comes_back_has_every_count(tmp_path: Path, environment: dict[str, str]) -> None:
+    """It is asked to end: what it had accepted it passes on."""
+    port = free_port()
+    with backend() as running, traffic() as one, ExitStack() as stack:
+        onward = f"http://127.0.0.1:{running.port}"
+        with collector(tmp_path, port, onward) as first:
+            tracer = started(stack, [str(one.pid), "-e", SCRIPT, "-o", f"otlp://127.0.0.1:{port}"], environment)
+            called(one, 211)
+            waited(lambda: len(events(running)) == 211, "the first events")
+            first.process.send_signal(signal.SIGTERM)
+            first.wait()
+        called(one, 101)
+        waited(lambda: any("does not take log records" in line for line in tracer.stderr), "that it is away")
+        stack.enter_context(collector(tmp_path, port, onward))
+        called(one, 307)
+        assert tracer.stop() == 0
+        waited(lambda: len(events(running)) == 619, "all events")
+        if environment:
+            waited(lambda: sum(running.summed("btpy.n").values()) == 619, "the last report")
+        else:
+            waited(lambda: number(running, "btpy.n") == 619, "the last report")
+
+
+def test_a_collector_that_is_killed_costs_no_count_of_a_cumulative_metric(tmp_path: Path) -> None:
+    port = free_port()
+    with backend() as running, traffic() as one, ExitStack() as stack:
+        onward = f"http://127.0.0.1:{running.port}"
+        with collector(tmp_path, port, onward):
+            tracer = started(stack, [str(one.pid), "-e", SCRIPT, "-o", f"otlp://127.0.0.1:{port}"])
+            called(one, 211)
+        called(one, 101)
+        stack.enter_context(collector(tmp_path, port, onward))
+        called(one, 307)
+        assert tracer.stop() == 0
+        waited(lambda: number(running, "btpy.n") == 619, "the last report")

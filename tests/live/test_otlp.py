@@ -1,0 +1,196 @@
+"""Runs that export to a backend: its counts are those of the program, to the last one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from contextlib import ExitStack
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tests.live.scripts import waited
+from tests.live.traffic import called, traffic
+from tests.output.otlp.backend import Answer, Backend, attributes, backend
+from tests.tracer import Tracer
+
+SCRIPT = """Traffic::serve @entry {
+    @n = count(); @sizes[arg0 % 3] = hist(arg0); @sum = sum(arg0);
+    print(f"{arg0} served"); emit("served", number=arg0, odd=arg0 % 2 == 1);
+}"""
+QUICK = {"OTEL_METRIC_EXPORT_INTERVAL": "100", "OTEL_BLRP_SCHEDULE_DELAY": "50"}
+DELTA = {"OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE": "delta"}
+
+
+def run(*arguments: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "btpy", *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "NO_COLOR": "1", **QUICK, **(environment or {})},
+        timeout=120,
+    )
+
+
+def started(stack: ExitStack, arguments: list[str], environment: dict[str, str] | None = None) -> Tracer:
+    tracer = Tracer([*arguments, "--hits", "0", "-f", "ndjson"], {**QUICK, **(environment or {})})
+    stack.callback(tracer.kill)
+    tracer.wait_for("attached_probes")
+    return tracer
+
+
+def number(running: Backend, name: str) -> int:
+    """The value of the only point in the last report."""
+    (point,) = running.last(name).sum.data_points
+    return int(point.as_int)
+
+
+def test_logs_and_metrics_have_every_call_beside_the_usual_output() -> None:
+    with backend() as running, traffic(17, "-Dotel.service.name=shop", "-Dbtpy.name=x") as one, ExitStack() as stack:
+        tracer = started(stack, [str(one.pid), "-e", SCRIPT, "-o", running.url])
+        called(one, 1009)
+        waited(lambda: any(metric.name == "btpy.n" for _, metric in running.reports), "a report while it runs")
+        called(one, 503)
+        assert tracer.stop() == 0
+        assert len(tracer.of("printf")) == len(tracer.of("event")) == 1512
+        assert tracer.maps()["n"] == 1512
+        bodies = [record.body.string_value for _, record in running.logs if not record.event_name]
+        assert bodies == [record["data"] for record in tracer.of("printf")]
+        events = [attributes(list(record.attributes)) for _, record in running.logs if record.event_name == "served"]
+        assert [(event["number"], event["odd"]) for event in events] == [
+            (record["data"]["number"], record["data"]["odd"]) for record in tracer.of("event")
+        ]
+        assert {event["code.function.name"] for event in events} == {"Traffic.serve"}
+        assert number(running, "btpy.n") == 1512
+        assert number(running, "btpy.sum") == tracer.maps()["sum"]
+        sizes = running.last("btpy.sizes").histogram.data_points
+        assert sum(point.count for point in sizes) == 1512
+        assert all(sum(point.bucket_counts) == point.count for point in sizes)
+        hits = {
+            tuple(attributes(list(point.attributes)).values()): point.as_int
+            for point in running.last("btpy.probe.records").sum.data_points
+        }
+        assert hits == {("serve", "delivered"): 3024}
+        resource = attributes(list(running.reports[-1][0].attributes))
+        assert (resource["service.name"], resource["process.pid"]) == ("shop", one.pid)
+        assert any(line.startswith(f"127.0.0.1:{running.port}: 3 024 log records and") for line in tracer.stderr)
+
+
+def test_times_are_those_of_the_program() -> None:
+    with backend() as running, traffic() as one, ExitStack() as stack:
+        tracer = started(stack, [str(one.pid), "-e", SCRIPT, "-o", running.url])
+        called(one, 3)
+        assert tracer.stop() == 0
+        for _, record in running.logs:
+            assert abs(record.observed_time_unix_nano - record.time_unix_nano) < 60 * 10**9
+        (point,) = running.last("btpy.n").sum.data_points
+        assert point.start_time_unix_nano < running.logs[0][1].time_unix_nano < point.time_unix_nano
+
+
+@pytest.mark.parametrize("environment", [{}, DELTA], ids=["cumulative", "delta"])
+def test_a_map_that_is_flushed_while_it_is_filled_is_exact(environment: dict[str, str]) -> None:
+    script = "Traffic::serve @entry { @n[arg0 % 5] = count(); } @OnTimer(30ms) { print(flush(@n)) }"
+    with backend() as running, traffic() as one, ExitStack() as stack:
+        tracer = started(stack, [str(one.pid), "-e", script, "-o", running.url], environment)
+        for _ in range(5):
+            called(one, 211)
+        assert tracer.stop() == 0
+        if environment:
+            counts = running.summed("btpy.n")
+        else:
+            points = running.last("btpy.n").sum.data_points
+            counts = Counter({tuple(attributes(list(point.attributes)).items()): point.as_int for point in points})
+        assert sum(counts.values()) == 1055
+        assert len(counts) == 5
+
+
+def test_deltas_add_up_to_the_counts_while_requests_fail() -> None:
+    with backend() as running, traffic() as one, ExitStack() as stack:
+        tracer = started(stack, [str(one.pid), "-e", SCRIPT, "-o", running.url], DELTA)
+        for _ in range(7):
+            running.answers.extend([Answer(503), Answer(429)])
+            called(one, 101)
+        assert tracer.stop() == 0
+        assert sum(running.summed("btpy.n").values()) == 707
+        assert sum(running.summed("btpy.sizes").values()) == 707
+        assert len([record for _, record in running.logs if record.event_name]) == 707
+        reports = [metric for _, metric in running.reports if metric.name == "btpy.n"]
+        times = [
+            (metric.sum.data_points[0].start_time_unix_nano, metric.sum.data_points[0].time_unix_nano)
+            for metric in reports
+        ]
+        assert all(before[1] <= after[0] for before, after in pairwise(times))
+
+
+def test_several_jvms_are_resources_of_their_own() -> None:
+    with backend() as running, traffic() as one, traffic(21) as other, ExitStack() as stack:
+        tracer = started(stack, [f"{one.pid},{other.pid}", "-e", SCRIPT, "-o", running.url])
+        waited(lambda: any("tracing 2 JVMs" in line for line in tracer.stderr), "both JVMs")
+        called(one, 1009)
+        called(other, 503)
+        assert tracer.stop() == 0
+        counts = {}
+        for resource, metric in running.reports:
+            if metric.name == "btpy.n":
+                counts[attributes(list(resource.attributes))["process.pid"]] = metric.sum.data_points[0].as_int
+        assert counts == {one.pid: 1009, other.pid: 503}
+        instances = {attributes(list(resource.attributes))["service.instance.id"] for resource, _ in running.reports}
+        assert len(instances) == 2
+
+
+def test_a_session_that_was_left_is_exported_when_it_is_joined() -> None:
+    with backend() as running, traffic() as one, ExitStack() as stack:
+        left = run(str(one.pid), "-e", SCRIPT, "-x", "--ttl", "5m", "--name", "left", "--budget", "off")
+        assert left.returncode == 0, left.stderr
+        called(one, 211)
+        tracer = started(stack, ["attach", str(one.pid), "left", "-o", running.url])
+        called(one, 101)
+        waited(lambda: len(tracer.of("event")) == 312, "all events")
+        assert tracer.stop() == 0
+        assert number(running, "btpy.n") == 312
+        assert len([record for _, record in running.logs if record.event_name]) == 312
+        assert run("stop", str(one.pid), "left").returncode == 0
+
+
+def test_a_recording_is_exported_as_the_run_was(tmp_path: Path) -> None:
+    recording = tmp_path / "run.btz"
+    with backend() as running, traffic() as one, ExitStack() as stack:
+        tracer = started(stack, [str(one.pid), "-e", SCRIPT, "--record", str(recording)])
+        called(one, 1009)
+        assert tracer.stop() == 0
+        replayed = run("replay", str(recording), "-f", "ndjson", "-o", running.url, "--hits", "0")
+        assert replayed.returncode == 0, replayed.stderr
+        assert number(running, "btpy.n") == 1009
+        assert len(running.logs) == 2018
+        assert replayed.stdout.count('"printf"') == 1009
+
+
+def test_a_backend_that_is_away_costs_the_run_its_status_and_nothing_else() -> None:
+    with backend() as running:
+        url = running.url
+    with traffic() as one, ExitStack() as stack:
+        tracer = started(stack, [str(one.pid), "-e", SCRIPT, "-o", url], {"OTEL_EXPORTER_OTLP_TIMEOUT": "500"})
+        called(one, 101)
+        assert tracer.stop() == 1
+        assert tracer.maps()["n"] == 101
+        assert any("does not take log records at present" in line for line in tracer.stderr)
+        assert any("is incomplete: 202 log records lost (not-sent)" in line for line in tracer.stderr)
+        assert any("classes restored 1/1" in line for line in tracer.stderr)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "message"),
+    [
+        (["otlp://a", "otlp://b"], "there is one file and one export"),
+        (["a.csv", "b.csv"], "there is one file and one export"),
+        (["otlp://a:b"], "is not a valid URL"),
+    ],
+)
+def test_wrong_outputs_are_refused_before_anything_is_touched(outputs: list[str], message: str) -> None:
+    given = [argument for output in outputs for argument in ("-o", output)]
+    ended = run("1", "-e", SCRIPT, *given)
+    assert ended.returncode == 2
+    assert message in ended.stderr

@@ -1,0 +1,135 @@
+"""A backend for OTLP in this process: keeps what it gets, and answers as a test wants."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import ssl
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import NamedTuple
+
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
+from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
+from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric
+from opentelemetry.proto.resource.v1.resource_pb2 import Resource
+
+
+class Answer(NamedTuple):
+    """``drip``: seconds between two bytes of the answer. ``keeps``: whether the backend stores the request."""
+
+    status: int = 200
+    body: bytes = b""
+    headers: tuple[tuple[str, str], ...] = ()
+    drip: float = 0.0
+    keeps: bool = True
+
+
+class Backend:
+    """``answers``: for the next requests; then each is delivered. ``requests``: path and headers of each."""
+
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+        self.answers: deque[Answer] = deque()
+        self.requests: list[tuple[str, dict[str, str]]] = []
+        self.logs: list[tuple[Resource, LogRecord]] = []
+        self.reports: list[tuple[Resource, Metric]] = []
+        self.lock = threading.Lock()
+        backend = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                backend.take(self)
+
+            def log_message(self, format: str, *args: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
+        self.port = self._server.server_address[1]
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        return f"otlp://127.0.0.1:{self.port}"
+
+    def take(self, handler: BaseHTTPRequestHandler) -> None:
+        body = handler.rfile.read(int(handler.headers["Content-Length"]))
+        if handler.headers["Content-Encoding"] == "gzip":
+            body = gzip.decompress(body)
+        with self.lock:
+            self.requests.append((handler.path, dict(handler.headers.items())))
+            answer = self.answers.popleft() if self.answers else Answer()
+            if answer.status == 200 and answer.keeps:
+                self._keep(handler.path, body)
+        handler.send_response(answer.status)
+        handler.send_header("Content-Type", "application/x-protobuf")
+        handler.send_header("Content-Length", str(len(answer.body)))
+        for name, value in answer.headers:
+            handler.send_header(name, value)
+        handler.end_headers()
+        with contextlib.suppress(OSError):  # the client may give up
+            for byte in answer.body:
+                handler.wfile.write(bytes([byte]))
+                time.sleep(answer.drip)
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def _keep(self, path: str, body: bytes) -> None:
+        if path.endswith("/v1/logs"):
+            for logs in ExportLogsServiceRequest.FromString(body).resource_logs:
+                self.logs += [(logs.resource, record) for scope in logs.scope_logs for record in scope.log_records]
+        else:
+            for metrics in ExportMetricsServiceRequest.FromString(body).resource_metrics:
+                self.reports += [
+                    (metrics.resource, metric) for scope in metrics.scope_metrics for metric in scope.metrics
+                ]
+
+    def last(self, name: str) -> Metric:
+        """The metric in the last report that has it."""
+        return [metric for _, metric in self.reports if metric.name == name][-1]
+
+    def summed(self, name: str) -> Counter[tuple[tuple[str, object], ...]]:
+        """The counts of all reports together, by attributes: what a backend makes of deltas."""
+        counts: Counter[tuple[tuple[str, object], ...]] = Counter()
+        for _, metric in self.reports:
+            if metric.name == name:
+                for number in metric.sum.data_points:
+                    counts[tuple(attributes(list(number.attributes)).items())] += number.as_int
+                for histogram in metric.histogram.data_points:
+                    counts[tuple(attributes(list(histogram.attributes)).items())] += histogram.count
+        return counts
+
+
+def attributes(pairs: list[KeyValue]) -> dict[str, object]:
+    return {pair.key: plain(pair.value) for pair in pairs}
+
+
+def plain(value: AnyValue) -> object:
+    kind = value.WhichOneof("value")
+    if kind == "array_value":
+        return [plain(item) for item in value.array_value.values]
+    if kind == "kvlist_value":
+        return attributes(list(value.kvlist_value.values))
+    return getattr(value, kind) if kind else None
+
+
+@contextmanager
+def backend(tls: ssl.SSLContext | None = None) -> Iterator[Backend]:
+    running = Backend(tls)
+    try:
+        yield running
+    finally:
+        running.close()
