@@ -1,4 +1,4 @@
-"""The constants of an aggregation: the same for every sample of a map, and so a part of what the map is."""
+"""The constants of an aggregation. They are the same for every sample of a map, so they belong to the map."""
 
 from __future__ import annotations
 
@@ -41,8 +41,7 @@ PLAIN = Definition(MapKind.VALUE)
 
 
 def definition(call: nodes.Call, report: Report) -> Definition:
-    """The kind of map that the aggregation makes. A call with too few or too many arguments is reported where it is
-    typed."""
+    """The kind of map that the aggregation makes. The typing of calls reports a wrong number of arguments."""
     try:
         return _definition(call)
     except FaultError as fault:

@@ -35,8 +35,9 @@ Report = Callable[[Diagnostic], None]
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """``places``: where the body runs, each written location once. ``location``: where that was said, and why it
-    matters. ``host``: the probe that ``@OnProbe`` names; its id in the attachment is not known yet."""
+    """``places``: where the body runs, each written location once. ``location``: a label for messages about the places.
+    ``host``: the probe that ``@OnProbe`` names; its id in the attachment is not known yet.
+    """
 
     attachment: Attachment
     places: tuple[Place, ...]
@@ -49,7 +50,7 @@ class Attached:
 
 
 def attach(probe: nodes.Probe, report: Report) -> Attached | None:
-    """Reads the annotations of a probe; None when a reported error leaves nothing to check the body against."""
+    """Reads the annotations of a probe; Returns None when, after an error, the body cannot be checked."""
     attaching: list[nodes.Annotation] = []
     outermost = False
     for annotation in probe.annotations:
@@ -134,7 +135,7 @@ def _on_probe(annotation: nodes.Annotation, report: Report) -> Attached | None:
         )
         return None
     host = annotation.arguments[0].value
-    if not isinstance(host, nodes.Name) or not host.text:  # reported when names were settled
+    if not isinstance(host, nodes.Name) or not host.text:  # already reported when names were resolved
         return None
     return Attached(ProbeAttachment(-1), (Place.PROBE,), Label(annotation.name.span), None, False, host=host)
 
@@ -280,7 +281,7 @@ def _on_sample(annotation: nodes.Annotation, report: Report) -> Attached | None:
 
 
 def _given(annotation: nodes.Annotation, report: Report, by_position: int = 1) -> dict[str, nodes.Argument]:
-    """Arguments by name; the first ``by_position`` of them may be given without."""
+    """The arguments by name. The first ``by_position`` of them may be given without a name."""
     rule = ANNOTATIONS[annotation.name.text]
     given: dict[str, nodes.Argument] = {}
     for position, argument in enumerate(annotation.arguments):
@@ -423,7 +424,7 @@ def _on_method(annotation: nodes.Annotation, outermost: bool, report: Report) ->
 
 
 def _arguments_of_on_method(annotation: nodes.Annotation, report: Report) -> dict[str, nodes.Argument] | None:
-    """The arguments by their names; None when an error leaves nothing to go on with."""
+    """The arguments by their names; None after an error that ends the check of the annotation."""
     names = ANNOTATIONS["OnMethod"].arguments
     arguments: dict[str, nodes.Argument] = {}
     misspelt: dict[str, nodes.Argument] = {}
@@ -454,7 +455,7 @@ def _arguments_of_on_method(annotation: nodes.Annotation, report: Report) -> dic
             report(_given_twice(name, argument.name.span, arguments[name].span))
         else:
             arguments[name] = argument
-    arguments = {**misspelt, **arguments}  # the error about the name is enough: the argument is not missing
+    arguments = {**misspelt, **arguments}  # the name was reported: do not report a missing argument as well
     if "class" not in arguments:
         report(
             Diagnostic(
@@ -581,7 +582,7 @@ class _Written:
 
 
 _OUTSIDE = frozenset({Place.ENTRY, Place.RETURN, Place.THROW, Place.EXIT})
-_COMMON_LOCATIONS = 14  # the first of the table, shown where one of all is meant
+_COMMON_LOCATIONS = 14  # the first of the table stands for all in messages
 
 
 def _locations(annotation: nodes.Annotation, argument: nodes.Argument | None, report: Report) -> _Located | None:
@@ -642,7 +643,7 @@ def _agreed(written: list[_Written], part: Callable[[_Written], _Agreed | None],
 
 
 def _texts(part: Pattern | OperationPattern | None) -> object:
-    """The arguments as written, wherever that was."""
+    """The arguments as the script has them, from all their places."""
     if isinstance(part, OperationPattern):
         return _texts(part.owner), _texts(part.member), _texts(part.signature), part.lines
     return part.text if part is not None else None
@@ -787,8 +788,9 @@ def _without_dimensions(text: str) -> str:
 
 
 def _owner(location: Location, given: dict[str, nodes.Argument], report: Report) -> Pattern | None:
-    """The class or type that an operation is about; of an array the type of its elements. A regular expression, and
-    ``*``, are about the elements as they stand, with any number of dimensions."""
+    """The class or type of an operation. For an array it is the type of the elements. A regular expression or ``*``
+    matches the element type, for any number of dimensions.
+    """
     owner = _checked(given.get("class" if "class" in location.arguments else "type"), False, report)
     if owner is None or location.name not in ("NEWARRAY", "ARRAY_GET", "ARRAY_SET"):
         return owner

@@ -32,8 +32,9 @@ def bind(
     classes: Classes = NOTHING_KNOWN,
     subject: Subject = ANY_METHOD,
 ) -> BoundProbe:
-    """One probe against one shape (None: timer, begin and end). Raises ``ScriptError`` with what does not fit the
-    method. ``classes``: what is known of the traced program; ``subject``: what messages call the method."""
+    """Types one probe for one shape (None for timer, begin and end). Raises ``ScriptError`` with what does not fit the
+    method. ``classes``: what is known of the traced program; ``subject``: what messages call the method.
+    """
     errors: list[Diagnostic] = []
     attachment = probe.attachment
     outermost = any(annotation.name.text == "Outermost" for annotation in probe.tree.annotations)
@@ -75,7 +76,7 @@ def bind(
         raise ScriptError(errors)
     thrown_type = pattern.text if pattern is not None and thrown else None
     told = FACTS.get(places[0])
-    # The agent hands over all facts, whether the body uses them or not.
+    # The agent passes all facts, even those that the body does not use.
     inputs = body.inputs if told is None else tuple(map(fact_input, range(len(told))))
     return BoundProbe(probe, shape, inputs, body.entries, thrown_type, body.predicate, body.statements, body.locals_)
 
@@ -115,7 +116,9 @@ def _place(attachment: Attachment, shape: Shape | None) -> Place:
 
 
 def _misfit(probe: Probe, shape: Shape) -> Diagnostic | None:
-    """Probe parameters against those of the method: the planner picks overloads by type, the numbers must agree."""
+    """Compares the parameters of the probe with those of the method. The planner chooses overloads by type; here their
+    numbers must be equal.
+    """
     if probe.formals is None:
         return None
     declared, actual = len(probe.formals), len(shape.parameters)

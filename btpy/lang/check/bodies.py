@@ -19,10 +19,10 @@ from btpy.model.types import LONG, Kind, Type, joined
 
 
 def type_bodies(checking: Checking) -> None:
-    """Types every body, and settles the types of maps and thread variables from what all bodies put into them.
+    """Types every body. The types of maps and thread variables follow from the values that all bodies store in them.
 
     A body that reads a map or a thread variable shows the unit of the value, which is known only when all bodies are
-    typed: such a body is typed here without reporting, and again by :func:`type_readers`. Subscribers are typed where
+    typed. So such a body is typed here without reports, and again by :func:`type_readers`. Subscribers are typed where
     their host says ``provide``.
     """
     sound = not checking.has_errors
@@ -44,7 +44,7 @@ def type_bodies(checking: Checking) -> None:
 
 
 def type_readers(checking: Checking) -> None:
-    """Types the bodies that read maps or thread variables, now that the types of these are settled."""
+    """Types the bodies that read maps or thread variables, whose types are known now."""
     for draft in checking.readers:
         _typed(checking, draft, _template_maker(checking, draft.probe.id), checking.report, checking.classes)
 
@@ -141,7 +141,7 @@ def _reads_state(*probes: Probe) -> bool:
 
 
 def _stored_types(bodies: Sequence[Body]) -> dict[int, Type]:
-    """The type of what each map holds, from all values that are put into it."""
+    """The value type of each map, from all values that the bodies store in it."""
     types: dict[int, Type] = {}
     for map_id, sample in (sample for body in bodies for sample in body.samples):
         plain = LONG if sample.kind is Kind.INT else replace(sample, nullable=False)

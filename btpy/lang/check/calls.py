@@ -65,7 +65,7 @@ def call_value(context: Context, tree: nodes.Call) -> Expr:
 
 
 def _aggregation(tree: nodes.Call) -> Diagnostic:
-    """Of an aggregation that is used as a value."""
+    """The fault when an aggregation is used as a value."""
     name = tree.function.text
     if name in ("max", "min") and len(tree.arguments) == 2:
         remedy = _greater_or_less(tree)
@@ -76,7 +76,7 @@ def _aggregation(tree: nodes.Call) -> Diagnostic:
 
 
 def _no_value(tree: nodes.Call, function: Function) -> Diagnostic | None:
-    """Why a call has no value, or none that a probe can use; None: it has one."""
+    """Why a call has no value that a probe can use. None: it has one."""
     name = tree.function.text
     if name == LOCALS:
         works = "print(locals()) works; one variable is $name"
@@ -143,7 +143,7 @@ def _unknown(context: Context, tree: nodes.Call) -> Diagnostic:
 
 
 def _check_owner(context: Context, tree: nodes.Call) -> None:
-    """Warns where what is asked for its owner is a monitor."""
+    """Warns when the script asks for the owner of a monitor."""
     asked = tree.arguments[0].value if tree.arguments else None
     if isinstance(asked, nodes.Name) and asked.text == "lock" and context.find_local("lock") is None:
         context.report(
@@ -233,8 +233,9 @@ def _builtin(context: Context, function: Function, span: Span, values: list[Expr
 
 
 def _app_frame(context: Context, function: Function, span: Span, values: list[Expr]) -> Expr:
-    """The frame of the application. Where the stack has none, the first frame outside of the JDK is the best answer;
-    where all is the JDK, the caller of the traced method, or the method that made the exception."""
+    """The frame of the application. If the stack has none, it is the first frame outside of the JDK. If all frames are
+    of the JDK, it is the caller of the traced method, or the method that created the exception.
+    """
 
     def without(skipped: Frameworks) -> Expr:
         text = typed_tree.Constant(STRING, span, skipped.text)

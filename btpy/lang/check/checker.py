@@ -1,8 +1,8 @@
 """Linked script → checked program.
 
-The check needs no JVM. It is a list of passes over one :class:`~btpy.lang.check.checking.Checking`. Bodies are typed
-against an unknown method, so that only what is wrong in every method is refused; :mod:`btpy.lang.check.binding` types a
-body against one method, and what does not fit there is an error of that method alone.
+The check needs no JVM. It is a list of passes over one :class:`~btpy.lang.check.checking.Checking`. It types bodies for
+an unknown method, so it refuses only what is wrong in every method. :mod:`btpy.lang.check.binding` types a body for one
+method; an error found there is an error for that method alone.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ PASSES: tuple[Callable[[Checking], None], ...] = (
     check_sending,
     type_uncalled,
 )
-"""In their order: each reads what the ones before have settled. A pass reports what is wrong and goes on."""
+"""The passes in order. Each reads the results of those before it. A pass reports what is wrong and goes on."""
 
 
 def check_source(
@@ -69,8 +69,8 @@ def check(
 ) -> Program:
     """The checked program; warnings are in it. Raises ``ScriptError`` with all errors and warnings.
 
-    ``earlier``: the program that the script extends. A map or thread variable that one of its probes uses is the same
-    in the script, and must hold the same; of one that only removed probes used, the script may make another.
+    ``earlier``: the program that the script extends. The script shares the maps and thread variables that its probes
+        use, and must use them with the same types. The script may redefine those that only removed probes used.
     """
     shared = Shared.of(earlier)
     checking = Checking(
@@ -107,7 +107,7 @@ def check(
 
 
 def _in_order(linked: Linked, diagnostics: list[Diagnostic]) -> list[Diagnostic]:
-    """Each fault once, in the order of the text; those of libraries say how the library came in."""
+    """Each fault once, in the order of the text. Faults in libraries say which import brought the library in."""
     found: dict[tuple[str, Span, str], Diagnostic] = {}
     for diagnostic in diagnostics:
         found.setdefault((diagnostic.code, diagnostic.primary.span, diagnostic.message), diagnostic)

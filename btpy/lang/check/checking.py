@@ -33,10 +33,11 @@ class Draft:
 
 @plain_dataclass(slots=True)
 class Checking:
-    """One script while it is checked. ``shared``: what it finds of the scripts that run already. ``maps`` and
-    ``threads`` are those that the script may name, by name. ``template_ids``: by the host of a probe and the place of a
-    template. ``subscribed``: the subscribers by the id of their host. ``readers``: the hosts whose bodies read maps or
-    thread variables. ``bodies``: those whose types are settled, in the order of the drafts."""
+    """One script while it is checked. ``shared``: the maps and thread variables of the scripts that already run.
+    ``maps`` and ``threads`` are those that the script may name, by name. ``template_ids``: by the host of a probe and
+    the place of a template. ``subscribed``: the subscribers by the id of their host. ``readers``: the hosts whose
+    bodies read maps or thread variables. ``bodies``: the typed bodies, in the order of the drafts.
+    """
 
     linked: Linked
     permissions: Permissions
@@ -62,7 +63,7 @@ class Checking:
 
     @property
     def functions(self) -> list[nodes.Function]:
-        """The functions that matter to the maps: those that a probe calls, and all of the script itself."""
+        """The functions that can define maps: those that a probe calls, and all functions of the script itself."""
         called = {function.name.span for probe in self.linked.probes for function in probe.calls}
         return [
             function

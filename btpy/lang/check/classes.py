@@ -11,9 +11,10 @@ from btpy.model.types import Type
 
 @dataclass(frozen=True, slots=True)
 class ClassFields:
-    """Instance fields of a class and its superclasses, as far as they could be read. ``complete``: all of them could,
-    and an object of the class has those only, if it is not of a subclass. ``supertypes``: superclasses and interfaces,
-    likewise. ``final``: it has no subclasses. ``statics``: names of static fields."""
+    """Instance fields of a class and its superclasses, as far as they could be read. ``complete``: all fields could be
+    read. An object of exactly this class has no others. ``supertypes``: superclasses and interfaces, likewise.
+    ``final``: it has no subclasses. ``statics``: names of static fields.
+    """
 
     name: str
     fields: Mapping[str, Type]
@@ -26,8 +27,9 @@ class ClassFields:
 @dataclass(frozen=True, slots=True)
 class MethodFacts:
     """The code of a method that a call would run. ``place``: ``Order.java:88``, empty if it is not known. ``calls``: a
-    method that it calls there, ``List.size``, or empty. ``field``: the field whose value it returns, if it does nothing
-    else."""
+    method that is called on this line, such as ``List.size``, or empty. ``field``: the field whose value it returns, if
+    it does nothing else.
+    """
 
     place: str
     calls: str
@@ -39,13 +41,15 @@ class Classes(Protocol):
         """None: nothing is known of a class of that name."""
 
     def subtype_with(self, name: str, field: str) -> str | None:
-        """A subtype that has a field of that name, empty when nobody can tell; None: none has."""
+        """A subtype that has a field of that name. Empty when none is known; None: none has."""
 
     def method(self, owner: str, name: str) -> MethodFacts | None:
         """Of a method without parameters; None: it is not known."""
 
     def parameter_names(self, owner: str, name: str) -> tuple[str, ...]:
-        """Of the only method of that name; none where there are several, or it was compiled without."""
+        """The parameter names of the only method of that name. Empty when there are several methods, or the names were
+        not compiled in.
+        """
 
 
 class _Nothing:
@@ -75,7 +79,7 @@ class Subject(Protocol):
 
     @property
     def declaration(self) -> str:
-        """``Money quote(String sku, int qty)``; empty for what is no method of Java's."""
+        """``Money quote(String sku, int qty)``; empty if it is not a Java method."""
 
 
 @dataclass(frozen=True, slots=True)

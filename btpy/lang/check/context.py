@@ -1,4 +1,4 @@
-"""The state that the parts of one elaboration share: where the body runs, what it takes in, the variables it makes."""
+"""The state that the parts of one elaboration share: where the body runs, its inputs, and its variables."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MakeTemplate = Callable[
     ],
     int,
 ]
-"""Gives the id of the template of a place: makes it in the check, finds it when a probe is bound."""
+"""Returns the id of the template for a place. The check creates the template; binding looks it up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Local:
 @dataclass(frozen=True, slots=True)
 class Frame:
     """A call of a function of the script that is being inlined. ``result``: where ``return`` puts its value, None: it
-    returns none. ``is_statement``: nothing is being computed around it, so that ``skip()`` can end the firing."""
+    returns none. ``is_statement``: the call is a statement of its own, so ``skip()`` can end the firing."""
 
     function: nodes.Function
     result: Local | None
@@ -61,17 +61,19 @@ class Frame:
 
 @dataclass(slots=True)
 class Context:
-    """One body against one shape (None: any). ``places``: where it runs; ``location``: the label that explains them.
+    """The elaboration of one body for one shape (None: any). ``places``: where it runs; ``location``: the label that
+    explains them.
 
-    ``evaluate`` types an expression of the syntax, ``elaborate`` a block: operators, calls and statements meet them
-    here, so that none of their modules needs the one above it. ``in_entry``: inside ``entry(…)``. ``samples``: type of
-    each value that goes into a map, by map id, in order; ``thread_samples``: into a thread variable, by its name, and
-    whether it is a secret.
-    ``speculation``: variable with the id under which records are held back, in a body that does that.
+    ``evaluate`` types an expression of the syntax, ``elaborate`` a block: the modules of operators, calls and
+    statements use each other through these two. ``in_entry``: inside ``entry(…)``. ``samples``: type of each value that
+    goes into a map, by map id, in order; ``thread_samples``: into a thread variable, by its name, and whether it is a
+    secret.
+    ``speculation``: in a body that speculates, the variable with the id of the speculation.
 
-    ``functions``: of the script, by name; ``frame``: the one that is being inlined; ``calls``: packed spans of
-    the calls that led to it; ``inlined``: how many were.
-    ``subscribers``: to what the probe provides; ``event``: what was provided to the subscriber that is being inlined.
+    ``functions``: of the script, by name; ``frame``: the one that is being inlined; ``calls``: packed spans of the
+        enclosing calls; ``inlined``: the number of functions inlined so far.
+    ``subscribers``: the probes that subscribe to this probe; ``event``: the values provided to the subscriber that is
+        being inlined.
     ``permissions``: what the user allows; ``classes``: what is known of the traced program; ``subject``: what messages
     call the traced method.
     """
@@ -134,7 +136,7 @@ class Context:
         return None
 
     def input(self, kind: InputKind, index: int, descriptor: str) -> Input:
-        """The input, taken in if it was not yet."""
+        """The input. It is added if it is new."""
         for known in self.inputs:
             if known.kind is kind and known.index == index and known.descriptor == descriptor:
                 return known

@@ -1,4 +1,4 @@
-"""Types of values as they meet: what can be a number, widening, boxing, conversion to the type that is needed.
+"""Conversions between types: widening, boxing, and conversion to the type that an expression needs.
 
 Numbers widen INT → LONG → DOUBLE. CHAR counts as INT. BOOLEAN never mixes with numbers. DURATION and BYTES keep their
 unit. A value of unknown type (ANY, or an object that may be a boxed number) stays a boxed reference.
@@ -208,7 +208,9 @@ def origin_of(context: Context, value: Expr) -> str:
 
 
 def matched_method(context: Context) -> list[Label]:
-    """The method that the types come from, at the place of the script that picked it; nothing before one is known."""
+    """A label that names the method whose types are used, at the pattern that matched it. None before a method is
+    known.
+    """
     declaration = context.subject.declaration
     if not declaration:
         return []
@@ -291,7 +293,7 @@ def widen(value: Expr, target: Type) -> Expr:
 
 
 def character(value: Expr, other: Expr) -> Expr:
-    """A string of one character that is compared with a char is that char."""
+    """A string of one character becomes a char when it is compared with one."""
     text = value.value if isinstance(value, typed_tree.Constant) else None
     if other.type.kind is Kind.CHAR and isinstance(text, str) and len(text) == 1 and ord(text) < 0x10000:
         return typed_tree.Constant(INT, value.span, ord(text))
@@ -299,8 +301,9 @@ def character(value: Expr, other: Expr) -> Expr:
 
 
 def type_of_name(name: nodes.TypeName) -> Type:
-    """The type that a script names. A class without a package may be any class of that name, so it is a plain
-    object."""
+    """The type that a script names. A class name without a package may mean several classes, so its type is a plain
+    object.
+    """
     base = _NAMED_TYPES.get(name.name)
     if base is None:
         base = Type(Kind.OBJECT, class_name=name.name) if "." in name.name else OBJECT

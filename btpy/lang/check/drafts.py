@@ -91,7 +91,7 @@ def _with_application(attached: Attached, permissions: Permissions) -> Attached:
 
 
 def _subscribed(drafts: list[Draft], report: Report) -> list[Draft]:
-    """Tells the subscribers among the drafts whose events they get."""
+    """Finds the host of each subscriber."""
     hosts = {draft.spelled: draft for draft in drafts}
     settled = []
     for draft in drafts:
@@ -138,7 +138,8 @@ def _unlike(name: str, taken: Container[str], numbers: dict[str, int]) -> str:
 
 
 _RESULTS = ("duration", "retval", "exception")
-"""The values of a place besides the parameters; elsewhere, parameters of the probe ask for them."""
+"""The values of a place that are not parameters of the method. At other places, parameters of the probe request them.
+"""
 
 
 def _check_formals(tree: nodes.Probe, attached: Attached, report: Report) -> None:

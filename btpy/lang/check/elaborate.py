@@ -1,12 +1,12 @@
 """The body of one probe → a typed tree, against the shape of one traced method or, before any class is known, against
 none.
 
-Without a shape everything that depends on the method is ANY (or what the probe's parameters declare), so whatever is
-wrong then is wrong in every method. Both runs walk the same code in the same order; that is why the templates of a
-body can be fixed in the first and counted off in the second.
+Without a shape, everything that depends on the method has the type ANY, or the type that the probe's parameters
+declare. So an error found without a shape is an error for every method. Both runs visit the same code, so the first
+creates the templates, and the second finds them by their place.
 
-A fault ends the statement it is in, so that it is reported once. The parts: ``statements.py``,
-``expressions.py`` and what they stand on, down to ``context.py``.
+A fault ends the statement it is in, so that it is reported once. The parts: The parts are ``statements.py``,
+``expressions.py`` and the modules below them, down to ``context.py``.
 """
 
 from __future__ import annotations
@@ -67,11 +67,11 @@ def elaborate(
     classes: Classes = NOTHING_KNOWN,
     subject: Subject = ANY_METHOD,
 ) -> Body:
-    """The body of ``probe`` against ``shape``; what is wrong with it goes to ``report``.
+    """Types the body of ``probe`` for ``shape``. Errors go to ``report``.
 
     ``places``: where it runs; ``location``: the label that explains the places. ``outermost``: it fires only when depth
-    is 0. ``thrown``: the exception is an input in any case, for THROW(type=…). ``subscribers``: the probes whose bodies
-    run where this one says ``provide``.
+    is 0. ``thrown``: the exception is always an input, because THROW(type=…) tests it. ``subscribers``: the probes
+    whose bodies run where this one says ``provide``.
     """
     context = Context(
         probe,
@@ -121,7 +121,9 @@ def type_declarations(
     functions: Mapping[str, nodes.Function],
     report: Report,
 ) -> None:
-    """Types functions that nothing calls, as if their callers were anywhere, and the checks between the probes."""
+    """Types functions that nothing calls, with no assumption about the caller, and the static checks between the
+    probes.
+    """
     declarations: tuple[nodes.Function | nodes.StaticCheck, ...] = (*uncalled, *checks)
     for declaration in declarations:
         tree = nodes.Probe(declaration.span, (), None, None, False, None, nodes.Block(declaration.span, ()))

@@ -1,4 +1,4 @@
-"""Maps whose samples stand for other hits: what such a map holds is an estimate."""
+"""Finds the maps whose samples represent other hits. The values of these maps are estimates."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def resampled(program: Program, sampling: Sampling) -> Program:
 
 
 def _estimated(probes: Sequence[Probe]) -> dict[str, str]:
-    """The maps whose samples a sampled probe weighs, and by how much. The id of a probe is its index."""
+    """The maps to which a sampled probe adds weighted samples, with the weight as text. The id of a probe is its index."""
     weights: dict[str, set[str]] = {}
     for probe in probes:
         attachment = probe.attachment

@@ -1,4 +1,4 @@
-"""``provide`` of a library's probe, and the bodies of the ``@OnProbe`` probes that run where it stands."""
+"""``provide`` in the probe of a library. The bodies of its ``@OnProbe`` subscribers run at this place."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def event_value(context: Context, tree: nodes.Field) -> Expr:
 
 
 def unfit_host(name: nodes.Name, host: program.Probe) -> Diagnostic | None:
-    """Why the probe that ``@OnProbe`` names has no subscribers, if so."""
+    """Why nothing can subscribe to the probe that ``@OnProbe`` names; None if it is possible."""
     label = host.tree.name.span if host.tree.name is not None else host.span
     if isinstance(host.attachment, ProbeAttachment):
         return Diagnostic(

@@ -130,5 +130,5 @@ def _formatted(value: Expr, part: nodes.Interpolation) -> Expr:
 
 
 def _is_general(format_: Specification, type_: Type) -> bool:
-    """Significant digits, as ``.3`` and no type ask for of a number."""
+    """Whether the format, such as ``.3`` without a type, asks for significant digits."""
     return format_.precision is not None and not format_.type and type_.is_numeric

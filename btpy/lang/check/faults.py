@@ -1,4 +1,4 @@
-"""The error that ends the check of a statement, and names of types and numbers for messages."""
+"""The exception that ends the check of a statement, and texts for types and numbers in messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Classes that are not the application: those of ``frameworks.txt`` and those that the user adds."""
+"""Classes that do not belong to the application: those of ``frameworks.txt`` and those that the user adds."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ JDK = "jdk"
 
 @dataclass(frozen=True, slots=True)
 class Frameworks:
-    """Globs of class names; one that begins with ``!`` keeps what others would skip."""
+    """Globs of class names. A glob that begins with ``!`` keeps classes that other globs skip."""
 
     globs: tuple[str, ...]
 
     @property
     def text(self) -> str:
-        """The globs as the run time reads them."""
+        """The globs in the form that the runtime reads."""
         return ",".join(self.globs)
 
     @property
     def application(self) -> str:
-        """A class pattern, as a regular expression, of the classes that are skipped by none of the globs."""
+        """A class pattern (a regular expression) for the classes that no glob skips."""
         skipped = "|".join(_beginning(glob) for glob in self.globs if not glob.startswith("!"))
         kept = [_beginning(glob[1:]) for glob in self.globs if glob.startswith("!")]
         keeping = f"(?={'|'.join(kept)}).*|" if kept else ""
@@ -37,7 +37,7 @@ class Frameworks:
 
 
 def _beginning(glob: str) -> str:
-    """A regular expression that fits the beginning of the names that the glob fits."""
+    """A regular expression that matches the beginning of each name that the glob matches."""
     text = glob.rstrip("*")
     return re.escape(text).replace(r"\*", ".*").replace(r"\?", ".") + ("" if text != glob else "$")
 

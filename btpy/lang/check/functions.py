@@ -20,7 +20,7 @@ from btpy.model.source import Span
 from btpy.model.types import VOID
 
 MAX_INLINED = 1000
-"""Calls of functions in one body, those inside functions included."""
+"""The largest number of function calls in one body, including calls inside functions."""
 
 
 def inline(context: Context, call: nodes.Call, *, is_statement: bool = False) -> typed_tree.Inlined:
@@ -140,7 +140,7 @@ def _head(function: nodes.Function) -> str:
 
 
 def returns(block: nodes.Block) -> bool:
-    """Whether every way through a block ends in ``return``."""
+    """Whether every path through a block ends with ``return``."""
     for statement in block.statements:
         match statement:
             case nodes.Return():
@@ -155,7 +155,7 @@ def returns(block: nodes.Block) -> bool:
 
 
 def has_effect(function: nodes.Function) -> bool:
-    """Whether a call can do anything but give a value."""
+    """Whether a call can have an effect besides its value."""
     if not isinstance(function.body, nodes.Block):
         return False
     harmless = (nodes.Let, nodes.If, nodes.Return)

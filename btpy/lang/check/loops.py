@@ -1,7 +1,7 @@
-"""Loops and what else goes through elements: ``for``, ``any all none first``, lists.
+"""Loops and other constructs that visit elements: ``for``, ``any all none first``, lists.
 
-They walk arrays and collections whose inside is known; what the container really is shows when the probe fires. The
-number of elements is bounded, and so is the number of statements of one firing (``btpy.codegen.work``).
+They visit arrays and collections whose layout is known. The class of the container is known only when the probe fires.
+The number of elements is bounded, and so is the number of statements of one firing (``btpy.codegen.work``).
 """
 
 from __future__ import annotations
@@ -72,8 +72,9 @@ def _for_range(context: Context, tree: nodes.For, range_: nodes.Range, limit: Ex
 def _for_map(
     context: Context, tree: nodes.For, reference: nodes.MapReference, limit: Expr | None, block: Block
 ) -> Statement:
-    """``for k in @m``, ``for k, v in @m``: the keys as they are now, each with its value when its turn comes. With
-    several keys a variable for each."""
+    """``for k in @m``, ``for k, v in @m``: the keys at the start of the loop, each with its value at the time of its
+    iteration. A map with several keys needs a variable for each.
+    """
     span = reference.span
     for place in context.places:
         if place not in FUNCTIONS["keys"].places:
@@ -168,7 +169,7 @@ def list_display(context: Context, tree: nodes.ListDisplay) -> Expr:
 
 
 def walked(context: Context, tree: nodes.Expression) -> Expr:
-    """A value whose elements can be gone through, as far as its type tells."""
+    """A value whose elements can be visited, as far as its static type shows."""
     value = context.value(tree)
     if value.type.kind not in _WALKED:
         help_: tuple[str, ...] = ()
@@ -194,7 +195,9 @@ def _element(container: Expr) -> Type:
 
 
 def once(context: Context, value: Expr) -> tuple[Expr, Callable[[Expr], Expr]]:
-    """``value`` to be used several times, and what to do with the expression that uses it: it is evaluated once."""
+    """An expression for ``value`` that can be used several times, and a function that wraps its user, so that ``value``
+    is evaluated once.
+    """
     if isinstance(value, typed_tree.Constant | typed_tree.InputValue | typed_tree.LocalValue):
         return value, lambda body: body
     value = typed_null(value)

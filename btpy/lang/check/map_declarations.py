@@ -1,4 +1,4 @@
-"""``map @name[types] = storage(keys);``: types of keys, how many a map holds, and what happens at that number."""
+"""``map @name[types] = storage(keys);``: the types of the keys, the capacity, and what happens when the map is full."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from btpy.model.maps import Map, MapKind, map_title
 from btpy.model.types import Type
 
 LRU, FIXED = "lru", "fixed"
-"""Storages: at its number of keys a map forgets the one that was used least recently, or takes no new ones."""
+"""Storages. A full ``lru`` map forgets the least recently used key; a full ``fixed`` map accepts no new keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeclaredMap:
-    """``kind``: where the storage is an aggregation; None: the first use says. ``place`` of the name."""
+    """``kind``: where the storage is an aggregation; None: the first use says. ``tree``: the declaration."""
 
     keys: tuple[Type, ...]
     capacity: int

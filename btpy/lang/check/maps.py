@@ -1,4 +1,4 @@
-"""Maps: what is stored, read and printed of them."""
+"""Expressions and statements that store, read and print maps."""
 
 from __future__ import annotations
 
@@ -371,7 +371,7 @@ def map_read(found: Map, keys: tuple[Expr, ...], span: Span) -> Expr:
 
 
 def emptied_maps(checked: program.Program) -> frozenset[int]:
-    """Ids of the maps that a probe empties with ``clear`` or ``flush``: each print of them is about a new interval."""
+    """Ids of the maps that a probe empties with ``clear`` or ``flush``. Each print of such a map shows a new interval."""
     names = {
         argument.value.name
         for probe in checked.probes
@@ -388,8 +388,9 @@ _EVENTS = {TemplateKind.PRINT, TemplateKind.EMIT, TemplateKind.WARN}
 
 
 def filled_maps(checked: program.Program) -> dict[str, str]:
-    """Of a program that prints no events: the maps that each probe fills, by its name, as ``@a and @b``. For other
-    programs: empty."""
+    """For a program that prints no events: the maps that each probe fills, such as ``@a and @b``, by the name of the
+    probe. For other programs: empty.
+    """
     if any(
         template.kind in (TemplateKind.PRINT, TemplateKind.EMIT, TemplateKind.WARN) for template in checked.templates
     ):

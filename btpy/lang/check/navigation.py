@@ -57,7 +57,7 @@ _OPERATORS_INSTEAD = {
     "stream": "for x in {0} limit 20 {{ … }}",
     "iterator": "for x in {0} limit 20 {{ … }}",
 }
-"""By what a method of the program is usually called for; of texts some of these may be called as they are."""
+"""The usual purpose of a method call, by its name. Some of these methods may be called on strings."""
 
 
 def field_value(context: Context, tree: nodes.Field) -> Expr:
@@ -96,7 +96,7 @@ _OF_EXCEPTIONS = {
 
 
 def _check_exception(context: Context, tree: nodes.Field) -> None:
-    """Warns of what is asked of an exception as if it were a field of each."""
+    """Warns about a field that not every exception has."""
     function = _OF_EXCEPTIONS.get(tree.name.text)
     if function is None:
         return
@@ -160,7 +160,7 @@ def _known_field(context: Context, target: Expr, tree: nodes.Field) -> Type | No
 
 
 def _may_be(method: SafeMethod, facts: ClassFields) -> bool:
-    """Whether a value of the class may have the method: the JDK's classes are not subtypes of an application's."""
+    """Whether a value of the class may have the method. Classes of the JDK are no subtypes of application classes."""
     jdk = ("java.", "sun.")
     if method.owner == facts.name or (method.subtypes and method.owner in facts.supertypes) or not facts.complete:
         return True
@@ -301,7 +301,7 @@ def method_call(context: Context, tree: nodes.MethodCall) -> Expr:
 
 
 def cast(context: Context, tree: nodes.Cast) -> Expr:
-    """``x as T``: numbers and booleans are converted, of objects the class is asked."""
+    """``x as T`` converts numbers and booleans; for objects it tests the class."""
     operand = context.value(tree.operand)
     wanted = type_of_name(tree.type)
     if wanted.kind is Kind.ARRAY:
@@ -375,7 +375,7 @@ def _not_allowed(context: Context, tree: nodes.MethodCall, value: Expr) -> Diagn
 
 
 def _wrong_argument(context: Context, tree: nodes.MethodCall, arguments: list[Expr], method: SafeMethod) -> Diagnostic:
-    """Of a call of a safe method with an argument that is no string, where it takes a string."""
+    """The fault when a safe method takes a string and gets another type."""
     for parameter, argument, written in zip(method.parameters or (), arguments, tree.arguments, strict=True):
         if not replace(method, parameters=(parameter,)).takes((argument.type,)):
             return mistyped(context, argument, written.value, f"`{method.name}` takes a string")

@@ -179,8 +179,9 @@ def _unit(
     left_tree: nodes.Expression,
     right_tree: nodes.Expression,
 ) -> Type | None:
-    """The unit of the result: DURATION, BYTES or None for a plain number. Faults on quantities that do not go
-    together."""
+    """The unit of the result: DURATION, BYTES or None for a plain number. Raises FaultError when the units of the
+    operands do not match.
+    """
     a, b = unit_of(left.type), unit_of(right.type)
     if operator in _BITS or (a is None and b is None):
         return None
@@ -287,7 +288,7 @@ def equality(
 
 
 def _comparable(a: Type, b: Type) -> bool:
-    """Whether references (or a reference and a primitive) can be equal at all."""
+    """Whether two references, or a reference and a primitive, can ever be equal."""
     open_kinds = (Kind.ANY, Kind.NULL)
     if a.kind in open_kinds or b.kind in open_kinds:
         return True
@@ -350,8 +351,8 @@ def _regex(text: str, span: Span) -> str:
 def _regrouped(tree: nodes.Binary, right: nodes.Expression) -> nodes.Expression | None:
     """``len(x) ?? 0 > 3`` as ``(len(x) ?? 0) > 3``, also before ``&&`` and ``||``; None where it is no such case.
 
-    ``??`` binds weakest, so that ``name =~ pattern ?? false`` is what it says. But a literal that is compared would be
-    so for nothing: it is what stands in for null.
+    ``??`` binds weakest, so ``name =~ pattern ?? false`` means ``(name =~ pattern) ?? false``. But ``len(x) ?? 0 > 3``
+    would then compare two literals: the user means ``0`` as the default for null.
     """
     if not isinstance(right, nodes.Binary) or _in_brackets(tree, right):
         return None
@@ -402,7 +403,9 @@ def _coalesce(context: Context, tree: nodes.Binary) -> Expr:
 
 
 def _where_there_is_one(context: Context, tree: nodes.Expression) -> Expr | None:
-    """The value; None for an argument (``$name``, ``arg1``) that this one of the matched methods has not."""
+    """The value; The literal null, when this method has no such argument (``$name``, ``arg1``) but other matched
+    methods have it.
+    """
     try:
         return context.value(tree)
     except FaultError as fault:

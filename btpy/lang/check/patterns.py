@@ -1,4 +1,4 @@
-"""Patterns of classes, methods and signatures as they are written: those that cannot be read, or can match nothing."""
+"""Finds patterns of classes, methods and signatures that cannot be parsed, or that can match nothing."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _check_regex(pattern: Pattern, report: Report) -> None:
 
 
 def _with_fix(pattern: Pattern, problem: str, written: str) -> Diagnostic:
-    """``written``: what to write instead; where it begins with a quote or ``f"``, it can stand in the same place."""
+    """``written``: the correction. If it begins with a quote or ``f"``, an editor can insert it at the same place."""
     fixes = (Fix(pattern.span, written),) if written.startswith(('"', 'f"', "(")) and '", ' not in written else ()
     return Diagnostic("BT313", problem, Label(pattern.span), help=(f"write {written}",), fixes=fixes)
 
@@ -215,13 +215,13 @@ def _slip_of_signature(negated: str, returns: str, parameters: str) -> tuple[str
 
 
 def _without_arguments(text: str) -> str:
-    """Without what stands between ``<`` and ``>``."""
+    """Removes type arguments, between ``<`` and ``>``."""
     while (shorter := re.sub(r"<[^<>]*>", "", text)) != text:
         text = shorter
     return text
 
 
 def _plain_type(text: str) -> str:
-    """Without the name of a parameter; ``...`` is an array."""
+    """Removes the name of a parameter; ``...`` is an array."""
     written = re.sub(r"\s*\.\.\.", "[]", re.sub(r"\s+\[", "[", _MODIFIERS.sub("", text.strip())))
     return written.split()[0] if written.split() else written

@@ -1,4 +1,4 @@
-"""Records: what print, printf and emit ship and how it is shown."""
+"""Records of print, printf and emit: the values that are sent, and how they are shown."""
 
 from __future__ import annotations
 
@@ -242,7 +242,7 @@ def is_time_format(format_: str) -> bool:
 
 
 def check_format(type_: Type, span: Span, format_: str) -> None:
-    """Refuses a unit that values of the type do not have; what is no format at all the parser has refused."""
+    """Refuses a unit that values of the type do not have. The parser has already refused invalid formats."""
     known = next((kind for kind, units in UNITS.items() if format_ in units), None)
     if known is None or unit(type_, format_) is not None or specification(format_) is not None:
         return
@@ -257,7 +257,7 @@ def check_format(type_: Type, span: Span, format_: str) -> None:
 
 
 def _emitted(context: Context, call: nodes.Call, kind: TemplateKind, record: _Record, name: str) -> Statement:
-    """The record; where the body speculates, its first value is the id under which it is held back."""
+    """The record. In a body that speculates, its first value is the id of the speculation."""
     speculation = context.speculation
     if speculation is None:
         return typed_tree.Emit(context.template(call.span, kind, record.parts(), name, (), ()), record.values)
@@ -291,8 +291,9 @@ def speculation(context: Context, call: nodes.Call) -> Statement:
 
 
 class _Record:
-    """Collects what one record ships and how it is shown. ``args``, ``targs`` or ``locals()`` goes last: its slot
-    stands for the rest."""
+    """Collects the values of one record and how they are shown. ``args``, ``targs`` or ``locals()`` goes last: its slot
+    stands for the rest.
+    """
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -345,7 +346,7 @@ class _Record:
             self._slot(tree, None, "")
 
     def converted(self, tree: nodes.Expression, conversion: str, width: nodes.Expression | None) -> None:
-        """``width``: what stands for the ``*`` of the conversion."""
+        """``width``: the value for the ``*`` of the conversion."""
         number = len(self._values)
         if width is not None:
             context = self._context
@@ -365,7 +366,7 @@ class _Record:
             variable = None if formal else VARIABLES.get(tree.text)
             if variable is not None and isinstance(variable.source, SiteFact):
                 resolved = resolve(context, tree)
-                if isinstance(resolved, typed_tree.InputValue):  # told, not known of a site
+                if isinstance(resolved, typed_tree.InputValue):  # sent by the agent: a site does not determine it
                     self._parts.append(Slot(len(self._values), resolved.type, label, format_))
                     self._values.append(resolved)
                     return

@@ -1,9 +1,10 @@
 """Replaces secrets: values whose name marks them as secret (a parameter, a field, a key), and values that a script
 makes from them.
 
-A secret stays one through variables, functions, thread variables, ``provide``, ``??``, ``?:``, ``+``, casts, elements,
-and functions that cut or change texts. Results that only tell about a secret are shown: comparisons, ``len``, ``hash``,
-``typeof``. This follows from the script alone; fields of an object that is shown as a whole are redacted by the agent.
+A secret stays secret through variables, functions, thread variables, ``provide``, ``??``, ``?:``, ``+``, casts,
+elements, and functions that cut or change texts. Results that only tell about a secret are shown: comparisons, ``len``,
+``hash``, ``typeof``. This follows from the script alone; fields of an object that is shown as a whole are redacted by
+the agent.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _NUMBERS = frozenset(("int", "long", "double", "boolean", "duration", "bytes"))
 
 
 def concealed(context: Context, tree: nodes.Expression, value: Expr) -> Expr:
-    """The value, or what hides it; for values that leave the JVM or become keys."""
+    """The value, or a mask instead of it. It is used for values that leave the JVM or become keys."""
     if not context.permissions.redact or not is_secret(context, tree):
         return value
     return typed_tree.Constant(STRING, value.span, REDACTED)
@@ -79,8 +80,9 @@ def is_secret(context: Context, tree: nodes.Expression) -> bool:
 
 
 def is_secret_argument(context: Context, name: str) -> bool:
-    """Of ``arg2`` or a name of the probe's head: whether the method, or the probe, gives that parameter the name of a
-    secret."""
+    """Whether the method or the probe gives a parameter (``arg2``, or a name in the head of the probe) the name of a
+    secret.
+    """
     formals = [formal.name for formal in context.probe.formals or ()]
     number = formals.index(name) if name in formals else int(name[3:]) if re.fullmatch(r"arg\d{1,3}", name) else -1
     names = context.shape.names if context.shape is not None else ()
@@ -89,7 +91,7 @@ def is_secret_argument(context: Context, name: str) -> bool:
 
 
 def _is_secret_result(context: Context, name: str) -> bool:
-    """Of ``retval``, ``oldval`` and ``newval``: whether the name of the method or field says that it is a secret."""
+    """Whether the name of the method or field says that ``retval``, ``oldval`` or ``newval`` is a secret."""
     return context.shape is not None and context.shape.secret_result and name in ("retval", "oldval", "newval")
 
 

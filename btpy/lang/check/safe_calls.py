@@ -39,14 +39,15 @@ class SafeMethod:
     substituted: bool = False
 
     def spelled(self, count: int) -> str:
-        """As the run time reads it (docs/runtime.md, ``call``)."""
+        """In the form that the runtime reads (docs/runtime.md, ``call``)."""
         signature = f"({','.join(self.parameters)})" if self.parameters is not None else f"/{count}"
         mark = "=" if self.substituted else "+" if self.subtypes else ""
         return f"{mark}{self.owner}#{self.name}{signature}"
 
     def takes(self, arguments: tuple[Type, ...]) -> bool:
-        """Whether values of these types may be arguments: where a string is due, what is known to be another object
-        or a number is refused here, and what is not known when the probe fires."""
+        """Whether values of these types may be arguments. If a parameter is a string, other known types are refused
+        here, and unknown types when the probe fires.
+        """
         may_be_string = (Kind.STRING, Kind.ANY, Kind.OBJECT, Kind.NULL)
         return self.parameters is None or all(
             parameter != "java.lang.String" or argument.kind in may_be_string
@@ -108,7 +109,7 @@ def refused_methods(name: str | None = None) -> tuple[RefusedMethod, ...]:
 
 
 def allowed_methods(name: str, count: int, allow: frozenset[str]) -> tuple[SafeMethod, ...]:
-    """Of the given name and number of arguments: the safe ones, then those that ``--allow`` names."""
+    """The methods with this name and number of arguments: first the safe ones, then those that ``--allow`` names."""
     permitted = []
     for permission in sorted(allow):
         owner, _, method = permission.removeprefix(ALLOW_CALL).rpartition(".")

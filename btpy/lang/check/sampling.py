@@ -60,7 +60,7 @@ def firing(tree: nodes.Probe, attachment: Attachment, report: Report) -> Firing:
 
 
 def decide_together(probes: Sequence[Probe], report: Report) -> list[Probe]:
-    """Probes that sample the same methods by thread, as one group: what the first of them decides holds for all."""
+    """Groups probes that sample the same methods by thread. The decision of the first probe is valid for the group."""
     first: dict[object, Probe] = {}
     decided: list[Probe] = []
     for probe in probes:
@@ -85,7 +85,7 @@ def decide_together(probes: Sequence[Probe], report: Report) -> list[Probe]:
 
 
 def weight_text(sampling: Sampling | None) -> str:
-    """How many hits a firing stands for: ``1``, ``100``, ``?`` where that changes while it runs."""
+    """The number of hits that a firing represents: ``1``, ``100``, ``?`` where that changes while it runs."""
     if sampling is None:
         return "1"
     if sampling.adaptive or sampling.mode is SampleMode.MAX_RATE:

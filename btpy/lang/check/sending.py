@@ -1,4 +1,4 @@
-"""Events that probes send each other: what is sent must be listened to, and must not come back to its sender."""
+"""Events that probes send to each other. Each event needs a listener, and must not return to its sender."""
 
 from __future__ import annotations
 

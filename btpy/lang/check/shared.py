@@ -1,8 +1,8 @@
 """The state that a script shares with others of its session: a map or a thread variable of the same name is the same.
 
-A name that an active probe uses is settled, and the script must use it alike. One that only removed probes used is
-taken up again where the script uses it alike, so that a new version of a probe goes on with the maps of the old one;
-else the script gets another of that name, and the old one cannot be named any more.
+If an active probe uses a name, the script must use it with the same meaning. A map or variable that only removed probes
+used is reused if the script uses it in the same way, so that a new version of a probe continues the maps of the old
+one. Otherwise the script gets a new one of that name, and the old one can no longer be named.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from btpy.model.types import ANY, Type, joined
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """Of the earlier program. ``trees``: what its active probes run."""
+    """Of the earlier program. ``trees``: the syntax trees of its active probes."""
 
     probes: tuple[Probe, ...] = ()
     active: tuple[Probe, ...] = ()
@@ -52,8 +52,9 @@ class Shared:
         declared: Mapping[str, DeclaredMap],
         report: Report,
     ) -> dict[str, Map]:
-        """All maps that the script may name, by name. ``made``: what the assignments in all scripts define; ``trees``:
-        what the script consists of; ``declared``: by the script."""
+        """All maps that the script may name, by name. ``made``: the maps that the assignments in all scripts define;
+        ``trees``: the probes and functions of the script; ``declared``: by the script.
+        """
         found = {map_.name: map_ for map_ in self.maps}
         live = _maps(self.trees)
         used = _maps(trees) if found else {}
@@ -92,7 +93,7 @@ class Shared:
         return found
 
     def all_maps(self, maps: Mapping[str, Map]) -> tuple[Map, ...]:
-        """By id: those that cannot be named any more, too."""
+        """All maps by id, including those that can no longer be named."""
         by_id = {map_.id: map_ for map_ in (*self.maps, *maps.values())}
         return tuple(by_id[id_] for id_ in sorted(by_id))
 
@@ -128,7 +129,7 @@ class Shared:
                 elif each.secret and not known.secret:
                     report(_conflict(f"`thread.{name}` is given a secret", used[name].span, live[name]))
                 found[name] = known
-            elif each.type == known.type:  # of another type, what threads still keep could not be told from its own
+            elif each.type == known.type:  # threads may still hold values of another type
                 found[name] = replace(each, index=known.index)
         return found
 

@@ -18,7 +18,7 @@ from btpy.model.types import ANY, LONG
 
 
 def declare_maps(checking: Checking) -> None:
-    """Settles the kind and the keys of each map that the script may name. The type of its values is not known yet."""
+    """Determines the kind and the keys of each map that the script may name. The type of its values is not known yet."""
     capacity = checking.settings.get("max_map_keys", DEFAULT_MAP_KEYS)
     assert isinstance(capacity, int)
     report, shared = checking.report, checking.shared
@@ -28,7 +28,7 @@ def declare_maps(checking: Checking) -> None:
 
 
 def declare_threads(checking: Checking) -> None:
-    """Settles which thread variables the script may name."""
+    """Determines which thread variables the script may name."""
     checking.threads = checking.shared.threads_with(checking.trees, checking.report)
 
 
@@ -77,7 +77,7 @@ def _maps(
         if use.definition is not None and use.definition != defining.definition:
             report(_conflict(use, defining))
         elif use.definition is None and not use.reference.keys:
-            continue  # all of the map, or a value that elaboration refuses
+            continue  # the whole map, or a value, which elaboration refuses
         elif len(use.reference.keys) != len(defining.reference.keys):
             report(_other_keys(use, defining))
     return maps

@@ -109,7 +109,7 @@ def _assign(context: Context, tree: nodes.Assign) -> Statement:
             local = context.find_local(target.text)
             if local is None:
                 problem = not_assignable(context, target, tree)
-                if operator == "=" and problem.code == "BT101":  # what is said of it is said once
+                if operator == "=" and problem.code == "BT101":  # report each place once
                     context.define(target.text, ANY, target.span)
                 raise FaultError(problem)
             value = context.value(tree.value)
@@ -260,7 +260,7 @@ def _heap_dump(context: Context, function: Function, call: nodes.Call) -> Statem
 
 
 def _as_map(context: Context, target: nodes.Field | nodes.Index) -> str:
-    """How a value is kept instead, for what looks like an element of a map of the script's own."""
+    """The help for an assignment to an element of a value: how a script keeps values in a map."""
     match target:
         case nodes.Index(target=nodes.Name(text=name), index=key) if not is_known(context, name):
             return f"a map has an @ before its name:  @{name}[{key.span.text}] = …"

@@ -1,4 +1,4 @@
-"""``static_check(condition, message)``: what must hold of the parameters of a script, before anything runs."""
+"""``static_check(condition, message)``: a condition on the parameters of a script, tested before anything runs."""
 
 from __future__ import annotations
 

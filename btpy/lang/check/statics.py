@@ -1,7 +1,7 @@
-"""Static members: no value of a body leads to them, so they cannot be read or called.
+"""Static members. A body has no value that refers to them, so it cannot read or call them.
 
-A class would have to be found by its name, through a loader that a body does not have, and reading a static field or
-calling a static method initialises the class: the program would run code of its own at a moment that it did not choose.
+The body would need a class loader to find the class by its name. And reading a static field or calling a static method
+can initialise the class, which runs application code at an unexpected moment.
 """
 
 from __future__ import annotations
@@ -72,5 +72,5 @@ def _class(context: Context, tree: nodes.Expression) -> str | None:
 
 
 def _scope(owner: str) -> str:
-    """Classes that may read what is of ``owner``."""
+    """Classes that may access members of ``owner``."""
     return (owner.rpartition(".")[0] or "your.package") + ".**"

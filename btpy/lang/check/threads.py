@@ -1,8 +1,8 @@
 """``thread.x``: values that a script keeps for the running thread.
 
-A name is a variable of the whole script; its type is that of everything that is put into it, as for maps. Numbers with
-one type are held as such, so that adding to one allocates nothing; everything else as maps hold values. Reading gives
-null where the thread keeps nothing.
+A name is one variable for the whole script. As for maps, its type follows from all values stored in it. Numbers of one
+type are stored as primitives, so adding to them allocates nothing. Other values are stored as in maps. Reading gives
+null when the thread has no value.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ MOST = 32
 def thread_variables(
     trees: Sequence[nodes.Tree], known: Mapping[str, ThreadVariable], first: int, report: Report
 ) -> dict[str, ThreadVariable]:
-    """The variables of other scripts that are ``known``, and all that are assigned somewhere, by name, in the order of
-    the source; those that are new have the indices from ``first`` on."""
+    """The ``known`` variables of other scripts, and all variables that are assigned somewhere, by name, in source
+    order. New variables get indices from ``first`` on.
+    """
     assigned: dict[str, nodes.ThreadVariable] = {}
     for tree in trees:
         for node in nodes.walk(tree):
@@ -70,7 +71,7 @@ def typed(
 
 
 def _held(sample: Type) -> Type:
-    """How a value of the type is held."""
+    """How a value of the type is stored."""
     plain = replace(sample, nullable=False)
     return LONG if plain.kind is Kind.INT else plain
 
@@ -81,7 +82,7 @@ def _joined(one: Type, other: Type) -> Type:
 
 
 def is_number(type_: Type) -> bool:
-    """Whether variables of the type are held as numbers."""
+    """Whether variables of the type are stored as primitive numbers."""
     return type_.kind in (Kind.LONG, Kind.DURATION, Kind.BYTES, Kind.DOUBLE)
 
 
@@ -117,7 +118,7 @@ def thread_assign(context: Context, target: nodes.ThreadVariable, tree: nodes.As
 
 
 def _held_as(context: Context, variable: ThreadVariable, value: Expr, tree: nodes.Expression) -> Expr:
-    """A number as the variable holds it where the value is one for certain; else a reference, which may be null."""
+    """A primitive if the value is certainly a number; otherwise a reference, which may be null."""
     if not is_number(variable.type) or value.type.is_reference:
         return boxed(typed_null(value))
     if value.type.is_numeric:

@@ -1,4 +1,4 @@
-"""Names: variables of the body, of the language, of the traced method and of the operation at a point."""
+"""The variables that a name can mean: of the body, the language, the traced method, or the operation at a point."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from btpy.model.types import ANY, BYTES, DURATION, INT, LONG, OBJECT, STRING, VO
 _OBJECT = "Ljava/lang/Object;"
 
 ALL = ("args", "targs")
-"""Variables that stand for many values: they can be printed, and indexed with a constant."""
+"""Variables with many values. A script can print them, or index them with a constant."""
 
 _WITH_EXCEPTION = (Point.THROW, Point.CALL_THROW, Point.RAISE, Point.CATCH)
 _THROWS = (Point.THROW, Point.CALL_THROW)
@@ -98,7 +98,7 @@ def not_assignable(context: Context, target: nodes.Name, tree: nodes.Assign) -> 
 
 
 def all_arguments(context: Context, name: str, span: Span) -> tuple[Expr, ...]:
-    """Every argument, for ``print(args)`` and ``print(targs)``; none are known before a method is."""
+    """All arguments, for ``print(args)`` and ``print(targs)``. None are known before the method is known."""
     if context.shape is None:
         return ()
     if name == "args":
@@ -220,7 +220,7 @@ def _variable(context: Context, variable: Variable, span: Span) -> Expr:
 
 
 def _not_one_value(context: Context, name: str, span: Span) -> Diagnostic:
-    """Of a name that stands for several values."""
+    """The fault for a name that has several values."""
     if name == "error":
         fields = ", ".join(field.name for field in FACTS[Place.FAILURE])
         return Diagnostic("BT108", "`error` is not one value", Label(span), help=(f"one of {fields}",))
@@ -240,7 +240,7 @@ def _not_one_value(context: Context, name: str, span: Span) -> Diagnostic:
 
 def fact(context: Context, name: str, span: Span) -> Expr | None:
     """The value of an event with this ``name``, if the agent sends one."""
-    told = FACTS.get(context.places[0], ()) if context.places else ()  # a function that nothing calls is nowhere
+    told = FACTS.get(context.places[0], ()) if context.places else ()  # a function that nothing calls has no place
     for index, each in enumerate(told):
         if each.name == name:
             return typed_tree.InputValue(each.type, span, context.input(InputKind.FACT, index, _OBJECT))
@@ -314,8 +314,8 @@ def _length(context: Context, dimension: int, span: Span) -> Expr:
 def _size(context: Context, span: Span) -> Expr:
     """Bytes of a new array and of the arrays in it.
 
-    Of each dimension: how many arrays × (header + length × element, rounded up). The elements of all dimensions
-    but the last one that was given a length are references.
+    For each dimension: the number of arrays × (header + length × element size, rounded up). Only the last dimension
+    with a length can have primitive elements; the others hold references.
     """
     dimensions, element = 1, 1
     if context.shape is not None:
@@ -401,8 +401,9 @@ def target_variable(context: Context, tree: nodes.TargetVariable) -> Expr:
 
 
 def _live_variable(context: Context, shape: Shape, tree: nodes.TargetVariable) -> Expr:
-    """A live variable has its present value; a parameter whose variable is unknown the one it had at entry; a
-    variable of the method that is not live here is null."""
+    """A live variable has its current value. A parameter whose variable is unknown has its value at entry. A variable
+    that is not live here is null.
+    """
     name, span = tree.name, tree.span
     live = [variable.name for variable in shape.variables]
     if name in live:
@@ -538,7 +539,7 @@ def _unknown(context: Context, tree: nodes.Name) -> Diagnostic:
 
 
 def _elsewhere(name: str) -> tuple[str, ...]:
-    """The help for a slip for a variable that other places have."""
+    """The help for a misspelled variable that exists at other places."""
     meant = [VARIABLES[each] for each in nearest(name, VARIABLES)]
     return tuple(f"did you mean `{each.name}`? It is known at {each.known_at}" for each in meant if each.known_at)
 
@@ -562,7 +563,7 @@ def _names_here(context: Context) -> list[str]:
 
 
 def _parameter_names(context: Context) -> tuple[str, ...]:
-    """Of the traced method, where the probe names exactly one that is known."""
+    """The traced method, if the probe names exactly one known method."""
     attachment = context.probe.attachment
     if not isinstance(attachment, MethodAttachment):
         return ()

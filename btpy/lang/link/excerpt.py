@@ -1,4 +1,4 @@
-"""One probe of a script as a script of its own: to be replaced, or sampled, without the others."""
+"""One probe of a script as a separate script, so that it can be replaced or sampled alone."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ _PROBES = (nodes.Probe, nodes.PointProbe)
 
 
 def excerpt(script: Source, text: str, *, using: bool = False) -> str:
-    """``text`` with what it may use of the script before it: imports, parameters, functions, maps and settings. Text
-    that has such of its own stands alone. ``using``: where the script has ``use``, its probes come along; else only the
-    names. Raises ScriptError where one of the two does not parse."""
+    """``text`` with the parts of the earlier script that it may use: imports, parameters, functions, maps and settings.
+    A text with declarations of its own is returned unchanged. ``using``: keep ``use``, which also activates the probes
+    of a library; otherwise import names only. Raises ScriptError where one of the two does not parse.
+    """
     items = parser.parse(Source(script.name, text)).items
     if not all(isinstance(item, _PROBES) for item in items):
         return text
@@ -50,8 +51,7 @@ def settled(script: Source, arguments: Mapping[str, str]) -> str:
 
 
 def joined(scripts: Iterable[str]) -> str:
-    """Scripts as one: what several declare in the same words stands once. Raises ScriptError where one does not
-    parse."""
+    """Joins scripts. Identical declarations appear once. Raises ScriptError where one does not parse."""
     declared: set[str] = set()
     texts: list[str] = []
     for text in scripts:
@@ -66,7 +66,7 @@ def joined(scripts: Iterable[str]) -> str:
 
 
 def _statement(text: str, item: nodes.Tree, using: bool) -> str:
-    """The item with the semicolon behind it, which is none of its own."""
+    """The item with the semicolon after it, which does not belong to its span."""
     rest = text[item.span.end :]
     after = rest.lstrip()
     spelled = item.span.text

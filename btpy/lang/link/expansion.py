@@ -67,7 +67,7 @@ def _argument(argument: nodes.Argument) -> str:
 
 
 def _expression(tree: nodes.Expression) -> str:
-    """As :func:`btpy.lang.syntax.nodes.expand` makes them: what has no text of its own in the source is spelled out."""
+    """As :func:`btpy.lang.syntax.nodes.expand` makes them: nodes without source text are written out."""
     match tree:
         case nodes.Literal(kind=nodes.LiteralKind.STRING):
             return _string(str(tree.value))

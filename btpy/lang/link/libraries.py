@@ -1,6 +1,6 @@
-"""Where libraries are found: the directory of the importing file, those of ``-I``, of ``$BTPY_PATH``, the user's own
-(``~/.config/btpy/probes``), and what comes with btpy. ``btpy.name`` means the last of these alone. A name on the
-command line means first what comes with btpy, and never a file of the working directory.
+"""The search path for libraries: the directory of the importing file, those of ``-I``, of ``$BTPY_PATH``, the user's
+own (``~/.config/btpy/probes``), and the libraries that come with btpy. ``btpy.name`` means only those that come with
+btpy. A name on the command line means a library that comes with btpy first, and never a file of the working directory.
 
 A probe runs inside other people's programs, so a library that another user may have written is refused
 (:mod:`btpy.files`).
@@ -28,7 +28,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 
 class LibraryError(Exception):
-    """A library cannot be had. ``help``: what to do next."""
+    """A library cannot be found or read. ``help``: what to do next."""
 
     def __init__(self, message: str, help: tuple[str, ...] = ()) -> None:
         super().__init__(message)
@@ -36,7 +36,7 @@ class LibraryError(Exception):
 
 
 class NoLibrary(LibraryError):
-    """There is none of that name."""
+    """No library has this name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,9 @@ def is_name(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Libraries:
-    """A search path: ``directories`` in order; ``packaged`` comes last. ``texts``: files as they were
-    once; then no others are there."""
+    """A search path: ``directories`` in order; ``packaged`` comes last. ``texts``: saved contents of files; then only
+    these files exist.
+    """
 
     directories: tuple[Path, ...] = ()
     packaged: Path = field(default_factory=packaged_directory)
@@ -75,7 +76,7 @@ class Libraries:
         return Libraries((*first, *listed, Path(home) / "btpy" / "probes"))
 
     def shown(self, path: Path) -> str:
-        """How messages name a file: those that come with btpy are ``btpy/name.bt``."""
+        """The name of a file in messages: ``btpy/name.bt`` for those that come with btpy."""
         packaged = self.packaged.resolve()
         if packaged in path.parents:
             return f"{PACKAGED}/{path.relative_to(packaged)}"
@@ -119,7 +120,7 @@ class Libraries:
         return read(path, own=self.packaged.resolve() in path.parents)
 
     def all(self) -> list[Library]:
-        """Every library of the search path by name, the first of each name; those that come with btpy last."""
+        """Every library of the search path by name. The first of each name wins; those that come with btpy are last."""
         found: dict[str, Path] = {}
         for directory in self.directories:
             for name, path in _listed(directory):
@@ -144,8 +145,9 @@ class Libraries:
 
 
 def read(path: Path, *, own: bool = False) -> str:
-    """The text of a library. ``own``: it comes with btpy, and may belong to whoever installed that. Raises
-    LibraryError."""
+    """The text of a library. ``own``: it comes with btpy, and may belong to the user who installed btpy. Raises
+    LibraryError.
+    """
     try:
         with path.open("rb") if own else files.open_trusted(path) as file:
             return read_text(file)

@@ -1,12 +1,12 @@
-"""A script and its libraries → one script: names settled, parameters replaced by what they were given.
+"""A script and its libraries → one script, with names resolved and parameters replaced by their values.
 
 1. The files are read, importers before what they import; a cycle is an error. A file is one module, however often it is
    imported.
 2. Each module's parameters get their values: from the command line, or from the ``import``.
 3. Names are settled. A parameter becomes a literal. Declarations of a library get its name as a prefix:
-``jdbc.statement``, ``@jdbc.sql``, ``thread.jdbc.start``, so that the stages below know one flat script.
-4. Which probes run is found. ``import`` brings names only: of an imported library those probes run that ``@OnProbe``
-   subscribes to, and those that write a map or thread variable which something that runs reads. ``use`` runs all.
+``jdbc.statement``, ``@jdbc.sql``, ``thread.jdbc.start``, so that later stages see one flat script.
+4. The linker determines which probes run. ``import`` only makes names available. A probe of an imported library runs if
+   ``@OnProbe`` subscribes to it, or if it writes a map or thread variable that an active probe reads. ``use`` runs all.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from btpy.model.diagnostics import Diagnostic, Label, Severity, did_you_mean, qu
 from btpy.model.source import Source, Span
 
 _RESERVED = frozenset((*VARIABLES, *LOCATIONS, "BEFORE", "AFTER", "thread"))
-_CALLED = frozenset((*FUNCTIONS, *AGGREGATIONS, *QUANTIFIERS))  # taken for what is called, free for what has a value
+_CALLED = frozenset((*FUNCTIONS, *AGGREGATIONS, *QUANTIFIERS))  # reserved for functions only
 _ARGUMENT = re.compile(r"arg\d+")
 
 
@@ -52,8 +52,9 @@ class LinkedProbe:
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """``libraries`` by the bases of their sources. ``imports``: for each library's source the places that brought it
-    in. ``imported``: prefixes of the libraries that are only imported: their maps serve the script."""
+    """``libraries`` by the bases of their sources. ``imports``: for the source of each library, the places that import
+    it. ``imported``: prefixes of the libraries that are only imported, so their maps are not printed.
+    """
 
     source: Source
     libraries: tuple[Source, ...]
@@ -86,7 +87,7 @@ def link(
     earlier: Program | None = None,
 ) -> Linked:
     """``arguments``: texts of parameters that the command line gives; ``earlier``: the program that the script extends,
-    whose places and names of libraries it leaves alone.
+    whose source positions and library names stay unchanged.
 
     Raises ScriptError where the script itself cannot be read, UsageError for a parameter without a fitting value.
     """
@@ -103,8 +104,8 @@ def parameters(source: Source) -> tuple[Parameter, ...]:
 
 @dataclass(slots=True, eq=False)
 class _Module:
-    """One file. ``imports``: by alias; None: a library that could not be had, whose names stand for anything.
-    ``given``: what imports say of its parameters, with the places."""
+    """One file. ``imports``: by alias; None: the library could not be read, and all of its names are accepted.
+    ``given``: the values that imports give its parameters, with their places."""
 
     prefix: str
     source: Source
@@ -140,10 +141,10 @@ class _Linker:
         self._imports: list[tuple[Source, Span]] = []
         self._end = 0
         self._prefixes: set[str] = set()
-        self._known: dict[Path, Source] = {}  # files of other scripts, whose places are taken over
+        self._known: dict[Path, Source] = {}  # files of other scripts, whose positions stay valid
 
     def after(self, earlier: Program, source: Source) -> Source:
-        """The source, to be linked behind the program. Raises ScriptError where there is no room."""
+        """The source, positioned after the program. Raises ScriptError where there is no room."""
         last = max(earlier.sources, key=lambda each: each.base)
         placed = replace(source, base=last.base + len(last.text) + 1)
         if placed.base + len(placed.text) > parser.MAX_LENGTH:
@@ -363,7 +364,7 @@ class _Linker:
                 )
 
     def _pass_on(self, module: _Module) -> None:
-        """Notes what a module gives to the parameters of the libraries that it imports."""
+        """Collects the values that a module gives to the parameters of its imports."""
         resolver = _Resolver(module, self._diagnostics)
         for item, imported in module.statements:
             said = set()
@@ -416,7 +417,7 @@ class _Linker:
     # ------------------------------------------------------------ functions
 
     def _refuse_recursion(self, functions: dict[str, nodes.Function]) -> None:
-        """Takes functions that call themselves out of ``functions``, and reports each circle once."""
+        """Removes recursive functions from ``functions``, and reports each cycle once."""
         calls = {
             name: [call for call in _calls(function) if call.function.text in functions]
             for name, function in functions.items()
@@ -453,7 +454,7 @@ class _Linker:
             )
 
     def _unused(self, main: _Module, running: list[LinkedProbe]) -> None:
-        """Warns of what the script itself declares and never uses, unless it is a library itself."""
+        """Warns about unused declarations of the script, unless the script is a library."""
         path = main.source.path
         if not main.probes or (
             path is not None and any(path.resolve() == each.path.resolve() for each in self._libraries.all())
@@ -502,7 +503,7 @@ _Node = TypeVar("_Node", bound=Tree)
 
 
 class _Resolver:
-    """Settles the names of one module's trees."""
+    """Resolves the names in the trees of one module."""
 
     def __init__(self, module: _Module, diagnostics: list[Diagnostic]) -> None:
         self._module = module
@@ -667,7 +668,7 @@ class _Resolver:
         return _changed(self._parts(tree), self._folded)
 
     def _folded(self, part: object) -> object:
-        """f-strings of constants in the arguments of an annotation become strings, calculations numbers."""
+        """In arguments of annotations, f-strings of constants become strings, and constant calculations become numbers."""
         match part:
             case nodes.FormattedString():
                 texts = [each if isinstance(each, str) else _text_of(each) for each in part.parts]
@@ -731,11 +732,11 @@ class _Resolver:
 
 
 _CHILDREN: dict[type[Tree], tuple[str, ...]] = {}
-"""The fields of each class of nodes that can hold nodes with names to settle."""
+"""For each class of nodes, the fields that can contain names to resolve."""
 
 
 def _changed(tree: Tree, change: Callable[[object], object]) -> Tree:
-    """``tree`` with what ``change`` makes of its parts; the same one where that is nothing new."""
+    """``tree`` with ``change`` applied to its parts; the same object if nothing changed."""
     node = type(tree)
     names = _CHILDREN.get(node)
     if names is None:
@@ -753,7 +754,7 @@ def _changed(tree: Tree, change: Callable[[object], object]) -> Tree:
 
 
 def _anything(span: Span) -> nodes.Literal:
-    """The stand-in for a name that could not be resolved, so that no further error follows from it."""
+    """A placeholder for a name that could not be resolved. It causes no further errors."""
     return nodes.Literal(span, LiteralKind.NULL, None)
 
 
@@ -780,7 +781,9 @@ def _members(alias: str, library: _Module) -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class _Touched:
-    """Names of the state that a tree reads and writes, and of what it calls and subscribes to."""
+    """The state that a tree reads and writes, the functions that it calls, and the probes that it subscribes to, by
+    name.
+    """
 
     reads: set[str] = field(default_factory=set)
     writes: set[str] = field(default_factory=set)
@@ -908,7 +911,7 @@ class _Activation:
             self._pending.append((module, probe))
 
     def _use_libraries(self, module: _Module) -> None:
-        """Runs the libraries that a running module says to use."""
+        """Activates the libraries that an active module uses."""
         if module in self._visited:
             return
         self._visited.append(module)

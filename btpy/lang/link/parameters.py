@@ -49,11 +49,11 @@ def shown_default(parameter: Parameter) -> str:
 
 
 class Mistyped(Exception):
-    """A value is not of the type of its parameter; the text says what is needed."""
+    """A value has the wrong type for its parameter. The message says what is needed."""
 
 
 def declared(item: nodes.ScriptParameter, diagnostics: list[Diagnostic]) -> Parameter | None:
-    """The values of a declaration; None when a reported error leaves no type."""
+    """The values of a declaration; None after an error about the type."""
     name = item.name.text
     default = constant(item.default) if item.default is not None else None
     if item.default is not None and default is None:
@@ -107,8 +107,9 @@ def _named(kind: LiteralKind) -> str:
 
 
 def constant(tree: nodes.Expression) -> Literal | None:
-    """The literal that an expression of literals stands for: signs and ``+ - * / %`` of numbers and quantities, as at
-    run time; None for everything else and for ``null``."""
+    """The literal that is equal to a constant expression: signs and ``+ - * / %`` of numbers and quantities, as at run
+    time; None for everything else and for ``null``.
+    """
     if isinstance(tree, nodes.Binary):
         return _calculated(tree)
     if isinstance(tree, nodes.Prefix) and tree.operator.text == "-":
@@ -144,7 +145,7 @@ def _calculated(tree: nodes.Binary) -> Literal | None:
 
 
 def _kind_of_result(left: LiteralKind, sign: str, right: LiteralKind) -> LiteralKind | None:
-    """None: such quantities do not go together."""
+    """None: the units do not match."""
     measured = [kind for kind in (left, right) if kind in _QUANTITIES]
     if not measured:
         return LiteralKind.FLOAT if LiteralKind.FLOAT in (left, right) else LiteralKind.INTEGER
@@ -156,7 +157,7 @@ def _kind_of_result(left: LiteralKind, sign: str, right: LiteralKind) -> Literal
 
 
 def _divided(one: int | float, other: int | float) -> int | float:
-    """Towards zero, as Java does it for whole numbers."""
+    """Rounds towards zero, as Java does for integers."""
     if isinstance(one, float) or isinstance(other, float):
         return one / other
     quotient = abs(one) // abs(other)
@@ -263,7 +264,7 @@ def settled(parameters: Iterable[Parameter], given: Mapping[str, str]) -> dict[s
 
 
 def placeholders(parameters: Iterable[Parameter]) -> dict[str, str]:
-    """Texts for those that have to be given, to check a script before anybody gives them."""
+    """Placeholder texts for the required parameters, so that a script can be checked without values."""
     return {
         parameter.name: _EXAMPLES[parameter.type].strip('"') for parameter in parameters if parameter.default is None
     }
