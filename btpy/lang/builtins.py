@@ -1,4 +1,4 @@
-"""The names of the probe language, as tables: functions, variables, locations, annotations, aggregations, settings.
+"""The words of the probe language, as tables: functions, variables, locations, annotations, aggregations, settings.
 
 The checker, the completion of the prompt and the reference manual read the same rows.
 """
@@ -32,7 +32,9 @@ LANGUAGE_VERSION = 1
 
 
 class Place(Enum):
-    """Where a body runs, as far as the values that it can use depend on it. The value is what messages say."""
+    """The kind of place where a body runs. It determines the values that the body can use. The value is what messages
+    say.
+    """
 
     ENTRY = "ENTRY"
     RETURN = "RETURN"
@@ -83,7 +85,7 @@ OFF_TARGET = frozenset(
 )
 ON_TARGET = frozenset(Place) - OFF_TARGET
 ON_STACKS = ON_TARGET | {Place.SAMPLE}
-"""Where there is a stack of the traced program to look at: elsewhere a body runs on a thread of btpy's own."""
+"""Places with a stack of the traced program. At other places a body runs on a thread of btpy."""
 
 IN_METHODS = ON_TARGET - {Place.PROBE}
 EVERYWHERE = frozenset(Place)
@@ -94,8 +96,9 @@ EVERYWHERE = frozenset(Place)
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """``type`` is what is known without the traced method. ``known_at``: how messages
-    name the places; empty: all of the traced program."""
+    """``type``: as far as it is known without the traced method. ``known_at``: how messages name the places; empty: all
+    of the traced program.
+    """
 
     name: str
     type: Type
@@ -298,7 +301,7 @@ FACTS = {
         Fact("error.message", STRING, "text of the last one"),
     ),
 }
-"""In the order in which the agent hands them over (docs/protocol.md, HOOK)."""
+"""In the order in which the agent passes them (docs/protocol.md, HOOK)."""
 
 
 def sample_fact(name: str) -> Input:
@@ -307,7 +310,7 @@ def sample_fact(name: str) -> Input:
 
 
 def fact_input(index: int) -> Input:
-    """The input of a handler that is number ``index`` of what the agent tells it."""
+    """The input of a handler that is fact number ``index`` from the agent."""
     return Input(InputKind.FACT, index, "Ljava/lang/Object;")
 
 
@@ -347,8 +350,8 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """``statement``: it does something and has no value; what it takes, where ``signatures`` is empty, the checker
-    knows. ``places``: where it may stand. ``redacts``: it is told, behind its arguments, whether secrets are hidden.
+    """``statement``: it has an effect and no value. If ``signatures`` is empty, the checker itself checks the
+    arguments. ``places``: where it may stand. ``redacts``: its last argument says whether secrets are hidden.
     ``allow``: the capability that it needs."""
 
     name: str
@@ -391,7 +394,7 @@ def _jvm(
     everywhere: bool = False,
     redacts: bool = False,
 ) -> Function:
-    """A figure of the whole JVM: asked for on the agent's thread, unless it costs next to nothing."""
+    """A number about the whole JVM. The agent's thread reads it, unless that is very cheap."""
     places = EVERYWHERE if everywhere else OFF_TARGET
     signatures = (_signature(*given),)
     return Function(name, Group.JVM, f"{name}({parameters})", doc, signatures, result, places=places, redacts=redacts)
@@ -474,7 +477,7 @@ SHOWN = ("show", "fields")
 """Functions whose value can only be printed; ``fields`` leaves the class out."""
 
 WARMED = ("cpu_time", "allocated")
-"""Functions that are asked once on the agent's thread before a thread of the target is: they load classes."""
+"""Functions that load classes. The agent's thread calls them once before a thread of the target does."""
 
 STRFTIME = "strftime"
 """Name of the function whose format the client applies."""
@@ -485,7 +488,7 @@ LOCALS = "locals"
 """Name of the function that stands for all live local variables."""
 
 FLUSH = "flush"
-"""Name of the function that stands for a map as it is emptied."""
+"""Name of the function that shows a map and empties it."""
 
 EMPTYING = ("clear", FLUSH)
 """Names of the functions that empty a whole map."""
@@ -818,7 +821,7 @@ FUNCTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word of the grammar. ``synopsis``: the forms in which it stands."""
+    """A word of the grammar. ``synopsis``: the forms in which it is used."""
 
     name: str
     synopsis: str
@@ -878,20 +881,20 @@ QUANTIFIERS: dict[str, Word] = {
 }
 
 INDENT, SELF_TIME = "indent", "self time"
-"""Names of calls that only variables are short for."""
+"""Names of calls that a script can write only as variables."""
 
 INSTANCE_OF, GLOB, AUTOMATON, STACK_WITHOUT = "instanceof", "=~ glob", "=~ regex", "stack without"
 FRAME_WITHOUT = "frame without"
 MEMBER, ENTRY_OF = "in", "entry of"
 """Names of each ``BuiltinCall`` that no script can write: of ``x instanceof T``, of ``text =~ pattern`` with a glob and
 with a table of :mod:`btpy.automaton`, of ``stack`` and ``frame`` with ``skip=``, of ``x in container`` (the
-container first), of ``x[key]`` with a key that is not an integer for certain."""
+container first), of ``x[key]`` with a key that may not be an integer."""
 
 MAX_STATEMENTS = 1000
 """Statements of one body, and statements that one firing runs."""
 
 MAX_ELEMENTS = 1000
-"""Elements that a loop goes through at most."""
+"""The largest number of elements that a loop visits."""
 
 DEFAULT_ELEMENTS = 100
 
@@ -901,8 +904,9 @@ DEFAULT_ELEMENTS = 100
 
 @dataclass(frozen=True, slots=True)
 class Aggregation:
-    """``sampled``: it takes a value; ``of_any_type``: of any type, else a number. ``parameters``: constants after the
-    value."""
+    """``sampled``: it takes a value; ``of_any_type``: the value has any type, otherwise it is a number. ``parameters``:
+    constants after the value.
+    """
 
     name: str
     synopsis: str
@@ -993,7 +997,7 @@ READABLE_KINDS = frozenset(
 """Kinds whose current value is one number or object, so that ``@m[k]`` can stand in an expression."""
 
 WEIGHED = frozenset({"count", "sum", "avg", "stats", "hist", "pctl", "lhist", "tseries", "topk"})
-"""Aggregations in which a sample of a sampled probe stands for all hits since the one before."""
+"""Aggregations in which a sample of a sampled probe represents all hits since the sample before."""
 
 NO_RATE_KINDS = frozenset({MapKind.VALUE, MapKind.FIRST, MapKind.LAST})
 """Kinds that do not count samples, so that they have no ``rate``."""
@@ -1046,8 +1050,9 @@ MAX_TABLE_MAPS = 8
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """``points``: where handlers are called. ``arguments``: their names, the first may be given without. ``after``:
-    what it becomes with ``when=AFTER``, where that can be chosen."""
+    """``points``: where handlers are called. ``arguments``: their names. The first argument may be given without its
+    name. ``after``: the location with ``when=AFTER``, if the location allows that.
+    """
 
     name: str
     place: Place
@@ -1106,7 +1111,7 @@ LOCATIONS = {
 
 PLACE_OF_POINT = {
     point: location.place
-    for row in reversed(LOCATIONS.values())  # of RETURN and THROW the row of their own counts, not that of EXIT
+    for row in reversed(LOCATIONS.values())  # for RETURN and THROW use their own rows, not that of EXIT
     for location in (row, row.after)
     if location is not None
     for point in location.points
@@ -1116,7 +1121,7 @@ PLACE_OF_POINT = {
 
 @dataclass(frozen=True, slots=True)
 class AnnotationRule:
-    """``attaches``: it says where a probe runs, so a probe has exactly one of these."""
+    """``attaches``: the annotation says where a probe runs. Each probe has exactly one of these."""
 
     name: str
     doc: str
@@ -1182,7 +1187,7 @@ class SettingRule:
 
     @property
     def wanted(self) -> str:
-        """The values that it takes, in words that follow "is"."""
+        """A text about the allowed values that can follow "is"."""
         match self.type:
             case "boolean":
                 return "true or false"

@@ -15,22 +15,23 @@ class InputKind(Enum):
     DURATION = "duration"  # nanoseconds since entry, read once an exit
     ENTRY = "entry"  # value number `index` of BoundProbe.entries
     DEPTH = "depth"  # 0 in the outermost activation of this probe on this thread
-    NESTED = "nested"  # what SelfTimes.enter gave, for the time of the activations that this one has called
-    TARGET = "target"  # what an operation is about: receiver, owner of a field, new object, array, monitor, value
+    NESTED = "nested"  # the result of SelfTimes.enter, to subtract the time of called activations
+    TARGET = "target"  # the subject of an operation: receiver, owner of a field, new object, array, monitor, value
     TARGET_ARG = "targ"  # argument `index` of a call
-    OLD_VALUE = "oldval"  # of a field that is about to be written
+    OLD_VALUE = "oldval"  # the old value of a field that is about to be written
     NEW_VALUE = "newval"  # about to be written to a field or an array element
     INDEX = "index"  # of an array element
     LENGTH = "length"  # of dimension `index` of an array that was made
-    FACT = "fact"  # number `index` of what the agent tells of what happened (builtins.FACTS)
+    FACT = "fact"  # fact number `index` from the agent (builtins.FACTS)
     FRAME_VARIABLE = "variable"  # live local variable `index` of Shape.variables (LINE, RAISE, CATCH)
-    SAMPLED = "sampled"  # what was decided when the method was entered, for a probe that samples by thread
+    SAMPLED = "sampled"  # the decision at method entry, for a probe that samples by thread
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A value that the woven site passes to the handler. ``descriptor`` is the JVM's: primitives as they are,
-    references as ``Ljava/lang/Object;`` (the handler lives in the boot loader and cannot name application classes)."""
+    """A value that the woven site passes to the handler. ``descriptor`` is the JVM's: that of the primitive, or
+    ``Ljava/lang/Object;`` for references (the handler lives in the boot loader and cannot name application classes).
+    """
 
     kind: InputKind
     index: int

@@ -1,4 +1,4 @@
-"""The page of a script or library: what it is for, its parameters, and what others can use of it."""
+"""The page of a script or library: its purpose, its parameters, and the declarations that other scripts can use."""
 
 from __future__ import annotations
 

@@ -23,10 +23,10 @@ def outline_of(program: Program) -> Outline:
 
 
 def grow(outline: Outline, program: Program) -> None:
-    """Adds to the outline of a program what its next version, ``program``, has more."""
+    """Adds the new parts of ``program``, the next version, to the outline of a program."""
     outline.probes += [_probe(program, probe) for probe in program.probes[len(outline.probes) :]]
     outline.templates += program.templates[len(outline.templates) :]
-    outline.maps[:] = program.maps  # a later script may tell more of one
+    outline.maps[:] = program.maps  # a later script may know more about a map
     outline.sources += program.sources[len(outline.sources) :]
 
 

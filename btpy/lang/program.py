@@ -1,9 +1,9 @@
-"""The checked program: what the checker hands to the planner and to the code generator.
+"""The checked program, which the planner and the code generator use.
 
 Two steps, because a script is checked before any class is known:
 
-1. ``checker.check(tree, source)`` gives a :class:`Program`. Each probe keeps its syntax; everything that does not
-   depend on the traced classes has been checked, and ids (maps, templates) are fixed.
+1. ``checker.check(tree, source)`` gives a :class:`Program`. Each probe keeps its syntax tree. Everything that does not
+   depend on the traced classes has been checked, and the ids of maps and templates are fixed.
 2. ``checker.bind(program, probe, shape)`` types one probe against one matched method and gives a
    :class:`btpy.lang.typed_tree.BoundProbe`, whose tree is typed to the last node. Two methods with the same shape share
    a bound probe, and so a handler class.
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Formal:
-    """A typed header parameter: ``type`` as written (``String``, ``int``, ``java.util.List``)."""
+    """A typed header parameter: ``type``: as the script has it (``String``, ``int``, ``java.util.List``)."""
 
     type: str
     name: str
@@ -41,8 +41,9 @@ class Formal:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One probe. ``formals`` None: no header list; ``open_formals``: the list ends with ``..``. ``level``: that of the
-    session from which on it is enabled; None: only by command."""
+    """One probe. ``formals`` None: no header list; ``open_formals``: the list ends with ``..``. ``level``: the lowest
+    level of the session at which it is enabled; None: only a command enables it.
+    """
 
     id: int
     name: str
@@ -51,7 +52,7 @@ class Probe:
     open_formals: bool
     tree: nodes.Probe = field(repr=False)
     span: Span
-    calls: tuple[nodes.Function, ...] = field(default=(), repr=False)  # functions of the script, called or not directly
+    calls: tuple[nodes.Function, ...] = field(default=(), repr=False)  # all functions of the script that it may call
     doc: str = ""
     unit: str = ""
 
@@ -61,7 +62,7 @@ class Probe:
 
     @property
     def text(self) -> str:
-        """The source text of all that the handler runs, but subscribers."""
+        """The source text of all code that the handler runs, without subscribers."""
         return "\n".join([self.span.text, *(function.span.text for function in self.calls)])
 
 
@@ -71,7 +72,9 @@ Value = int | float | bool | str
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """``type``: as scripts spell it. ``default`` None: it has to be given. ``help``: what the listing says of it."""
+    """``type``: as scripts spell it. ``default`` None: the user must give a value. ``help``: its description in
+    listings.
+    """
 
     name: str
     type: str
@@ -82,8 +85,9 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The settings of the command line beside the text: ``arguments`` are names and texts of parameters,
-    ``directories`` where libraries are looked for."""
+    """The settings of the command line for a script: ``arguments``: names and values of parameters; ``directories``:
+    the search path for libraries.
+    """
 
     arguments: tuple[tuple[str, str], ...] = ()
     directories: tuple[Path, ...] = ()
@@ -94,8 +98,8 @@ NOTHING_GIVEN = Given()
 
 @dataclass(frozen=True, slots=True)
 class ThreadVariable:
-    """``thread.x``; ``type``: LONG, DURATION, BYTES, DOUBLE, or what references hold; ANY where it is not one type.
-    ``of``: how many variables the script has; ``secret``: what some probe puts into it is not to be shown."""
+    """``thread.x``; ``type``: LONG, DURATION, BYTES, DOUBLE, or a reference type; ANY where it is not one type.
+    ``of``: how many variables the script has; ``secret``: a probe stores a secret in it."""
 
     index: int
     name: str
@@ -120,10 +124,10 @@ class Program:
     ``functions``: of the script and its libraries, by name. ``libraries``: their sources. ``parameters``: those of the
     script itself.
 
-    A session that runs already takes more scripts: the program of a further one has ``earlier``, the program that it
-    extends. Ids stay what they were, so probes, maps, templates and thread variables are those of all scripts, while
-    the rest is said of the last one alone. ``removed``: ids of probes that are not to run any more; what they still
-    send can be read. Where two maps have one name, the later one goes by it.
+    A running session accepts more scripts. The program of a further script has ``earlier``, the program that it
+    extends. Ids do not change. Probes, maps, templates and thread variables are those of all scripts; the other fields
+    describe the last script. ``removed``: ids of removed probes, whose last records can still be decoded. If two maps
+    have the same name, the name means the later one.
 
     ``template_ids``: by the probe in whose handler a template is shipped, and its place.
     """
@@ -147,7 +151,7 @@ class Program:
 
     @property
     def scripts(self) -> tuple[Program, ...]:
-        """The program as it was when each of its scripts had been checked, in order; the last is this one."""
+        """The versions of the program after each of its scripts, in order. The last is this program."""
         found = [self]
         while found[-1].earlier is not None:
             found.append(found[-1].earlier)
@@ -177,7 +181,7 @@ class Program:
         return script
 
     def without(self, probes: Iterable[int]) -> Program:
-        """The program less these probes."""
+        """The program without these probes."""
         return replace(self, removed=self.removed | frozenset(probes))
 
     def fires_in(self, probe: Probe) -> Probe:

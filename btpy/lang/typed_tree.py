@@ -1,7 +1,7 @@
 """The typed tree: a probe that is bound to one shape of traced methods, for the code generator.
 
-Every node carries the type of its value and its place. Conversions are explicit (:class:`Convert`), names are
-resolved, sugar is gone."""
+Every node carries the type of its value and its place. Conversions are explicit (:class:`Convert`), names are resolved,
+and short forms are expanded."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Shape:
 
     ``parameters`` are types of the declared parameters (no receiver); ``names`` their source names or None. ``point``
     is the concrete location: an EXIT probe is bound once for RETURN and once for THROW. ``in_jdk``: the method is one
-    that btpy's own run-time code may call, so that the handler must be guarded against re-entrance whatever it does.
+    that btpy's own run-time code may call, so the handler must always be guarded against re-entrance.
     """
 
     point: Point
@@ -41,7 +41,9 @@ class Shape:
     secret_result: bool = False  # the name of the method says that it returns a secret
 
     def __hash__(self) -> int:
-        """Of what tells most shapes apart, and is quick to hash: each method that matches is looked up."""
+        """A hash of the fields that differ in most shapes. It must be fast, because each matching method is looked
+        up.
+        """
         return hash((self.point, self.static, self.descriptors, self.return_descriptor))
 
 
@@ -49,11 +51,11 @@ class Shape:
 class OperationShape:
     """The inputs of the operation at a point inside the method; None at ENTRY, RETURN and THROW.
 
-    At CALL_* ``RETVAL`` is the result of the call, ``EXCEPTION`` what left it and ``DURATION`` its time; at FIELD_GET,
-    ARRAY_GET and INSTANCEOF ``RETVAL`` is the value that the operation gave; at RAISE and CATCH ``EXCEPTION`` is the
-    throwable; at LINE ``DURATION`` is the time since the method was entered, at SYNC_ENTER the time that entering took.
-    Entering the monitor of a synchronized method cannot be timed: the planner leaves a probe that has the input out
-    there, and says so. Descriptors are erased.
+    At CALL_* ``RETVAL`` is the result of the call, ``EXCEPTION`` the exception that it threw, and ``DURATION`` its
+    time; at FIELD_GET, ARRAY_GET and INSTANCEOF ``RETVAL`` is the result of the operation; at RAISE and CATCH
+    ``EXCEPTION`` is the throwable; at LINE ``DURATION`` is the time since the method was entered, at SYNC_ENTER the
+    time needed to enter. Entering the monitor of a synchronized method cannot be timed: the planner omits a probe with
+    this input there, and reports it. Descriptors are erased.
     """
 
     target: Type | None  # None: a static call or field
@@ -113,7 +115,7 @@ class LocalValue(Node):
 class FieldValue(Node):
     """``target.name``: null when the target is null; found on the run-time class, whatever its access; type ANY.
 
-    ``getters``: which methods may stand for a field that is not there, as ``SafeCall.allowed``; empty: none.
+    ``getters``: methods that may replace a missing field, as in ``SafeCall.allowed``; empty: none.
     """
 
     target: Expr
@@ -123,8 +125,9 @@ class FieldValue(Node):
 
 @dataclass(frozen=True, slots=True)
 class SafeCall(Node):
-    """``target.method(arguments)`` of a method that may be called: null when the target is null. ``allowed``: which
-    methods of which classes, as the run time reads it; arguments are references (boxed)."""
+    """``target.method(arguments)`` of a method that may be called: null when the target is null. ``allowed``: the
+    methods and their classes, in the form that the runtime reads. Arguments are boxed references.
+    """
 
     target: Expr
     allowed: str
@@ -133,8 +136,9 @@ class SafeCall(Node):
 
 @dataclass(frozen=True, slots=True)
 class CastValue(Node):
-    """``operand as T``: the reference, or null where it is of another type, which is counted. ``pattern`` as of
-    ``instanceof``."""
+    """``operand as T``: the reference, or null if it has another type, which is counted as an error. ``pattern`` as of
+    ``instanceof``.
+    """
 
     operand: Expr
     pattern: str
@@ -162,8 +166,8 @@ class Binary(Node):
 
     Operands have one common JVM type (conversions are explicit), except that shifts take an INT on the right; or both
     are references: then ``==`` and ``!=`` compare strings and boxes by value, an enum with a string by constant name
-    and other objects by identity, and everything else is evaluated at run time (``btpy.runtime.Dynamic``), null being
-    an error.
+    and other objects by identity, and all other operators are evaluated at run time (``btpy.runtime.Dynamic``), where
+    null is an error.
     """
 
     operator: str
@@ -235,14 +239,14 @@ class BuiltinCall(Node):
 
 @dataclass(frozen=True, slots=True)
 class ListValue(Node):
-    """``[a, b]``: an array of references; its type says what the elements are."""
+    """``[a, b]``: an array of references. Its type has the type of the elements."""
 
     elements: tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Bound(Node):
-    """``body``, in which the variable ``index`` of the body holds ``value``: evaluated once, used often."""
+    """``body``, in which the variable ``index`` of the body holds ``value``, which is evaluated once."""
 
     index: int
     value: Expr
@@ -252,7 +256,8 @@ class Bound(Node):
 @dataclass(frozen=True, slots=True)
 class Quantified(Node):
     """``any(x in container: test)``, ``all``, ``none`` (BOOLEAN), ``first`` (the element, or null): over the first 100
-    elements; that there are more is counted."""
+    elements. If there are more, an error is counted.
+    """
 
     quantifier: str
     variable: LoopVariable
@@ -279,7 +284,7 @@ class MapQuery(Node):
 
 @dataclass(frozen=True, slots=True)
 class ThreadValue(Node):
-    """``thread.x``: what this thread keeps, null where that is nothing."""
+    """``thread.x``: the value of this thread, or null if it has none."""
 
     variable: ThreadVariable
 
@@ -287,7 +292,8 @@ class ThreadValue(Node):
 @dataclass(frozen=True, slots=True)
 class Inlined(Node):
     """A call of a function of the script: its statements, then its value (None: it has none, type VOID). A
-    :class:`Leave` in the statements goes on with the value."""
+    :class:`Leave` in the statements continues with the value.
+    """
 
     statements: tuple[Statement, ...]
     value: Expr | None
@@ -324,7 +330,9 @@ Expr = Union[
 
 @dataclass(frozen=True, slots=True)
 class LoopVariable:
-    """A variable of the body that takes the elements one after the other; ``type``: what an element becomes."""
+    """A variable of the body that takes the elements one after the other; ``type``: the type to which an element is
+    converted.
+    """
 
     index: int
     type: Type
@@ -347,8 +355,9 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class ForEach:
-    """``for x in container`` and ``for key, value in container``. ``limit`` (INT) None: 100 elements, and that there
-    are more is counted."""
+    """``for x in container`` and ``for key, value in container``. ``limit`` (INT) None: 100 elements. If there are
+    more, an error is counted.
+    """
 
     span: Span
     variables: tuple[LoopVariable, ...]
@@ -359,7 +368,9 @@ class ForEach:
 
 @dataclass(frozen=True, slots=True)
 class ForRange:
-    """``for i in first .. last``, both included; LONG, or all INT. ``limit`` (INT) None: as far as the work allows."""
+    """``for i in first .. last``, both included; LONG, or all INT. ``limit`` (INT) None: until the limit on statements
+    is reached.
+    """
 
     span: Span
     variable: LoopVariable
@@ -381,13 +392,14 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """``return`` of a function of the script: what it returns is in a variable."""
+    """``return`` of a function of the script. The result is in a variable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subscriber:
-    """The body of an ``@OnProbe`` probe, where the library's probe says ``provide``. It fires, fails and ships on its
-    own account, and :class:`Stop` in it ends it alone."""
+    """The body of an ``@OnProbe`` probe, where the library's probe says ``provide``. Its firings, errors and records
+    count for the subscriber, and :class:`Stop` in it ends only this body.
+    """
 
     probe: Probe
     predicate: Expr | None
@@ -396,7 +408,7 @@ class Subscriber:
 
 @dataclass(frozen=True, slots=True)
 class Emit:
-    """Ship one record: ``template`` says what the values mean. ``values`` leave out site facts."""
+    """Ship one record: ``template`` gives the meaning of the values. ``values`` do not include site facts."""
 
     template: int
     values: tuple[Expr, ...]
@@ -404,7 +416,7 @@ class Emit:
 
 @dataclass(frozen=True, slots=True)
 class MapView:
-    """A map as it is to be shown; ``flush``: what is in it is taken."""
+    """A map as it is to be shown; ``flush``: its content is taken away."""
 
     map: int
     flush: bool
@@ -412,7 +424,9 @@ class MapView:
 
 @dataclass(frozen=True, slots=True)
 class PrintMaps:
-    """``print(@m, …)``, ``plot(@m)``, ``table(@a, @b, …)``: the agent ships what is in the maps for this template."""
+    """``print(@m, …)``, ``plot(@m)``, ``table(@a, @b, …)``: the agent sends the content of the maps for this
+    template.
+    """
 
     template: int
     views: tuple[MapView, ...]
@@ -428,8 +442,9 @@ class ExitSession:
 
 @dataclass(frozen=True, slots=True)
 class PrintFacts:
-    """``print_threads`` and the like: ``function`` ships a record of ``template`` for each fact; ``argument``: what it
-    takes, INT or BOOLEAN."""
+    """``print_threads`` and the like: ``function`` sends a record of ``template`` for each fact; ``argument``: INT or
+    BOOLEAN.
+    """
 
     function: str
     template: int
@@ -505,8 +520,9 @@ class Disable:
 
 @dataclass(frozen=True, slots=True)
 class ThreadStore:
-    """``thread.x = value``; ``value`` LONG or DOUBLE where the variable holds such and it cannot be null, else a
-    reference; null: nothing."""
+    """``thread.x = value``; ``value``: LONG or DOUBLE if the variable holds such numbers and the value cannot be null,
+    else a reference. null removes the value.
+    """
 
     variable: ThreadVariable
     value: Expr
@@ -515,7 +531,7 @@ class ThreadStore:
 
 @dataclass(frozen=True, slots=True)
 class ThreadAdd:
-    """``thread.x += value`` of a variable that holds LONG (or a unit) or DOUBLE; nothing counts as 0."""
+    """``thread.x += value`` for a variable that holds LONG (or a unit) or DOUBLE. A missing value counts as 0."""
 
     variable: ThreadVariable
     value: Expr
@@ -557,8 +573,9 @@ Statement = Union[
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """``entry(e)``: evaluated at method entry by a handler of its own, kept in a frame local of type
-    ``value.type.slot``."""
+    """``entry(e)``: a separate handler evaluates it at method entry, and a frame local of type ``value.type.slot``
+    keeps it.
+    """
 
     index: int
     inputs: tuple[Input, ...]

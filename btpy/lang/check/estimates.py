@@ -41,7 +41,9 @@ def resampled(program: Program, sampling: Sampling) -> Program:
 
 
 def _estimated(probes: Sequence[Probe]) -> dict[str, str]:
-    """The maps to which a sampled probe adds weighted samples, with the weight as text. The id of a probe is its index."""
+    """The maps to which a sampled probe adds weighted samples, with the weight as text. The id of a probe is its
+    index.
+    """
     weights: dict[str, set[str]] = {}
     for probe in probes:
         attachment = probe.attachment

@@ -371,7 +371,9 @@ def map_read(found: Map, keys: tuple[Expr, ...], span: Span) -> Expr:
 
 
 def emptied_maps(checked: program.Program) -> frozenset[int]:
-    """Ids of the maps that a probe empties with ``clear`` or ``flush``. Each print of such a map shows a new interval."""
+    """Ids of the maps that a probe empties with ``clear`` or ``flush``. Each print of such a map shows a new
+    interval.
+    """
     names = {
         argument.value.name
         for probe in checked.probes

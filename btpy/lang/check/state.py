@@ -18,7 +18,9 @@ from btpy.model.types import ANY, LONG
 
 
 def declare_maps(checking: Checking) -> None:
-    """Determines the kind and the keys of each map that the script may name. The type of its values is not known yet."""
+    """Determines the kind and the keys of each map that the script may name. The type of its values is not known
+    yet.
+    """
     capacity = checking.settings.get("max_map_keys", DEFAULT_MAP_KEYS)
     assert isinstance(capacity, int)
     report, shared = checking.report, checking.shared

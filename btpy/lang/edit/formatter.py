@@ -1,15 +1,15 @@
-"""One layout for scripts: the tokens as they were, comments kept, blanks and line breaks new.
+"""One layout for scripts. It keeps tokens and comments, and writes new blanks and line breaks.
 
 The author decides three things, all else is fixed: whether a short body stays on one line, where an expression in
 brackets breaks, and where (single) empty lines stand. Formatting twice changes nothing more, and the formatted text
 parses to the same tree: :func:`format_source` refuses to give anything else.
 
 1. The parser's own tokens are read, with the comments that lie between them (``_tokens``).
-2. Each token is told its part in the script: it begins an item or a statement, it is the brace of a body, its ``=``
-   names an argument … The semicolons of statements are dropped; the tokens that end one are marked instead
+2. Each token gets its role in the script: it begins an item or a statement, it is the brace of a body, its ``=`` names
+   an argument … The semicolons of statements are dropped; the tokens that end one are marked instead
    (``_assign_parts``).
-3. The tokens are written, with what their parts ask for between them (``_Writer``). One-line bodies that turn out wider
-   than ``WIDTH`` are opened, and the text is written again.
+3. The tokens are written, with the blanks and line breaks that their roles need (``_Writer``). If a one-line body is
+   wider than ``WIDTH``, it is split over lines, and the text is written again.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _TIGHT_AFTER = frozenset(("LPAR", "LSQB", "DOT"))
 
 
 def format_source(source: Source) -> str:
-    """The text of a script in the one layout, with a newline at its end. Raises ``ScriptError``: it does not parse."""
+    """The formatted text of a script, with a newline at its end. Raises ``ScriptError``: it does not parse."""
     before = parser.parse(source)
     tokens = _tokens(source)
     _assign_parts(tokens)
@@ -58,7 +58,7 @@ def format_source(source: Source) -> str:
 
 
 def same_tree(left: object, right: object) -> bool:
-    """Whether two trees are equal but for their places."""
+    """Whether two trees are equal, apart from their positions."""
     pending = [(left, right)]
     while pending:
         a, b = pending.pop()
@@ -90,7 +90,7 @@ class _Part(Enum):
 
 @dataclass(slots=True)
 class _Token:
-    """``kind``: name of the terminal, or LINE_COMMENT, BLOCK_COMMENT. ``breaks``: line ends in the blanks before it.
+    """``kind``: name of the terminal, or LINE_COMMENT, BLOCK_COMMENT. ``breaks``: the number of line ends before it.
 
     ``blocks``: the open braces around it. ``ends_statement``: a semicolon may have to follow. ``last``: its
     semicolon may be left out. ``one_line``: of an opening brace, whether its body is written on one line; a closing one
@@ -130,13 +130,13 @@ def _tokens(source: Source) -> list[_Token]:
 
 
 def _assign_parts(tokens: list[_Token]) -> None:
-    """Sets what each token is; takes the semicolons out that end statements or nothing."""
+    """Sets the role of each token. Removes semicolons that end statements or nothing."""
     assigner = _PartAssigner(tokens)
     tokens[:] = [token for position, token in enumerate(tokens) if assigner.assign(position, token)]
 
 
 class _PartAssigner:
-    """Goes once through the tokens of a script, and keeps what decides the part of the next token."""
+    """Visits the tokens of a script once, and keeps the state that determines the role of the next token."""
 
     def __init__(self, tokens: list[_Token]) -> None:
         self._tokens = tokens
@@ -149,7 +149,7 @@ class _PartAssigner:
         self._declares = False  # whether the token before names the type of a variable
 
     def assign(self, position: int, token: _Token) -> bool:
-        """Whether the token stays. It does not when it is the semicolon of a statement, or ends nothing."""
+        """Whether the token is kept. A semicolon that ends a statement, or nothing, is removed."""
         token.blocks = self._blocks
         for opener in self._openers:
             opener.one_line = opener.one_line and not token.breaks and token.kind != "LINE_COMMENT"
@@ -204,7 +204,7 @@ class _PartAssigner:
         token.part = _Part.END
         self._end_statement()
         if self._previous is not None:
-            self._previous.last = self._item[0].kind != "CONFIG"  # its grammar has no optional semicolon
+            self._previous.last = self._item[0].kind != "CONFIG"  # here the grammar requires the semicolon
         self._blocks = token.blocks = self._blocks[:-1]
         follower = next((token for token in self._tokens[position + 1 :] if not token.is_comment), None)
         has_else = follower is not None and follower.kind == "ELSE"
@@ -268,7 +268,7 @@ def _part_in_line(
 
 
 def _author_breaks(token: _Token) -> bool:
-    """Whether a line end that was written before the token stays."""
+    """Whether to keep a line end that the author wrote before the token."""
     if token.breaks == 0 or token.kind in ("LBRACE", "ELSE"):
         return False
     return token.is_comment or token.part in (_Part.PLAIN, _Part.PREFIX)

@@ -1,4 +1,4 @@
-"""Colours for scripts in everything that uses Pygments (the only importer of it)."""
+"""Colours for scripts in tools that use Pygments. Only this module imports Pygments."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation
 
 from btpy.lang.edit.vocabulary import VOCABULARY
 
-bygroups: Callable[..., Any] = _bygroups  # which has no types
+bygroups: Callable[..., Any] = _bygroups  # Pygments has no types
 _REGEX = r"/(?:[^/\\\n]|\\.)+/"
 _POINTS = "|".join(VOCABULARY["points"])
 _UNITS = "|".join(VOCABULARY["units"])

@@ -57,7 +57,7 @@ def entries() -> dict[str, list[Entry]]:
 
 
 def page(name: str) -> str:
-    """The description of a word, with an example; empty when the language does not have it."""
+    """The description of a word, with an example. Empty if the language has no such word."""
     shown = examples()
     pages = [
         f"{entry.synopsis}\n    {entry.doc}\n\n"

@@ -1,4 +1,4 @@
-"""The words of the language by what they are: one table for highlighting, completion and editors."""
+"""The words of the language by category: one table for highlighting, completion and editors."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Names that people bring from bpftrace, DTrace, BTrace, Java, AspectJ and Python, and what they are here.
+"""Names from bpftrace, DTrace, BTrace, Java, AspectJ and Python, with their counterparts in this language.
 
-A name stands here only where the nearest name of ours would not lead there.
+The table has only names for which the most similar name of our language is a wrong suggestion.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ FUNCTIONS = {
     **dict.fromkeys(("ifnull", "coalesce", "nvl", "orElse"), "a ?? b"),
     **dict.fromkeys(("get", "field", "getField", "getInt", "getLong"), "object.field"),
 }
-"""How a function of others is written here."""
+"""The counterpart of a function of another language."""
 
 FUNCTION_FORMS = {
     **dict.fromkeys(("kernel_string", "user_string", "user_string_quoted", "kstr_utf8"), _NO_CAST),
@@ -170,7 +170,7 @@ FUNCTION_FORMS = {
     **dict.fromkeys(("newHashMap", "newAtomicInteger", "HashMap", "dict"), _MAPS),
     **dict.fromkeys(("ksym", "usym", "kaddr", "uaddr", "reg", "signal", "override", "ntop"), "a JVM has no such thing"),
 }
-"""Advice if no function is like it."""
+"""Advice if there is no counterpart."""
 
 
 ANNOTATIONS = {
@@ -183,7 +183,7 @@ ANNOTATIONS = {
     **dict.fromkeys(("Schedule", "Scheduled", "Interval", "Every", "OnInterval", "OnTick"), "@OnTimer(5s)"),
     "Sampled": "@Sample(every=100)",
 }
-"""How an annotation of others is written here."""
+"""The counterpart of an annotation of another language."""
 
 
 _MATH = {
@@ -265,7 +265,7 @@ METHODS_OF_MAPS = {
 
 
 def of_map(name: str, method: str, arguments: Sequence[str]) -> tuple[str, ...]:
-    """As ``of_name``, of ``@name.method(arguments)``."""
+    """Like ``of_name``, for ``@name.method(arguments)``."""
     written = METHODS_OF_MAPS.get(method)
     if written is None:
         return ()
@@ -293,7 +293,7 @@ ARGUMENTS = {
 
 
 def of_argument(annotation: str, name: str) -> tuple[str, ...]:
-    """As ``of_name``, for the argument of an annotation."""
+    """Like ``of_name``, for the argument of an annotation."""
     help_ = ARGUMENTS.get((annotation, name))
     return () if help_ is None else (help_,)
 
@@ -309,11 +309,11 @@ OF_METHOD = {
     "target": "the object whose method runs is `self`",
     "lock": "the lock of a monitor is known at @sync",
 }
-"""The meaning of the name of an operation's part at a location of a whole method."""
+"""The counterpart of the name of an operand, used at a location that is a whole method."""
 
 
 def of_member(owner: str, member: str) -> tuple[str, ...]:
-    """As ``of_name``, of ``System.nanoTime``."""
+    """Like ``of_name``, for ``System.nanoTime``."""
     written = MEMBERS.get(owner, {}).get(member)
     if written is None:
         return ()
@@ -321,21 +321,21 @@ def of_member(owner: str, member: str) -> tuple[str, ...]:
 
 
 def of_name(name: str) -> tuple[str, ...]:
-    """The help for a name that is unknown; empty where it is nobody's habit."""
+    """The help for an unknown name. Empty if no other language has the name."""
     if name in NAMES:
         return (f"write {NAMES[name]}",)
     return (FORMS[name],) if name in FORMS else ()
 
 
 def value_of(name: str) -> str | None:
-    """The value that a function of others gives (``timestamp()``), where it is one here; None for others."""
+    """The variable that replaces a function of another language (``timestamp()``); None for others."""
     if name in FUNCTIONS or name in FUNCTION_FORMS or NAMES.get(name, ")").endswith(")"):
         return None
     return NAMES[name]
 
 
 def in_our_words(names: str) -> str:
-    """A list of names, separated by commas, each as it is written here."""
+    """Translates a list of names that are separated by commas."""
     return ", ".join(NAMES.get(name.strip(), name.strip()) for name in names.split(","))
 
 

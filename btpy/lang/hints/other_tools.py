@@ -1,8 +1,8 @@
-"""Scripts for BTrace, bpftrace, DTrace, SystemTap, Byteman and Arthas: recognised, and answered with how the forms that
-they use are written here.
+"""Scripts for BTrace, bpftrace, DTrace, SystemTap, Byteman and Arthas: recognises them, and shows how to write their
+constructs in this language.
 
-Nothing is translated as a whole, because the pieces do not map one to one (a Java method body is no probe body); each
-form that the script uses is looked up, and the answer lists those, in the order in which they appear.
+It does not translate whole scripts, because constructs do not map one to one (a Java method body is no probe body). It
+looks up each construct that the script uses, and lists the translations in order of appearance.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ VARIABLES_OF_BTRACE = {
 
 
 class Form(NamedTuple):
-    """``pattern`` of what is used; ``used``: how to show it (None: as it stands); ``write``: what it is here."""
+    """``pattern`` finds the construct; ``used``: how to show it (None: as the script has it); ``write``: the
+    translation.
+    """
 
     pattern: re.Pattern[str]
     write: str | Callable[[re.Match[str]], str]
@@ -60,7 +62,7 @@ def _form(pattern: str, write: str | Callable[[re.Match[str]], str], used: str |
 
 
 def location_of_btrace(match: re.Match[str]) -> str:
-    """A location of BTrace's as it is written here; ``match`` names its ``kind``."""
+    """A location of BTrace in this language; ``match`` names its ``kind``."""
     name = LOCATIONS_OF_BTRACE.get(match["kind"], match["kind"])
     inner = [
         f"{key.replace('clazz', 'class')}={value}" for key, value in re.findall(r"(\w+)\s*=\s*(\"[^\"]*\")", match[0])
@@ -435,7 +437,7 @@ _ARTHAS = (
 
 
 class Tool(NamedTuple):
-    """Another tracer. ``script``: how its scripts begin, or with ``anywhere`` what is in each of them."""
+    """Another tracer. ``script`` matches the beginning of its scripts, or with ``anywhere`` a part of them."""
 
     name: str
     code: str
@@ -465,8 +467,9 @@ _TOOLS = (
 
 
 def head_of_probe(text: str, start: int) -> tuple[str, tuple[int, int], str] | None:
-    """A probe of bpftrace, DTrace or SystemTap that begins at ``start``, among probes of ours: whose form it is, where
-    its head stands, and what is written for it (empty: nothing is known)."""
+    """A probe of bpftrace, DTrace or SystemTap that begins at ``start``, among probes of our language: the name of the
+    tool, the span of its head, and the translation (empty if there is none).
+    """
     for tool in _TOOLS:
         match = None if tool.anywhere or tool.name in _OF_OTHER_SHAPE else tool.script.match(text, start)
         if match is None or match[0].lstrip().startswith("#"):
@@ -482,7 +485,7 @@ def head_of_probe(text: str, start: int) -> tuple[str, tuple[int, int], str] | N
 
 
 _OF_OTHER_SHAPE = ("Byteman", "Arthas")
-"""Their scripts are no lists of probes with bodies in braces."""
+"""These scripts are not lists of probes with bodies in braces."""
 
 _LINES_OF_COMMENT = re.compile(r"^[ \t]*#[^\n]*", re.MULTILINE)
 

@@ -1,6 +1,6 @@
-"""Slips that a parser cannot name: forms of other languages, and a few of our own.
+"""Mistakes that a parser cannot name: constructs of other languages, and common typing errors.
 
-Each function looks at the place where the parser stopped and gives the diagnostic for one slip, or None.
+Each function examines the place where the parser stopped and returns the diagnostic for one mistake, or None.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from btpy.model.source import Source, Span
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Where the parser stopped. ``accepts``: names of terminals that could have stood there."""
+    """Where the parser stopped. ``accepts``: names of the terminals that are possible there."""
 
     source: Source
     start: int  # of the item
     at: int
-    end: int  # of the text that is in the way
-    token: str  # terminal name, "" where no token could be read
+    end: int  # of the text that the parser could not read
+    token: str  # name of the terminal; "" if no token could be read
     accepts: frozenset[str]
 
     @property
@@ -889,7 +889,7 @@ _POINT = re.compile(
 
 
 def _item(failure: Failure) -> Diagnostic | None:
-    """What begins no item: a probe point in another spelling, an annotation in lower case, a statement."""
+    """Text that cannot begin an item: a misspelled probe point, an annotation in lower case, a statement."""
     if failure.before:
         return None
     annotation = re.match(r"@([A-Za-z]\w*)", failure.rest)
@@ -956,7 +956,7 @@ _UNITS_IN_LOWER_CASE = {unit.lower(): unit for unit in UNITS} | {
 
 
 def _unit(failure: Failure) -> Diagnostic | None:
-    """A unit behind a blank, or one that is none here."""
+    """A unit after a blank, or an unknown unit."""
     before = failure.source.text[max(failure.start, failure.at - 40) : failure.at]
     apart = re.search(r"(\d[\d_]*(?:\.\d+)?)(\s+)$", before)
     word = re.match(r"[A-Za-zµ]+\b", failure.rest)

@@ -668,7 +668,9 @@ class _Resolver:
         return _changed(self._parts(tree), self._folded)
 
     def _folded(self, part: object) -> object:
-        """In arguments of annotations, f-strings of constants become strings, and constant calculations become numbers."""
+        """In arguments of annotations, f-strings of constants become strings, and constant calculations become
+        numbers.
+        """
         match part:
             case nodes.FormattedString():
                 texts = [each if isinstance(each, str) else _text_of(each) for each in part.parts]

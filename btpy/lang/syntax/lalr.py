@@ -1,17 +1,17 @@
 """The tables that Lark computes from the grammar, run without Lark.
 
-Importing Lark, loading its tables and compiling a lexer for each of its states takes longer than everything else
-between a script and its handlers, and its trees would only be walked once, to make the syntax tree. So Lark computes
+Importing Lark, loading its tables and compiling a lexer for each of its states takes longer than all other work between
+a script and its handlers. And its parse trees would be visited only once, to create the syntax tree. So Lark computes
 the tables when the package is built (:mod:`btpy.lang.syntax.tables`). Here they are run, by Lark's rules:
 
-1. *Contextual lexer.* A terminal is only looked for where the state of the parser has an action for it. One pattern of
-   all terminals answers for most states: what it finds, the pattern of a single state would find, if that state accepts
-   it. If not, and where names of classes can stand, which look like expressions, the state's own pattern decides. Each
-   pattern begins with what is ignored, so that a token is one match.
+1. *Contextual lexer.* The lexer looks for a terminal only if the state of the parser has an action for it. One pattern
+   of all terminals serves most states: if the state accepts the terminal that it finds, the pattern of that state would
+   have found the same. Otherwise, and where class names are possible, which look like expressions, the pattern of the
+   state decides. Each pattern begins with the ignored text, so one match gives one token.
 2. *LALR(1).* Shift, or reduce by a rule. Reductions of a ``?rule`` with one child change nothing but the state (an
-   operand passes fifteen levels of precedence), so they are made once for each state and looked up from then on.
-3. *Shape* of Lark's trees: tokens that are spelled in the grammar are dropped, ``_rules`` become part of their parent,
-   what is optional and absent is None. Every other rule calls the function of its name.
+   operand passes fifteen levels of precedence), so they are computed once for each state and then looked up.
+3. *Shape* of Lark's trees: literal tokens of the grammar are dropped, ``_rules`` become part of their parent, and an
+   absent optional part is None. Every other rule calls the function of its name.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from functools import cached_property
 from typing import Any, NamedTuple, NoReturn
 
 END = "$END"
-_POINT = "POINT"  # before all other terminals, where it can stand
+_POINT = "POINT"  # tried before all other terminals, where it is possible
 _NAMES_OF_CLASSES = frozenset((_POINT, "QNAME", "AT_LOC", "POINT_TYPES"))
 
 Action = Callable[[int, int, list[Any]], object]
-"""Makes the value of a rule: where its text begins and ends, the values of its parts."""
+"""Creates the value of a rule from the offsets of its text and the values of its parts."""
 
 
 class Token(NamedTuple):
@@ -41,8 +41,9 @@ class Token(NamedTuple):
 
 
 class UnexpectedText(Exception):
-    """The text between ``start`` and ``end`` fits nowhere. ``terminal``: what it would be elsewhere, "" if nothing;
-    ``accepts``: terminals that could stand there; ``state``: the same for texts that fail at the same place of the
+    """The text between ``start`` and ``end`` is not possible here. ``terminal``: the terminal that it would be at
+    another place, "" if none;
+    ``accepts``: terminals that are possible here; ``state``: the same for texts that fail at the same place of the
     grammar."""
 
     def __init__(self, terminal: str, start: int, end: int, accepts: frozenset[str], state: tuple[int, int]) -> None:
@@ -64,7 +65,9 @@ class TooDeep(Exception):
 
 
 class _Scanner:
-    """Finds the first of some terminals that matches, in Lark's order, behind what the pattern ``ignored`` matches."""
+    """Finds the first of some terminals that matches, in Lark's order, after the text that the pattern ``ignored``
+    matches.
+    """
 
     def __init__(
         self, ignored: str, terminals: Iterable[tuple[str, str]], words: Mapping[str, Mapping[str, str]]
@@ -78,8 +81,9 @@ class _Scanner:
 
 
 class Parser:
-    """Parses texts with the tables of :func:`btpy.lang.syntax.tables.tables`. ``max_depth``: of nodes in each other.
-    ``grammar``: which one the tables were made of."""
+    """Parses texts with the tables of :func:`btpy.lang.syntax.tables.tables`. ``max_depth``: the largest nesting of
+    nodes.
+    ``grammar``: identifies the grammar of the tables."""
 
     def __init__(self, tables: str, max_depth: int) -> None:
         data = json.loads(tables)
@@ -182,7 +186,7 @@ class Parser:
             depths.append(0)
 
     def _pass(self, below: int, state: int, kind: str, final: int) -> int:
-        """The state after all reductions that only change the state; ``below`` it is the state that stays."""
+        """The state after all reductions that only change the state; ``below`` is the state under it on the stack."""
         while state != final or kind != END:
             action = self._states[state].get(kind, 0)
             if action >= 0 or ~action not in self._units:
@@ -193,7 +197,7 @@ class Parser:
     # ---------------------------------------------------------------- lexer
 
     def _token(self, path: list[int], text: str, at: int, end: int) -> tuple[str, int, int]:
-        """The token that begins at ``at`` or after what is ignored there: its terminal, where it begins and ends."""
+        """The token at ``at``, or after ignored text there: its terminal, its start and its end."""
         accepts = self._states[path[-1]]
         scanner = self._common
         if "QNAME" in accepts or "AT_LOC" in accepts:
@@ -219,7 +223,7 @@ class Parser:
         return END, end, end
 
     def _first(self, text: str, at: int, end: int) -> int:
-        """Where what is not ignored begins."""
+        """The offset after ignored text."""
         if not text[at:end].strip(" \n"):
             return end
         skipped = self._skip.match(text, at, end)
@@ -249,7 +253,7 @@ class Parser:
         return self._scanner(frozenset(name for name, _ in self._terminals))
 
     def _accepts(self, path: list[int]) -> frozenset[str]:
-        """Terminals that can follow: those that reductions lead to a shift."""
+        """Terminals that can follow: after some reductions the parser can shift them."""
         terminals = [name for name in self._states[path[-1]] if name.isupper()]
         return frozenset(name for name in terminals if self._leads_on(list(path), name))
 

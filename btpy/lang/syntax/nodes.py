@@ -1,7 +1,7 @@
-"""The syntax tree: what was written, with its places and nothing else.
+"""The syntax tree: the constructs of the script with their positions.
 
-``parser.parse`` makes it, ``checker`` reads it. Names are unresolved, sugar is still there except that :func:`expand`
-turns a point probe (``A::b @return { … }``) into the annotated probe it stands for.
+``parser.parse`` makes it, ``checker`` reads it. Names are not resolved and short forms are kept, except that
+:func:`expand` turns a point probe (``A::b @return { … }``) into an annotated probe.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ class TypeName(Tree):
 
 
 class LiteralKind(Enum):
-    """The value is the word used in messages."""
+    """The value is the word for messages."""
 
     INTEGER = "integer"
-    LONG = "long"  # of a parameter of that type, however small
+    LONG = "long"  # a literal for a parameter of that type, of any size
     FLOAT = "number"
     DURATION = "duration"  # nanoseconds
     SIZE = "size"  # bytes
@@ -89,7 +89,7 @@ class TargetVariable(Tree):
 class MapReference(Tree):
     """``@name[keys]``; ``keys`` is empty for ``@name``. The map called ``@`` has an empty name.
 
-    ``library``: what stands before the dot in ``library.@name[keys]``.
+    ``library``: the name before the dot in ``library.@name[keys]``.
     """
 
     name: str
@@ -433,7 +433,7 @@ _branches: dict[type[Tree], Callable[[Tree], tuple[object, ...]]] = {}
 
 
 def _branches_of(kind: type[Tree]) -> Callable[[Tree], tuple[object, ...]]:
-    """Gives the fields of a node that hold nodes, the last first."""
+    """Returns the fields of a node that contain nodes, in reverse order."""
     names = [field.name for field in reversed(fields(kind)) if field.type not in _LEAVES]
     get: Any = attrgetter(*names) if names else lambda node: ()
     found = _branches[kind] = get if len(names) != 1 else lambda node: (get(node),)
@@ -454,16 +454,17 @@ SHORT_LOCATIONS = {
     "sync": ("SYNC_ENTER", ()),
     "throw": ("THROW", ("type",)),
 }
-"""Locations of point probes that are not spelled as those of ``@OnMethod``, or take patterns without quotes."""
+"""Locations of point probes that differ from those of ``@OnMethod`` in spelling, or that take patterns without quotes.
+"""
 
 
 def location_of_point(name: str) -> str:
-    """The location of ``@OnMethod`` that ``@name`` behind a point is short for."""
+    """The location of ``@OnMethod`` for ``@name`` after a point."""
     return SHORT_LOCATIONS.get(name, (name.upper(), ()))[0]
 
 
 def expand(point: PointProbe) -> Probe:
-    """The probe that a point probe is short for; its parts keep the places where they were written."""
+    """The probe that a point probe abbreviates. Its parts keep their positions in the source."""
 
     def text(part: Identifier) -> Literal:
         return Literal(part.span, LiteralKind.STRING, part.text)

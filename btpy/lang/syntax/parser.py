@@ -3,10 +3,10 @@
 1. The whole text is parsed (``lalr``), and its parts become the classes of ``nodes`` (``reductions``). If that fails
    and it is a script for another tracer, the answer is its translation (``hints.other_tools``).
 2. Else a scanner of brackets, quotes and comments splits the text into top-level items and finds what is never closed:
-   it knows the opener, which a parser has long forgotten (``scanner``). Each item without a scanner error is parsed on
-   its own, so that every item reports its own first error and none a consequence of another's.
+   unlike the parser, it still knows where they were opened (``scanner``). Each item without a scanner error is parsed
+   on its own, so that every item reports its own first error, and no error follows from another item.
 3. An error of the parser is explained by the first of: a table of known errors (``hints.typos``), examples of faulty
-   text that end in the same state of the parser, the list of what could stand there.
+   text that end in the same state of the parser, the list of possible terminals.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def parse_expression(source: Source) -> nodes.Expression:
 
 
 def tokens(source: Source) -> Iterator[Token]:
-    """The tokens of a script that parses; comments are none."""
+    """The tokens of a script that parses, without comments."""
     read: list[Token] = []
     _parser().parse(source.text, 0, len(source.text), "start", _reductions(source).actions, read)
     return iter(read)
@@ -91,7 +91,7 @@ def tokens(source: Source) -> Iterator[Token]:
 
 def accepted(text: str) -> frozenset[str] | None:
     """The terminals that may follow ``text``, by their names in the grammar; None when the text does not parse."""
-    followed = text + "\n\0"  # which begins no token
+    followed = text + "\n\0"  # a quote or bracket that begins no token
     try:
         _parser().parse(followed, 0, len(followed), "start", _reductions(Source("<input>", followed)).actions)
     except UnexpectedText as error:
@@ -153,7 +153,7 @@ def _reduced(source: Source, start: int, end: int, rule: str, reductions: Reduct
 
 
 def _explain(source: Source, base: int, end: int, error: UnexpectedText) -> Diagnostic:
-    from btpy.lang.hints.typos import SLIPS, Failure  # what a script that parses needs not
+    from btpy.lang.hints.typos import SLIPS, Failure  # not needed for a script that parses
 
     at = base + len(source.text[base:end].rstrip()) if error.terminal == END else error.start
     failure = Failure(source, base, at, max(error.end, at + 1), error.terminal, error.accepts)

@@ -1,7 +1,7 @@
 """Parts of a text → syntax tree: a function for each rule of ``grammar.lark``, called by ``lalr`` bottom up.
 
-A function has the name of its rule and gets where the text of the rule begins and ends, and the values of its parts:
-tokens, syntax nodes, lists of them, None for what is absent. Faults inside literals are found on the way.
+A function has the name of its rule. It gets the offsets of the text of the rule, and the values of its parts: tokens,
+syntax nodes, lists of them, None for what is absent. The functions also find faults inside literals.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _OPEN = object()
 
 
 class Reductions:
-    """Makes the nodes of one source; ``diagnostics`` grows with what is wrong inside of literals."""
+    """Makes the nodes of one source; ``diagnostics``: the faults inside literals so far."""
 
     def __init__(self, source: Source, rules: Iterable[str], read: Read) -> None:
         self._source = source
@@ -437,8 +437,7 @@ class Reductions:
         return nodes.FormattedString(self._place(token), tuple(parts))
 
     def _interpolate(self, start: int, colon: int, end: int) -> nodes.Interpolation | None:
-        """``start`` to ``colon`` is the expression, what follows the colon up to ``end`` the format (offsets of the
-        source)."""
+        """The expression is between the offsets ``start`` and ``colon``, the format between the colon and ``end``."""
         span = self._span(start - 1, end + 1)
         if not self._source.text[start:colon].strip():
             self.diagnostics.append(
@@ -469,8 +468,9 @@ class Reductions:
 
 
 def _interpolation(text: str, brace: int) -> tuple[int, int, int]:
-    """Of the interpolation that opens at ``brace``: where its expression starts, its colon (or end), its closing
-    brace."""
+    """For the interpolation that opens at ``brace``: the offsets of its expression, of its colon (or end), and of its
+    closing brace.
+    """
     depth = conditionals = 0
     colon: int | None = None
     at = brace + 1

@@ -1,4 +1,4 @@
-"""Brackets, quotes and comments of a text that may not parse: where its items begin, what is never closed."""
+"""Brackets, quotes and comments of a text that may not parse: it finds where items begin, and what is never closed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _CLOSER = {"(": ")", "[": "]", "{": "}"}
 
 
 BRACE_EXPECTED = "`{` expected before this"
-"""The label of what follows a missing brace: a closing one that is left over is its consequence."""
+"""The label for a surplus closing brace, which is the consequence of a missing opening brace."""
 
 
 @dataclass(slots=True)
@@ -114,7 +114,7 @@ def scan(source: Source) -> Scan:
                 while _CLOSER[text[openers.pop()]] != closer:
                     pass
             elif closer == "}" and _is_probe(text, current.start) and "{" not in text[current.start : at]:
-                pass  # the parser says where its opening brace is missing
+                pass  # the parser reports the missing opening brace
             else:
                 fail(
                     Diagnostic(
@@ -189,8 +189,9 @@ COMMENT_MEANT = {
 
 
 def _swallowed(source: Source, at: int, end: int, openers: list[int]) -> Diagnostic | None:
-    """A comment that holds the closing brackets of code before it: `//` was meant as an operator, `#` as part of a
-    name."""
+    """A comment that holds the closing brackets of code before it: the user meant `//` as an operator, or `#` as part
+    of a name.
+    """
     text = source.text
     if starts_line(text, at) or "\n" in text[openers[-1] : at]:
         return None

@@ -31,7 +31,7 @@ def tables(grammar: str, starts: Sequence[str]) -> str:
         number: {names[symbol]: action for symbol, action in row.items()} for number, row in table["states"].items()
     }
     starting = [table["start_states"][start] for start in starts]
-    order: dict[int, int] = {}  # of rules in use, by Lark's number
+    order: dict[int, int] = {}  # the rules in use, by Lark's number
     numbers = _numbered(actions, starting)
     states = [
         {
@@ -66,8 +66,9 @@ def tables(grammar: str, starts: Sequence[str]) -> str:
 
 
 def _numbered(actions: Mapping[int, Mapping[str, tuple[bool, Any]]], starts: Iterable[int]) -> dict[int, int]:
-    """Numbers for the states, in the order in which they are reached from the starts: those that Lark gives differ from
-    one run to the next."""
+    """Numbers for the states, in the order in which they are reached from the start states. Lark's own numbers differ
+    from run to run.
+    """
     numbers = {state: number for number, state in enumerate(starts)}
     reached = list(numbers)
     for state in reached:  # which grows
@@ -79,7 +80,7 @@ def _numbered(actions: Mapping[int, Mapping[str, tuple[bool, Any]]], starts: Ite
 
 
 def _words(pattern: Any, terminals: Iterable[Any]) -> dict[str, str]:
-    """Words of the language that the pattern of a terminal matches as well: they win where they can stand."""
+    """Keywords that the pattern of another terminal also matches. A keyword wins where it is possible."""
     return {
         terminal.pattern.value: terminal.name
         for terminal in terminals
@@ -90,11 +91,11 @@ def _words(pattern: Any, terminals: Iterable[Any]) -> dict[str, str]:
 
 
 def _shape(rule: dict[str, Any]) -> list[Any]:
-    """Of a rule: its symbol, how many symbols it has, the name of its function, and its parts in order: the place of
-    a symbol, −1 − place if that symbol's parts become parts of this one, None for what is absent.
+    """A rule: its symbol, the number of its symbols, the name of its function, and its parts in order. A part is the
+    index of a symbol, −1 − index if the parts of that symbol become parts of this rule, or None if it is absent.
 
-    There is no function ("") for ``_rules``, whose value is the list of their parts, nor (None) for ``?rules`` with one
-    part, whose value is that part.
+    The function is "" for ``_rules``, whose value is the list of their parts, and None for ``?rules`` with one part,
+    whose value is that part.
     """
     options = rule["options"]
     absent = iter(options["empty_indices"] or [False] * len(rule["expansion"]))
