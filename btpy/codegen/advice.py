@@ -53,7 +53,7 @@ _OPERANDS = {
 
 @dataclass(frozen=True, slots=True)
 class AdvisedClass:
-    """``handlers``: every handler class that the plan calls; those that are defined already may be among them.
+    """``handlers``: every handler class that the plan calls; some may be defined already.
     ``refusals``: methods of which a probe takes more values than a handler can be passed."""
 
     plan: ClassPlan
@@ -66,9 +66,9 @@ class AdvisedClass:
 
 
 class _AtEnds(NamedTuple):
-    """The advice for methods in which the same probes are bound alike, none at an instruction inside.
+    """The advice for methods in which the same probes have the same bindings, and none is at an instruction.
 
-    ``planned``: of the first one; holding it keeps the ids of what is bound.
+    ``planned``: the plan of the first method. The reference keeps the ids of the bound probes valid.
     """
 
     planned: tuple[PlannedAdvice, ...]
@@ -78,8 +78,9 @@ class _AtEnds(NamedTuple):
 
 
 class HandlerFactory:
-    """Compiles each bound probe of one program once, and what is bound alike (a body that asks for nothing of its
-    method, at RETURN and at THROW or in methods of many shapes) once for all."""
+    """Compiles each bound probe of one program once. Equal bindings share the code: for example a body that uses
+    nothing of its method, at RETURN and at THROW, or in methods of many shapes.
+    """
 
     def __init__(self, program: Program) -> None:
         self._program = program
@@ -105,7 +106,9 @@ class HandlerFactory:
         return AdvisedClass(ClassPlan(planned.class_name, tuple(methods)), tuple(used.values()), tuple(refusals))
 
     def fire(self, bound: BoundProbe) -> HandlerClass:
-        known = self._fire.get(id(bound))  # the planner hands out one object for each binding; holding it keeps the id
+        known = self._fire.get(
+            id(bound)
+        )  # the planner has one object for each binding; the reference keeps its id valid
         if known is None:
             known = self._fire[id(bound)] = (bound, self._compiled(bound))
         return known[1]
@@ -163,7 +166,7 @@ class HandlerFactory:
 
         def operand(bound: BoundProbe, given: Input) -> Operand:
             if given.kind is InputKind.EXCEPTION and bound.shape is not None and bound.shape.point is Point.ENTRY:
-                return Operand(OperandKind.ARGUMENT, 0, given.descriptor)  # @OnUncaught: what the method is handed
+                return Operand(OperandKind.ARGUMENT, 0, given.descriptor)  # @OnUncaught: the parameters of the method
             kind = _OPERANDS.get(given.kind)
             if kind is not None:
                 return Operand(kind, given.index, given.descriptor)
@@ -212,7 +215,7 @@ class HandlerFactory:
 
 
 def _same_code(one: BoundProbe, other: BoundProbe) -> bool:
-    """Of two bindings of a probe with the same inputs: whether they do the same."""
+    """Whether two bindings of a probe with the same inputs have the same code."""
     return (
         one.thrown == other.thrown
         and one.predicate == other.predicate

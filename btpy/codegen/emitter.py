@@ -1,4 +1,4 @@
-"""The state that the parts of one handler share while it is written: its code, its local variables, its guard."""
+"""The state that the parts of one handler share while its code is generated: code, local variables, guard."""
 
 from __future__ import annotations
 
@@ -21,18 +21,19 @@ _TYPE_OF_SLOT = {"I": INT, "J": LONG, "D": DOUBLE, OBJECT: ANY}
 # Widening, the narrowing of a shift distance (JLS §15.19 uses its low bits only), and `x as int` (JLS §5.1.3).
 _CONVERSIONS = {"IJ": op.I2L, "ID": op.I2D, "JD": op.L2D, "JI": op.L2I, "DI": op.D2I, "DJ": op.D2L}
 
-# The cost of an input in woven code, as a number of clock readings or work that takes as long.
+# The cost of an input in woven code, in clock readings.
 _READINGS = {InputKind.DURATION: 2, InputKind.DEPTH: 1, InputKind.NESTED: 4, InputKind.ENTRY: 1, InputKind.SAMPLED: 1}
 
 
 class Emitter:
     """Writes one ``fire`` method.
 
-    Locals: the site id in slot 0, inputs, the position of what is being evaluated, the session, the result, what is
-    said of the run, ``let`` variables, and temporaries that are free again after a statement. ``probe``: whose body is
-    written, the handler's or that of a subscriber. ``readings``: of the clock, that woven code made for the handler.
-    ``sampled_thread``: the input whose thread records are about, None: the thread that fires.
-    ``needs_guard``: whether something is called that asks for the guard; ``guarded``: whether there is one.
+    Locals: the site id in slot 0, inputs, the position of the current expression, the session, the result, the state of
+    the run, ``let`` variables, and temporaries, which are free after a statement. ``probe``: the probe whose body is
+    generated: that of the handler, or a subscriber. ``readings``: the number of clock readings that woven code makes
+    for the handler.
+    ``sampled_thread``: the input with the thread for the records. None: the thread that fires.
+    ``needs_guard``: whether the handler calls something that requires the guard; ``guarded``: whether there is one.
     """
 
     def __init__(
@@ -53,16 +54,16 @@ class Emitter:
         self.sampled_thread = sampled_thread
         self._write = write
         self.stop = Label()  # ends this firing
-        self.leave: Label | None = None  # ends the function of the script that is being written
+        self.leave: Label | None = None  # the end of the current function of the script
         self.needs_guard = False
-        self.work_slot: int | None = None  # statements left, where they are counted
+        self.work_slot: int | None = None  # the local with the remaining statements, if they are counted
         self._inputs: dict[Input, int] = {}
         slot = 1
         for input_ in inputs:
             self._inputs[input_] = slot
             slot += slots(input_.descriptor)
         self._position_slot = slot
-        self._position: int | None = None  # what that local holds here, None: not known
+        self._position: int | None = None  # the value of that local here, None: not known
         self._session_slot = slot + 1
         self._result_slot = slot + 2
         self._returns = returns
@@ -72,7 +73,7 @@ class Emitter:
         self._begin_slot = self._entry_slot + guarded
         self._words_slot = self._begin_slot + 2
         self._next = self._words_slot + 1
-        self.admitted_by_run = False  # whether a run that is 0 was not admitted
+        self.admitted_by_run = False  # whether a run of 0 means that it was not admitted
         self._weight_slot: int | None = None
         self._variables = [(self.allocate(descriptor), descriptor) for descriptor in variables]
 
@@ -96,11 +97,13 @@ class Emitter:
         self.no_record()
 
     def no_record(self) -> None:
-        """No record is open from here on."""
+        """From here on no record is open."""
         self.code.constant("J", -1)
         self.code.store("J", self._begin_slot)
         self.code.op(op.ACONST_NULL)
-        self.code.type(op.CHECKCAST, "[J")  # a loop that jumps back with a record's array must find the same type
+        self.code.type(
+            op.CHECKCAST, "[J"
+        )  # at a backward jump with the array of a record, the frame must have the same type
         self.code.store(OBJECT, self._words_slot)
 
     def store_begin(self) -> None:
@@ -111,34 +114,34 @@ class Emitter:
         self.code.load("J", self._begin_slot)
 
     def store_words(self) -> None:
-        """Keeps the array that the open record is in."""
+        """Keeps the array of the open record."""
         self.code.store(OBJECT, self._words_slot)
 
     def load_words(self) -> None:
         self.code.load(OBJECT, self._words_slot)
 
     def store_entry(self) -> None:
-        """Keeps where the thread is marked as being inside a guarded handler."""
+        """Keeps the entry that marks the thread as being inside a guarded handler."""
         self.code.store("I", self._entry_slot)
 
     def load_entry(self) -> None:
         self.code.load("I", self._entry_slot)
 
     def store_run(self) -> None:
-        """Keeps what the run-time says of this run: its weight, whether and from when it is timed (Probe.java)."""
+        """Keeps the state of this run: its weight, and whether and since when it is timed (Probe.java)."""
         self.code.store("J", self._run_slot)
 
     def load_run(self) -> None:
         self.code.load("J", self._run_slot)
 
     def count_work(self, most: int) -> None:
-        """From here on loops count down what they take of ``most`` statements."""
+        """From here on loops count their statements down from ``most``."""
         self.work_slot = self.allocate("I")
         self.code.constant("I", most)
         self.code.store("I", self.work_slot)
 
     def spend(self, statements: int, span: Span) -> None:
-        """Takes what a round of a loop does from what is left, where that is counted; ``span`` of the loop."""
+        """Subtracts the statements of one iteration of a loop, if they are counted; ``span`` of the loop."""
         if self.work_slot is not None:
             goes_on = Label()
             self.code.iinc(self.work_slot, -statements)
@@ -180,12 +183,12 @@ class Emitter:
         self.code.store(OBJECT, self._session_slot)
 
     def store_weight(self) -> None:
-        """Keeps how many hits this firing stands for."""
+        """Keeps the weight of this firing."""
         self._weight_slot = self.allocate("I")
         self.code.store("I", self._weight_slot)
 
     def load_weight(self) -> None:
-        """Pushes a long: how many hits this firing stands for."""
+        """Pushes the weight of this firing, a long."""
         if self._weight_slot is None:
             self.load_run()
             self.code.constant("I", api.RUN_WEIGHT_SHIFT)
@@ -198,7 +201,7 @@ class Emitter:
         self.code.load("I", self._position_slot)
 
     def load_input(self, input_: Input) -> None:
-        """Pushes an input as its descriptor says, a float as double."""
+        """Pushes an input with the type of its descriptor; a float becomes a double."""
         slot = self._inputs.get(input_)
         if slot is None:
             raise CompileError(f"{input_.kind.value} is used but is no input of the handler")
@@ -220,7 +223,7 @@ class Emitter:
     # ------------------------------------------------------------ control
 
     def statements(self, statements: Sequence[Statement]) -> None:
-        """Writes statements: expressions that have some meet them here."""
+        """Generates statements. Expressions that contain statements use it."""
         self._write(self, statements)
 
     def place(self, label: Label) -> None:
@@ -236,7 +239,7 @@ class Emitter:
             self._position = packed
 
     def place_loop(self, label: Label, changing: Iterable[int]) -> None:
-        """Places a label that will be jumped back to; ``changing``: variables that are given values on the way."""
+        """Places a label for a backward jump; ``changing``: variables that are assigned in the loop."""
         self.code.place_loop(label, [self._variables[index][0] for index in changing], self._next)
         self._position = None
 
@@ -249,7 +252,7 @@ class Emitter:
     # ------------------------------------------------------------ representation of values
 
     def convert(self, held: Type, wanted: Type) -> None:
-        """Turns the value on the stack from the representation of one type into that of another.
+        """Converts the value on the stack from the representation of one type to that of another.
 
         Boxes are Long, Double, Boolean and Character.  Unboxing null is an error of the probe, counted at the position
         set before; a nullable number stays null.

@@ -1,4 +1,4 @@
-"""Expressions: each leaves one value on the operand stack, held as its type says (``Type.slot``)."""
+"""Expressions: each pushes one value, in the representation of its type (``Type.slot``)."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ from btpy.model.types import ANY, BOOLEAN, DOUBLE, DURATION, INT, LONG, STRING, 
 
 _STRING_DESCRIPTOR = "Ljava/lang/String;"
 
-# Of the int form; long is the next opcode, double the third after it where there is one.
+# The opcodes for int. The opcode for long is the next one, that for double the third after it, if there is one.
 _MOST_KEYS = 4096  # that `keys(@m)` gives
 
 _ARITHMETIC = {"+": op.IADD, "-": op.ISUB, "*": op.IMUL, "/": op.IDIV, "%": op.IREM}
@@ -396,7 +396,7 @@ def _array(emitter: Emitter, values: Sequence[Expr]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """Locals with the elements that a loop goes through, and with the number of the next one."""
+    """Locals with the elements of a loop, and with the index of the next one."""
 
     array: int
     at: int
@@ -423,7 +423,7 @@ def emit_items(emitter: Emitter, container: Expr, limit: Expr | None, *, pairs: 
 
 
 def emit_next(emitter: Emitter, items: Items, variables: Sequence[LoopVariable], exhausted: Label) -> None:
-    """Gives the variables the next elements, or jumps."""
+    """Assigns the next elements to the variables, or jumps if there are none."""
     code = emitter.code
     code.load("I", items.at)
     code.load("A", items.array)
@@ -439,8 +439,9 @@ def emit_next(emitter: Emitter, items: Items, variables: Sequence[LoopVariable],
 
 
 def _quantified(emitter: Emitter, node: Quantified) -> None:
-    """``any`` ends with true at the first element that passes, ``none`` and ``all`` with false at the first that
-    decides, ``first`` with the element."""
+    """``any`` ends with true at the first element that passes. ``none`` ends with false at the first that passes,
+    ``all`` at the first that fails. ``first`` ends with the first element that passes.
+    """
     code = emitter.code
     items = emit_items(emitter, node.container, None, pairs=False)
     again, exhausted, end = Label(), Label(), Label()
@@ -544,7 +545,7 @@ def _thread_value(emitter: Emitter, node: ThreadValue) -> None:
 
 
 def _thread_number(emitter: Emitter, node: ThreadValue) -> None:
-    """The value of a variable that holds numbers; that there is none is an error of the probe."""
+    """The value of a variable that holds numbers. A missing value is an error of the probe."""
     _thread_slot(emitter, node)
     emitter.position(node.span)
     emitter.call(api.THREAD_REAL if node.variable.type.kind is Kind.DOUBLE else api.THREAD_NUMBER)
@@ -609,7 +610,9 @@ def _primitive(emitter: Emitter, node: Binary) -> None:
 
 
 def _blame(emitter: Emitter, node: Binary) -> None:
-    """Sets the position of an operation on run-time types: the operand that can be wrong, where there is only one."""
+    """Sets the error position for an operation on dynamic types: the operand that can be wrong, if there is only
+    one.
+    """
     certain = [_is_certain(operand) for operand in (node.left, node.right)]
     if node.operator in "/%" or certain[0] == certain[1]:
         emitter.position(node.span)
@@ -635,11 +638,11 @@ def _truth_value(emitter: Emitter, node: Unary | Binary | Logical) -> None:
 
 
 def emit_condition(emitter: Emitter, node: Expr, target: Label, when: bool) -> None:
-    """Jumps to ``target`` if the value of ``node`` is ``when``, else goes on.  Null is an error of the probe."""
+    """Jumps to ``target`` if the value of ``node`` is ``when``.  Null is an error of the probe."""
     if isinstance(node, Unary) and node.operator == "!":
         emit_condition(emitter, node.operand, target, not when)
     elif isinstance(node, Logical):
-        decisive = node.operator == "||"  # the value of the left operand that decides
+        decisive = node.operator == "||"  # the value of the left operand that determines the result
         if decisive == when:
             emit_condition(emitter, node.left, target, when)
             emit_condition(emitter, node.right, target, when)
@@ -675,7 +678,7 @@ def _compare_primitives(emitter: Emitter, node: Binary, target: Label, when: boo
     emit_as(emitter, node.right, wanted)
     if slot == "J":
         code.op(op.LCMP)
-    else:  # NaN makes every comparison but != false, whichever way the jump goes
+    else:  # with NaN every comparison except != is false, also when the jump is inverted
         code.op(op.DCMPG if node.operator in ("<", "<=") else op.DCMPL)
     code.branch(_COMPARISONS[node.operator if when else _COMPARISONS[node.operator][2]][0], target)
 
@@ -703,7 +706,7 @@ def _compare_references(emitter: Emitter, node: Binary, target: Label, when: boo
         return
     emit_as(emitter, node.left, ANY)
     emit_as(emitter, node.right, ANY)
-    if operator in (">", ">="):  # `compare` gives 1 for NaN, so that only "less" may be asked for
+    if operator in (">", ">="):  # `compare` returns 1 for NaN, so test only "less"
         code.op(op.SWAP)
         operator = "<" if operator == ">" else "<="
     _blame(emitter, node)

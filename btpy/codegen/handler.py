@@ -1,4 +1,4 @@
-"""Handler classes: one static method ``fire``, of the shape that ``docs/runtime.md`` gives.
+"""Handler classes: one static method ``fire``, with the structure that ``docs/runtime.md`` describes.
 
     position = of the probe, session = null, result = 0
     try    tally or add (site, probe, map, …); done               of a probe that does nothing but add to one map
@@ -14,8 +14,8 @@
            if guarded: try { leave(entry) } catch { marks[entry] = left }
     done   return result
 
-Whether a handler must be guarded is known when it has been written, from what it calls. Long ones are, so it is
-written with the guard, and again without it where it needs none.
+The calls in a handler determine whether it must be guarded, so this is known only after it was generated. So it is
+generated with the guard first, and again without it if it needs none.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _PLACEHOLDER = api.HANDLER_PREFIX + "0" * 40
 
 
 class ParameterOverflowError(CompileError):
-    """A probe takes more of a method than a handler can be passed (JVMS §4.3.3)."""
+    """A probe uses more values of a method than a handler can have parameters (JVMS §4.3.3)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def compile_fire(program: Program, bound: BoundProbe) -> HandlerClass:
 def compile_entry(program: Program, bound: BoundProbe, entry: Entry) -> HandlerClass:
     """The handler that computes ``entry(e)`` when the method is entered: ``fire(site, inputs…)`` returns the value.
 
-    Where it fails, which is counted, or the probe is off, the value is zero or null. Raises CompileError.
+    If it fails, which is counted, or the probe is disabled, the value is zero or null. Raises CompileError.
     """
     returns = entry.value.type.slot
 
@@ -129,13 +129,14 @@ def depth_handlers(probe_id: int) -> tuple[HandlerClass, HandlerClass]:
 
 
 def sampling_handlers(probe_id: int) -> tuple[HandlerClass, HandlerClass]:
-    """The pair that decides by thread: enter ``(site) → weight``, release ``(site, that value)``."""
+    """The pair of handlers that samples by thread: enter ``(site) → weight``, release ``(site, that value)``."""
     return _around(probe_id, api.SAMPLE_ENTER, api.SAMPLE_LEAVE)
 
 
 def self_time_handlers(probe_id: int) -> tuple[HandlerClass, HandlerClass]:
-    """The pair that maintains what activations take without those that they call: enter ``(site) → value``, release
-    ``(site, that value)``."""
+    """The pair of handlers that measures the exclusive time of activations: enter ``(site) → value``, release ``(site,
+    that value)``.
+    """
     return _around(probe_id, api.SELF_TIME_ENTER, api.SELF_TIME_LEAVE)
 
 
@@ -174,7 +175,7 @@ def _around(probe_id: int, entering: RuntimeMethod, leaving: RuntimeMethod) -> t
 
 
 class _Method:
-    """A handler class with the code of its method to be written."""
+    """A handler class whose method has no code yet."""
 
     def __init__(self, descriptor: str) -> None:
         self._descriptor = descriptor
@@ -204,7 +205,7 @@ def _compile(
     sample: Callable[[Emitter, Label], None] = lambda emitter, unsampled: None,
     addition: Aggregate | None = None,
 ) -> HandlerClass:
-    """``addition``: where that is all that the handler does."""
+    """``addition``: the only operation of the handler, if it is just one addition to a map."""
     probe = bound.probe
     descriptor = f"(I{''.join(input_.descriptor for input_ in inputs)}){returns}"
     taken = 1 + sum(slots(input_.descriptor) for input_ in inputs)
@@ -245,7 +246,7 @@ def _write(
     *,
     guarded: bool,
 ) -> bool:
-    """Writes the method and returns whether its own part calls what needs a guard."""
+    """Generates the method. Returns whether its own code calls something that needs the guard."""
     code = method.code
     samples = isinstance(bound.probe.attachment, SampleAttachment)
     emitter = Emitter(
@@ -290,7 +291,7 @@ def _write(
 
 
 def _enter(emitter: Emitter, enter: RuntimeMethod, done: Label) -> None:
-    """Goes on to ``done`` where no session wants this firing."""
+    """Jumps to ``done`` if no session wants this firing."""
     code = emitter.code
     emitter.load_site()
     code.constant("I", emitter.probe.id)
@@ -301,7 +302,7 @@ def _enter(emitter: Emitter, enter: RuntimeMethod, done: Label) -> None:
 
 
 def _enter_guard(emitter: Emitter, done: Label) -> None:
-    """Goes on to ``done`` where this thread is in a handler already."""
+    """Jumps to ``done`` if this thread is already in a handler."""
     code = emitter.code
     emitter.load_session()
     code.constant("I", emitter.probe.id)
@@ -312,8 +313,9 @@ def _enter_guard(emitter: Emitter, done: Label) -> None:
 
 
 def _leave_guard(emitter: Emitter, done: Label) -> None:
-    """Where the call fails, the handler marks the entry as left itself: otherwise this thread would fire no guarded
-    handler for a while."""
+    """If the call fails, the handler itself marks the entry as left. Otherwise no guarded handler would fire on this
+    thread for a while.
+    """
     code = emitter.code
     failed = Label()
     with code.protected(failed):
@@ -331,7 +333,7 @@ def _leave_guard(emitter: Emitter, done: Label) -> None:
 
 
 def _time(emitter: Emitter) -> None:
-    """Says what the firing took, where it is timed."""
+    """Reports the duration of the firing, if it is timed."""
     code = emitter.code
     untimed, failed = Label(), Label()
     emitter.load_run()

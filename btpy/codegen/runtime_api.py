@@ -38,7 +38,7 @@ REQUESTS = "btpy/runtime/Request"
 HANDLER_PREFIX = "btpy/handlers/Handler_"
 HANDLER_METHOD = "fire"
 
-#: The fields of its open record that a handler reads and writes where it cannot call ``abandon`` (EventBuffer.java).
+#: The fields that a handler uses to discard its open record when it cannot call ``abandon`` (EventBuffer.java).
 POSITIONS = (1 << 21) - 1
 CLAIMED = 0xFFFFFFFF
 PADDING = 0xFFFF << 32
@@ -222,7 +222,7 @@ PRINT_ENVIRONMENT = _for_session(JVM, "printEnvironment", "IIIZ)V", guarded=True
 
 # ---------------------------------------------------------------- Aggregation
 
-#: More keys than these travel in an array.
+#: More keys than this are passed in an array.
 MOST_SINGLE_KEYS = 4
 
 
@@ -254,14 +254,14 @@ VALUE = _row(AGGREGATION, "value", "(I)O", guarded=True)
 DELETE = _row(AGGREGATION, "delete", "(I)V", guarded=True)
 CLEAR = _row(AGGREGATION, "clear", "()V", guarded=True)
 
-#: Of an element of the string that PRINT_MAPS takes: what is in the map is taken.
+#: A bit in an element of the string for PRINT_MAPS: the map is emptied.
 FLUSH = 1 << 14
 
-#: Of what SAMPLE_ENTER gives: the weight, without the mark of a decision that was made before.
+#: Mask for the result of SAMPLE_ENTER: the weight, without the bit for an earlier decision.
 WEIGHT_MASK = (1 << 30) - 1
 
-#: Of what FIRED and TESTED give: where the weight begins, the bit that says that the run is timed, and the one that
-#: says that it is not to be, or is over.
+#: The results of FIRED and TESTED: the shift of the weight, the bit for a timed run, and the bit says that it is not to
+#: be, or is over.
 RUN_WEIGHT_SHIFT = 41
 RUN_TIMED = 1 << 40
 RUN_OVER = -(1 << 63)

@@ -1,4 +1,4 @@
-"""Statements: each leaves the operand stack as it found it."""
+"""Statements: each leaves the operand stack unchanged."""
 
 from __future__ import annotations
 
@@ -277,7 +277,7 @@ def _if(emitter: Emitter, node: If) -> None:
 
 
 def _subscriber(emitter: Emitter, node: Subscriber) -> None:
-    """The body of another probe: enabled, failing and ending on its own."""
+    """The body of another probe, with its own state, errors and end."""
     code = emitter.code
     outer, host, left = emitter.stop, emitter.probe, emitter.work_slot
     caught, done = Label(), Label()
@@ -289,7 +289,7 @@ def _subscriber(emitter: Emitter, node: Subscriber) -> None:
     _attribute(emitter, node.probe)
     with code.protected(caught):
         emitter.position(node.probe.span)
-        emit_firing(emitter, node.predicate, node.body, times=False)  # a part of what its host takes
+        emit_firing(emitter, node.predicate, node.body, times=False)  # its time is part of the time of its host
         if code.reachable:
             code.branch(op.GOTO, emitter.stop)
     emitter.place(caught)
@@ -303,9 +303,9 @@ def _subscriber(emitter: Emitter, node: Subscriber) -> None:
 
 
 def emit_failure(emitter: Emitter, error: int) -> None:
-    """The exception handler for errors of the probe: it counts the error and gives up an open record.
+    """The exception handler for errors of the probe. It counts the error and discards an open record.
 
-    Either is done without a call where the call fails: the stack may have no room for any.
+    If a call fails, it does this without a call, because the stack may be full.
     """
     code = emitter.code
     by_run = emitter.admitted_by_run and emitter.probe is emitter.host
@@ -339,7 +339,7 @@ def _count_without_a_call(emitter: Emitter, by_run: bool) -> None:
     code = emitter.code
     counts = emitter.allocate("A")
     unresolved, failed, done = Label(), Label(), Label()
-    with code.protected(unresolved):  # a loader that is not the boot loader takes calls to resolve the class
+    with code.protected(unresolved):  # resolving the class through another loader than the boot loader needs calls
         emitter.load_session()
         code.field(op.GETFIELD, api.SESSION, "interruptions", f"[L{api.INTERRUPTIONS};")
         code.constant("I", emitter.probe.id)
@@ -384,7 +384,7 @@ def _increment(emitter: Emitter, counts: int, field: str) -> None:
 
 
 def _abandon_without_a_call(emitter: Emitter, done: Label) -> None:
-    """Makes the open record padding: the word before it says how much was claimed."""
+    """Turns the open record into padding: the word before it has the claimed length."""
     code = emitter.code
     emitter.load_words()
     code.branch(op.IFNULL, done)
@@ -407,7 +407,7 @@ def _abandon_without_a_call(emitter: Emitter, done: Label) -> None:
 
 
 def _attribute(emitter: Emitter, probe: Probe) -> None:
-    """What is counted without a position is the probe's from here on."""
+    """From here on errors without a position count for this probe."""
     if emitter.guarded:
         emitter.code.constant("I", probe.id)
         emitter.call(api.ATTRIBUTE)
@@ -416,7 +416,8 @@ def _attribute(emitter: Emitter, probe: Probe) -> None:
 def emit_firing(emitter: Emitter, predicate: Expr | None, body: Sequence[Statement], *, times: bool) -> None:
     """The body of a probe, if it passes its predicate; the probe is that of the emitter.
 
-    ``times``: some firings are timed; where the predicate, or what it needs, may take long, false ones as well.
+    ``times``: some firings are timed. If the predicate or its inputs may be slow, hits with a false predicate are
+        timed, too.
     """
     code = emitter.code
     tested = work_of_value(predicate) if predicate is not None else 0
@@ -467,11 +468,11 @@ def emit_firing(emitter: Emitter, predicate: Expr | None, body: Sequence[Stateme
 
 
 def _admit(emitter: Emitter, method: RuntimeMethod, asked: Label, variables: Iterable[int]) -> None:
-    """Asks whether this run is to be, and keeps what is said of it.
+    """Asks the runtime whether this run may happen, and keeps the answer.
 
-    A run that was timed comes here again, to ``asked``, and goes the way of those that are not to be: a way that was
-    never gone would not be compiled, and the first time that the budget restrains a hot probe the JVM would throw away
-    the compiled method of the application, and run it interpreted until it is compiled again.
+    A timed run jumps here again, to ``asked``, and takes the branch of refused runs. HotSpot does not compile a branch
+    that was never taken: the first time that the budget restrains a hot probe, the JVM would discard the compiled
+    method of the application and interpret it until it is compiled again.
     """
     code = emitter.code
     emitter.load_session()
@@ -486,7 +487,7 @@ def _admit(emitter: Emitter, method: RuntimeMethod, asked: Label, variables: Ite
 
 
 def tallied_map(body: Sequence[Statement]) -> int | None:
-    """The map of a body that only counts into one without keys: the firing and its count are one addition."""
+    """The map of a body that only counts into a map without keys. Then the firing and its count are one addition."""
     match list(body):
         case [Aggregate(value=None, keys=()) as only]:
             return only.map
@@ -494,8 +495,9 @@ def tallied_map(body: Sequence[Statement]) -> int | None:
 
 
 def single_addition(body: Sequence[Statement]) -> Aggregate | None:
-    """The addition of a body that does nothing else, of nothing that could fail: by one key at most, key and sample as
-    woven code passes them."""
+    """The addition of a body that does nothing else and cannot fail: it has at most one key, and woven code passes the
+    key and the sample unchanged.
+    """
     match list(body):
         case [Aggregate(value=None, keys=()) as only]:
             return only
@@ -506,7 +508,7 @@ def single_addition(body: Sequence[Statement]) -> Aggregate | None:
 
 
 def emit_addition(emitter: Emitter, only: Aggregate) -> None:
-    """All of the firing of a probe without a predicate whose body is a :func:`single_addition`."""
+    """The whole firing of a probe without a predicate whose body is a :func:`single_addition`."""
     code = emitter.code
     emitter.load_site()
     code.constant("I", emitter.probe.id)
@@ -574,16 +576,16 @@ def _compare_longs(emitter: Emitter, one: int, other: int, jump: int, target: La
 
 
 def _round(emitter: Emitter, loop: ForEach | ForRange) -> None:
-    """The body of a loop, after its work was taken from what is left, where that is counted."""
+    """The body of a loop, after its statements were subtracted, if they are counted."""
     emitter.spend(round_work(loop), loop.span)
     emit_statements(emitter, loop.body)
 
 
 def _emit_record(emitter: Emitter, node: Emit) -> None:
-    """Values first, into locals; then nothing happens between ``begin`` and ``commit`` but the copying of values.
+    """First all values are evaluated into locals. Between ``begin`` and ``commit`` they are only copied.
 
-    A record that was begun and not committed would block its part of the buffer until it is skipped as stalled; so the
-    handler gives it up where an error ends it.
+    A record that was begun and not committed would block its part of the buffer until the agent skips it as stalled. So
+    the handler discards it after an error.
     """
     code = emitter.code
     held = [(value, None if _is_immediate(value) else _stored(emitter, value)) for value in node.values]
@@ -621,8 +623,9 @@ def _emit_record(emitter: Emitter, node: Emit) -> None:
 
 
 def _begin_record(emitter: Emitter, node: Emit, held: Sequence[tuple[Expr, int | None]]) -> int:
-    """Begins a record with room for the values. ``held``: each with the local that holds it. The local with the bound
-    of its size is returned."""
+    """Begins a record with room for the values. ``held``: the values with their locals. The local with the bound of its
+    size is returned.
+    """
     code = emitter.code
     fixed = sum(_PUTS[value.type.kind][1] for value in node.values if not value.type.is_reference)
     emitter.load_session()
@@ -652,7 +655,7 @@ def _begin_record(emitter: Emitter, node: Emit, held: Sequence[tuple[Expr, int |
 
 
 def _load_session_below(emitter: Emitter) -> None:
-    """Below the position that is on the stack."""
+    """Its result is placed below the position that is on the stack."""
     emitter.load_session()
     emitter.code.op(op.SWAP)
 
@@ -671,7 +674,9 @@ def _stored(emitter: Emitter, node: Expr) -> int:
 
 
 def _evaluated(emitter: Emitter, node: Expr) -> int:
-    """Evaluates into a fresh local, boxed: before a key is claimed, so that an error leaves no empty entry."""
+    """Evaluates into a fresh local, boxed. This happens before the key is claimed, so an error leaves no empty
+    entry.
+    """
     emit_as(emitter, node, ANY)
     slot = emitter.allocate("A")
     emitter.code.store("A", slot)
@@ -716,7 +721,7 @@ def _thread_store(emitter: Emitter, node: ThreadStore) -> None:
 
 
 def _thread_slot(emitter: Emitter, node: ThreadStore | ThreadAdd) -> None:
-    """Pushes what the thread keeps and the number of the variable."""
+    """Pushes the storage of the thread and the number of the variable."""
     emitter.load_session()
     emitter.code.constant("I", node.variable.of)
     emitter.code.constant("I", emitter.probe.id)

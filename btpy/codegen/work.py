@@ -1,7 +1,8 @@
-"""How much work one firing can be.
+"""The work of one firing, in statements.
 
-A firing runs at most MAX_STATEMENTS statements. Where that follows from the script it costs nothing; else the handler
-counts down what each round of a loop takes, and a firing that runs out ends with a ``budget`` error at the loop.
+A firing runs at most MAX_STATEMENTS statements. If the script guarantees this, it costs nothing. Otherwise the handler
+subtracts the statements of each iteration, and a firing that exceeds the limit ends with a ``budget`` error at the
+loop.
 """
 
 from __future__ import annotations
@@ -27,17 +28,19 @@ from btpy.lang.typed_tree import (
 
 
 def work(statements: Sequence[Statement]) -> int:
-    """The most statements that running these takes; a test of ``any`` and its like counts as one."""
+    """The largest number of statements that these execute. A test of ``any``, ``all``, ``none`` or ``first`` counts as
+    one.
+    """
     return sum(_work(statement, _rounds) for statement in statements)
 
 
 def work_outside_loops(statements: Sequence[Statement]) -> int:
-    """The same without the rounds of loops."""
+    """The same without the iterations of loops."""
     return sum(_work(statement, _no_rounds) for statement in statements)
 
 
 def work_of_value(value: Expr) -> int:
-    """The most statements that computing a value takes."""
+    """The largest number of statements that computing a value executes."""
     return _work_within(value, _rounds)
 
 
@@ -58,13 +61,13 @@ def _work(statement: Statement, rounds: Rounds) -> int:
             ends = _work_within(statement.first, rounds) + _work_within(statement.last, rounds)
             return 1 + ends + rounds(statement) * max(1, block(statement.body))
         case Subscriber():
-            return 1  # it has a measure of its own
+            return 1  # it is counted separately
         case _:
             return 1 + _work_within(statement, rounds)
 
 
 def round_work(loop: Loop) -> int:
-    """The statements of one round, without those of loops inside it."""
+    """The statements of one iteration, without those of inner loops."""
     if isinstance(loop, Quantified):
         return 1 + _work_within(loop.test, _no_rounds)
     return max(1, work_outside_loops(loop.body))
@@ -75,7 +78,7 @@ def _no_rounds(loop: Loop) -> int:
 
 
 def _rounds(loop: Loop) -> int:
-    """The most rounds of a loop as far as the script tells."""
+    """The largest number of iterations of a loop that the script guarantees."""
     if isinstance(loop, Quantified):
         return DEFAULT_ELEMENTS
     if isinstance(loop.limit, Constant) and isinstance(loop.limit.value, int):
@@ -123,7 +126,7 @@ def _fields(kind: type[object]) -> tuple[str, ...]:
 
 
 def changed(statements: Sequence[Statement | Expr | None]) -> Iterator[int]:
-    """Variables that are given a value somewhere in these, in functions and subscribers too."""
+    """Variables that these statements assign, including functions and subscribers."""
     pending: list[object] = list(statements)
     while pending:
         node = pending.pop()

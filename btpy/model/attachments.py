@@ -14,9 +14,9 @@ from btpy.model.points import Point
 class MethodAttachment:
     """``@OnMethod``. ``points``: EXIT is (RETURN, THROW), CALL(when=AFTER) is (CALL_RETURN, CALL_THROW).
 
-    ``thrown``: type pattern of THROW(type=…), RAISE(type=…) and CATCH(type=…); the handler asks the exception itself.
-    ``operation``: which operations, where a point is inside the method. ``uncaught``: ``@OnUncaught``, whose exception
-    is the first argument.
+    ``thrown``: type pattern of THROW(type=…), RAISE(type=…) and CATCH(type=…); the handler tests the exception itself.
+    ``operation``: the operations, for a point inside the method. ``uncaught``: ``@OnUncaught``, whose exception is the
+    first argument.
     """
 
     classes: tuple[Pattern, ...]
@@ -40,7 +40,7 @@ class TimerAttachment:
 
 @dataclass(frozen=True, slots=True)
 class SampleAttachment:
-    """``@OnSample``: samples threads ``per_second`` times a second; ``waiting``: those that use no processor, too."""
+    """``@OnSample``: samples threads ``per_second`` times a second; ``waiting``: also threads that use no processor."""
 
     per_second: int
     waiting: bool
@@ -74,8 +74,9 @@ class ClassLoadAttachment:
 
 @dataclass(frozen=True, slots=True)
 class LowMemoryAttachment:
-    """``pool`` None: every bounded pool that does not merely fill up between two collections. ``per_mille``: of the
-    pool's bound."""
+    """``pool`` None: every bounded pool, except those that always fill up between two collections. ``per_mille``: of
+    the pool's bound.
+    """
 
     pool: Pattern | None
     per_mille: int

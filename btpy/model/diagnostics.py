@@ -11,11 +11,9 @@ its source::
        |
        = help: did you mean `duration`?
 
-Labels of a line share a row while their texts fit; those that do not hang below on ``|``, the leftmost lowest. Columns
-are
-terminal cells: tabs stop every four, wide and combining characters count as a terminal counts them, and control
-characters of
-the script never reach the terminal.
+Labels of a line share a row while their texts fit. The others are drawn below on ``|``, the leftmost at the bottom.
+Columns are terminal cells: tabs stop every four, wide and combining characters count as a terminal counts them, and
+control characters of the script never reach the terminal.
 """
 
 from __future__ import annotations
@@ -37,7 +35,7 @@ class Severity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A place and what is to be said of it; ``text`` may be empty."""
+    """A place and a text about it; ``text`` may be empty."""
 
     span: Span
     text: str = ""
@@ -45,7 +43,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """A replacement that an editor can apply as it stands."""
+    """A replacement that an editor can apply directly."""
 
     span: Span
     text: str
@@ -53,8 +51,9 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """``message`` states the problem only, in lower case and without a period; ``help`` says how to mend it, ``notes``
-    give context. A help or note of several lines continues below its first."""
+    """``message`` states the problem only, in lower case and without a period; ``help`` says how to correct it,
+    ``notes`` give context. A help or note of several lines continues below its first.
+    """
 
     code: str
     message: str
@@ -66,7 +65,7 @@ class Diagnostic:
     severity: Severity = Severity.ERROR
 
     def as_typed(self, arguments: Sequence[str]) -> Diagnostic:
-        """The same for someone who has typed a command with these arguments: what allows it is that command."""
+        """The same for a user who has typed a command with these arguments: the remedy repeats that command."""
         if not any(isinstance(remedy, Permission) for remedy in self.help):
             return self
         from dataclasses import replace
@@ -83,11 +82,11 @@ class Diagnostic:
 
 
 def nearest(name: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
-    """The candidates that ``name`` may be a slip for, best first; those of equal rank are all there, up to ``limit``.
+    """The candidates that the user may have meant by ``name``, best first, at most ``limit``.
 
-    A candidate is close enough at an edit distance of at most a third of the length of ``name`` (at least 1). Where
-    none is, one counts that begins as ``name`` does, or that has all its words (``max_keys``, ``max_map_keys``;
-    ``$customer``, ``$customerName``), or the other way round.
+    A candidate is close enough at an edit distance of at most a third of the length of ``name`` (at least 1). If there
+    is none, a candidate with the same beginning is close enough, or one with the same words (``max_keys``,
+    ``max_map_keys``; ``$customer``, ``$customerName``), or the other way round.
     """
     candidates = list(candidates)
     reach = max(1, len(name) // 3)
@@ -107,13 +106,14 @@ def nearest(name: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
 
 
 _WORD_OF_NAME = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_FEW_NAMES = 12  # among so few, one letter says which is meant: `$q`, `$quantity`
+_FEW_NAMES = 12  # among so few, one letter is enough: `$q`, `$quantity`
 _LETTERS_OF_A_PART = 3
 
 
 def _likeness(name: str, candidate: str, least: int) -> int | None:
-    """How much of ``candidate`` is ``name``, 0 for most; None where they have no word in common. ``least``: letters
-    that a beginning has."""
+    """How much of ``candidate`` is ``name``, 0 for most; None where they have no word in common. ``least``: the
+    smallest length of a common beginning.
+    """
     plain, other = name.lstrip("$@").lower(), candidate.lstrip("$@").lower()
     words, others = ([word.lower() for word in _WORD_OF_NAME.findall(each)] for each in (name, candidate))
     if not words or not others or (name[:1] in "$@") != (candidate[:1] in "$@"):
@@ -148,12 +148,12 @@ def edit_distance(left: str, right: str) -> int:
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> tuple[str, ...]:
-    """The help line for a misspelt name, or nothing when no candidate is near."""
+    """The help line for a misspelled name, or nothing if no candidate is similar."""
     return did_you_mean_one_of(nearest(name, candidates))
 
 
 def did_you_mean_one_of(found: Sequence[str]) -> tuple[str, ...]:
-    """As ``did_you_mean``, of names that are near."""
+    """Like ``did_you_mean``, for names that are known to be similar."""
     if not found:
         return ()
     return (_MEANT + " or ".join(f"`{candidate}`" for candidate in found) + "?",)
@@ -163,7 +163,7 @@ _MEANT = "did you mean "
 
 
 def meant(diagnostic: Diagnostic) -> list[str]:
-    """What its place may be a slip for, as far as ``did_you_mean`` has said that of the text that stands there."""
+    """The replacement for the text at its place, if ``did_you_mean`` has suggested one."""
     lines = [each for each in diagnostic.help if each.startswith(_MEANT)]
     names = [name for line in lines for name in re.findall("`([^`]+)`", line)]
     return [name for name in names if nearest(diagnostic.primary.span.text, [name])]
@@ -172,7 +172,7 @@ def meant(diagnostic: Diagnostic) -> list[str]:
 # ---------------------------------------------------------------- rendering
 
 _TAB = 4
-_LINES = 8  # of a mistake made again: as many lines as a reader takes in at once
+_LINES = 8  # line numbers shown for a repeated mistake
 _COLOURS = {Severity.ERROR: "\x1b[1;31m", Severity.WARNING: "\x1b[1;33m"}
 _BOLD, _BLUE, _RESET = "\x1b[1m", "\x1b[1;34m", "\x1b[0m"
 
@@ -186,7 +186,7 @@ class _Style:
         return f"{code}{text}{_RESET}" if self.colour and text else text
 
     def clean(self, text: str) -> str:
-        """``text`` as a terminal may get it: no control characters, in ASCII mode nothing beyond ASCII."""
+        """``text`` made safe for a terminal: without control characters, and in ASCII mode only ASCII."""
         return "".join(self.glyph(char) for char in text)
 
     def glyph(self, char: str) -> str:
@@ -286,7 +286,7 @@ def render_all(
 ) -> str:
     """At most ``limit`` diagnostics with empty lines between them, and how many more there are; ends with a newline.
 
-    A mistake that is made again, word for word, is shown once, with the lines where it is made.
+    An identical message is shown once, with all its lines.
     """
     diagnostics = _once(diagnostics)
     texts = [render(diagnostic, colour=colour, unicode=unicode) for diagnostic in diagnostics[:limit]]
@@ -366,7 +366,7 @@ def _source_rows(
 
 
 def _mark_rows(marks: list[_Mark], severity: Severity, style: _Style) -> list[str]:
-    """The rows under one source line: markers with the texts that fit beside them, then what hangs below."""
+    """The rows under one source line: markers with the texts that fit beside them, then the other texts."""
     marks = sorted(marks, key=lambda mark: (mark.start, mark.end))
     markers = [""] * max(mark.end for mark in marks)
     for mark in sorted(marks, key=lambda mark: mark.primary):  # the primary label is drawn over the others

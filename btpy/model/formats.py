@@ -23,7 +23,7 @@ _SPEC = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Specification:
-    """``type`` empty: as the value is; ``precision`` None: not given."""
+    """``type`` empty: the default of the value; ``precision`` None: not given."""
 
     fill: str
     align: str
@@ -36,12 +36,12 @@ class Specification:
 
 
 def unit(type_: Type, text: str) -> int | None:
-    """How many nanoseconds or bytes the unit ``text`` is, where values of the type can be shown in it."""
+    """The number of nanoseconds or bytes in the unit ``text``, if values of the type can be shown in it."""
     return UNITS.get(type_.kind, {}).get(text)
 
 
 def specification(text: str) -> Specification | None:
-    """None for what is no specification."""
+    """None if it is no specification."""
     match = _SPEC.match(text)
     if match is None:
         return None

@@ -1,4 +1,4 @@
-"""Maps of a program: what each holds, and how it is shown."""
+"""Maps of a program: the kind of their values, and how they are shown."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from btpy.model.words import NumberedWord
 
 
 class MapKind(NumberedWord):
-    """The kind of value that a map keeps for each key. The agent keeps ``pctl`` as ``hist``; only what is shown of it
-    differs."""
+    """The kind of value that a map keeps for each key. The agent keeps ``pctl`` as ``hist``. Only the output
+    differs.
+    """
 
     VALUE = "value", 0
     COUNT = "count", 1
@@ -85,10 +86,10 @@ def map_title(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Map:
-    """``type`` is that of the aggregated or stored value as far as known (its unit is what is shown).
+    """``type``: the type of the aggregated or stored value, as far as it is known. It has the unit for the output.
 
-    ``estimated``: a sampled probe adds to it, whose samples are weighed, so that what it holds estimates all hits; the
-    text is by how much (``100``, ``1…100``, ``?`` where that changes).
+    ``estimated``: a sampled probe adds weighted samples, so the values are estimates for all hits. The text is the
+        weight (``100``, ``1…100``, ``?`` if it changes).
     """
 
     id: int
@@ -100,10 +101,12 @@ class Map:
     capacity: int = 4096
     parameters: Linear | Series | Most | Percents | None = None
     estimated: str | None = None
-    evicts: bool = False  # at capacity the least recently used key goes; else no new key comes
+    evicts: bool = False  # a full map forgets the least recently used key; otherwise it accepts no new key
     key_types: tuple[Type, ...] = ()  # as declared; empty: any
-    imported: bool = False  # of a library that the script only imports: not printed at the end unless a probe asks
-    key_names: tuple[str, ...] = ()  # of the components of a key, for outputs that name them; empty: not known
+    imported: bool = (
+        False  # belongs to a library that the script only imports: printed at the end only if a probe does it
+    )
+    key_names: tuple[str, ...] = ()  # names for the components of a key; empty: not known
 
     @property
     def title(self) -> str:

@@ -1,6 +1,6 @@
-"""The meaning of a program's records and how they are shown: all of the program but its code.
+"""The meaning of a program's records and how they are shown: the program without its code.
 
-A recording carries it instead of the program, so that it can be read by a btpy whose language has moved on.
+A recording carries it instead of the program, so that a later btpy with a changed language can read it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from btpy.model.templates import Template
 
 
 class Moment(Enum):
-    """When a probe fires; of a subscriber, when its host does."""
+    """When a probe fires. A subscriber fires when its host does."""
 
     METHOD = "method"
     TIMER = "timer"
@@ -42,7 +42,7 @@ class ProbeOutline:
 @plain_dataclass(slots=True)
 class Outline:
     """Ids index the lists, which grow with the program. ``redact``: values under the names of secrets are hidden.
-    ``print_maps``: at the end, without being asked."""
+    ``print_maps``: maps are printed at the end by default."""
 
     probes: list[ProbeOutline]
     templates: list[Template]

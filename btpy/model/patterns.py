@@ -1,7 +1,7 @@
 """Class, method and signature patterns (``docs/language.md``, Patterns).
 
-Class patterns are matched in the agent, by name or by type, so that a class being loaded needs no question to the
-client; what is here must decide the same. Method patterns and signatures are matched here only.
+The agent matches class patterns, by name or by type, so that it need not ask the client about each class that is
+loaded. This module must give the same results. Only this module matches method patterns and signatures.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class ClassPattern:
                 return any(_compiled(self).fullmatch(annotation) for annotation in annotations)
 
     def is_meant_by(self, name: str) -> bool:
-        """Whether the class ``name`` is what the pattern is about: of ``+Type`` the type itself."""
+        """Whether the pattern names the class ``name`` itself: for ``+Type`` that is the type."""
         if self.kind is ClassPatternKind.SUBTYPE_SIMPLE_NAME:
             return simple_name(name) == self.text
         return self.matches(name)
@@ -64,12 +64,12 @@ class ClassPattern:
 
     @property
     def is_name(self) -> bool:
-        """Whether it is written for one class, with its package or without."""
+        """Whether it names one class, with its package or without."""
         return self.kind in (ClassPatternKind.EXACT, ClassPatternKind.SIMPLE_NAME)
 
     @property
     def by_name(self) -> bool:
-        """Whether the name of a class alone decides."""
+        """Whether the name of a class is enough to decide."""
         return not self.needs_supertypes and self.kind is not ClassPatternKind.ANNOTATED
 
     @property
@@ -83,7 +83,7 @@ def _compiled(pattern: ClassPattern) -> re.Pattern[str]:
 
 
 def simple_name(name: str) -> str:
-    """``com.acme.Outer$Inner`` → ``Inner``; a name that ends in ``$`` or ``$1`` keeps what follows the package."""
+    """``com.acme.Outer$Inner`` → ``Inner``; for a name that ends in ``$`` or ``$1``, the name without the package."""
     tail = name.rpartition(".")[2]
     inner = tail.rpartition("$")[2]
     return inner if inner and not inner[0].isdigit() else tail
@@ -97,7 +97,7 @@ def glob_regex(glob: str) -> str:
 
 @lru_cache(maxsize=1024)
 def class_patterns(text: str) -> tuple[ClassPattern, ...]:
-    """The patterns that one spelling stands for: several, because ``Outer.Inner`` may mean ``Outer$Inner``.
+    """The patterns that one spelling can mean. There can be several, because ``Outer.Inner`` may mean ``Outer$Inner``.
 
     Raises ``UsageError`` for a regular expression that does not compile.
     """
@@ -111,7 +111,7 @@ def class_patterns(text: str) -> tuple[ClassPattern, ...]:
         _check_regex(text[1:-1])
         return (ClassPattern(ClassPatternKind.REGEX, text[1:-1]),)
     if "*" in text or "?" in text:
-        if "." not in text and text != "**":  # a glob without a package is one over simple names, as a plain name is
+        if "." not in text and text != "**":  # a glob without a package matches simple names, like a plain name
             return (ClassPattern(ClassPatternKind.GLOB, text), ClassPattern(ClassPatternKind.GLOB, f"**.{text}"))
         return (ClassPattern(ClassPatternKind.GLOB, text),)
     if "." not in text and "$" not in text:
@@ -120,7 +120,7 @@ def class_patterns(text: str) -> tuple[ClassPattern, ...]:
 
 
 def _inner_spellings(name: str) -> list[str]:
-    """``a.B.C`` could be the class C of package a.B or the member C of a.B: both, the written one first."""
+    """``a.B.C`` could be the class C of package a.B or the member C of a.B: try both, first the name as it is."""
     spellings = [name]
     segments = name.split(".")
     first_class = next((at for at, each in enumerate(segments) if each[:1].isupper()), len(segments))
@@ -190,7 +190,9 @@ class TypePattern:
         return TypePattern(base, dimensions, () if base in _PRIMITIVES.values() else class_patterns(base))
 
     def may_be_above(self, descriptor: str) -> bool:
-        """Whether the type may turn out to be a supertype of a class. Classes of java.* extend none but of the JDK."""
+        """Whether the type may turn out to be a supertype of a class. Classes of java.* extend only classes of the
+        JDK.
+        """
         return descriptor.startswith("L") and any(
             pattern.needs_supertypes
             and (not descriptor.startswith("Ljava/") or "." not in pattern.text or pattern.text.startswith(_IN_JDK))
@@ -198,8 +200,9 @@ class TypePattern:
         )
 
     def matches(self, java: str, supertypes: Callable[[str], Iterable[str]]) -> bool:
-        """``java``: a type as :func:`java_type` gives it. ``*`` and ``**`` are any type at all. A regular expression
-        without ``[]`` is about the whole type, with its brackets."""
+        """``java``: a type as :func:`java_type` gives it. ``*`` and ``**`` match any type. A regular expression without
+        ``[]`` must match the whole type, with its brackets.
+        """
         if self.base in ("*", "**") and not self.dimensions:
             return True
         if not self.dimensions and self.classes and self.classes[0].kind is ClassPatternKind.REGEX:
@@ -218,8 +221,9 @@ class TypePattern:
 
 @dataclass(frozen=True, slots=True)
 class SignaturePattern:
-    """``int (java.lang.String, *, ..)``: ``*`` is any one type, ``..`` any number of further parameters; ``!void (..)``
-    returns any other type."""
+    """``int (java.lang.String, *, ..)``: ``*`` matches one type, ``..`` any number of further parameters; ``!void
+    (..)`` returns any other type.
+    """
 
     returns: str
     parameters: tuple[str, ...]
@@ -278,7 +282,7 @@ _PRIMITIVES = {
 
 
 def java_type(descriptor: str) -> str:
-    """A field descriptor or ``V`` as Java spells it: ``[Ljava/lang/String;`` → ``java.lang.String[]``."""
+    """The Java spelling of a field descriptor or ``V``: ``[Ljava/lang/String;`` → ``java.lang.String[]``."""
     base = descriptor.lstrip("[")
     name = base[1:-1].replace("/", ".") if base.startswith("L") else _PRIMITIVES[base]
     return name + "[]" * (len(descriptor) - len(base))
@@ -286,8 +290,9 @@ def java_type(descriptor: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Pattern text (LANGUAGE 2.5 spelling, quotes gone) and its place. ``written``: the name in the script of a pattern
-    that btpy spells out, such as ``<app>``."""
+    """The text of a pattern without quotes, and its place. ``written``: for a pattern that btpy expands, such as
+    ``<app>``, its name in the script.
+    """
 
     text: str
     span: Span
@@ -295,13 +300,14 @@ class Pattern:
 
     @property
     def shown(self) -> str:
-        """The pattern as a person wrote it."""
+        """The pattern as the user wrote it."""
         return self.written or self.text
 
     @property
     def classes(self) -> tuple[ClassPattern, ...]:
-        """As a pattern of classes, which is parsed once. Raises UsageError for a regular expression that does not
-        compile."""
+        """The class patterns. The text is parsed once. Raises UsageError for a regular expression that does not
+        compile.
+        """
         return class_patterns(self.text)
 
     @property

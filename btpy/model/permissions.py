@@ -9,8 +9,8 @@ from btpy.model.secrets import NO_SECRETS, Secrets
 @dataclass(frozen=True, slots=True)
 class Permissions:
     """The settings of the user for every script: ``allow`` are the capabilities of ``--allow``; ``redact``: secrets are
-    hidden; ``frameworks``: globs of classes that are not the application, beside those that btpy knows; ``secrets``:
-    what is hidden, beside what btpy knows."""
+    hidden; ``frameworks``: globs of classes that do not belong to the application, beside the built-in ones;
+    ``secrets``: names and patterns of secrets, beside the built-in ones."""
 
     allow: frozenset[str] = frozenset()
     redact: bool = True

@@ -11,7 +11,7 @@ class Point(IntEnum):
     ENTRY = 0  # before the first instruction; in a constructor after super(…) or this(…) has returned
     RETURN = 1  # before every return instruction
     THROW = 2  # an exception leaves the method
-    LINE = 3  # before the first instruction of a source line, wherever the line begins in the code
+    LINE = 3  # before each instruction at which a source line begins
     CALL_BEFORE = 4
     CALL_RETURN = 5  # after a call that returned; for a constructor call the target is the new object
     CALL_THROW = 6  # an exception leaves a call

@@ -7,7 +7,7 @@ from btpy.model.words import NumberedWord
 
 
 class SampleMode(NumberedWord):
-    """Which hits of a probe fire, by a number: every n-th, one in n on average, at most n a second."""
+    """How a number selects the hits that fire: every n-th, one in n on average, at most n a second."""
 
     ALL = "all", 0
     EVERY = "every", 1
@@ -17,10 +17,10 @@ class SampleMode(NumberedWord):
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """``@Sample``. ``number`` as written: every n-th hit, this share of them, at most so many a second.
+    """``@Sample``. ``number``: n for every n-th hit, the share of hits, or the most hits a second.
 
-    ``by_thread``: decided when a method is entered, and kept on its thread until it is left. ``group``: id of the first
-    probe of those that share one decision, because they sample the same methods by thread.
+    ``by_thread``: the decision is made at method entry and is valid on that thread until the exit. ``group``: id of the
+    first probe of those that share one decision, because they sample the same methods by thread.
     """
 
     mode: SampleMode

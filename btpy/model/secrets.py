@@ -1,13 +1,12 @@
-"""Names of secrets: the value under such a name is not shown. And what users add to them.
+"""Names of secrets: the value under such a name is not shown. Users can add names.
 
-The run-time knows the same names, for fields and keys (``btpy.runtime.Secrets``); a test compares the two. Each session
+The runtime knows the same names, for fields and keys (``btpy.runtime.Secrets``); a test compares the two. Each session
 gets the names that a user adds (:class:`Secrets`, ``btpy.runtime.SecretNames``).
 
 A name that was added is compared with the letters and digits of a name, and with those behind its last dot. A star
-stands for any number of them. The client searches texts, after they have left the JVM, so a regular expression never
-runs on a thread of the traced program. It is a finite automaton all the same (:mod:`btpy.automaton`). The
-traced program chooses the texts, and with a matcher that backtracks it could choose one that keeps the client busy for
-hours.
+matches any number of them. The client searches texts, after they have left the JVM, so a regular expression never runs
+on a thread of the traced program. Nevertheless it is a finite automaton (:mod:`btpy.automaton`). The traced program
+determines the texts. With a backtracking matcher, it could send a text that keeps the client busy for hours.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from btpy.errors import UsageError
 from btpy.frozen import dataclass
 
 REDACTED = "•••"
-"""The text that is shown in the place of a value."""
+"""The text that is shown instead of a value."""
 
 #: Lower case, letters and digits only; a name is compared as a whole.
 # fmt: off
@@ -45,7 +44,7 @@ LAST_WORDS = frozenset((
     "token", "secret", "pwd", "credential", "credentials", "cookie", "jwt", "otp", "cvv", "ssn", "iban", "passcode",
 ))
 
-#: Parts that tell wherever they stand (``customerPassword2``).
+#: Parts that mark a secret at any position in the name (``customerPassword2``).
 PARTS = ("password", "passwd", "passphrase", "secretkey", "privatekey", "apikey", "accesstoken")
 
 # fmt: on
@@ -58,8 +57,8 @@ _LAST_WORD = re.compile(r"[A-Z]+\Z|[A-Z]?[a-z0-9]+\Z")
 def names_secret(name: str) -> bool:
     """True for a name whose letters and digits, in lower case, are one of the words or contain one of the parts.
 
-    Also for one whose last word is one of ``LAST_WORDS``. A word begins with a capital letter or behind another
-    character than a letter or digit; capital letters behind one another are one word.
+    Also for one whose last word is one of ``LAST_WORDS``. A word begins with a capital letter, or after a character
+    that is no letter or digit. Consecutive capital letters are one word.
     """
     if len(name) > _LONGEST:
         return False
@@ -92,15 +91,16 @@ _HELP = (
 @dataclass(frozen=True, slots=True)
 class Secrets:
     """The secrets that a user adds to those that btpy knows. ``names``: letters and digits, ASCII letters in lower
-    case, with stars. ``texts``: regular expressions of what is hidden inside of texts, without their slashes."""
+    case, with stars. ``texts``: regular expressions, without slashes, for parts of texts that are hidden."""
 
     names: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
 
     @staticmethod
     def of(given: Iterable[str], said: str = "--secret") -> Secrets:
-        """Parses the values of ``--secret``: names with commas between them, or one ``/REGEX/``. ``said``: how messages
-        name where the values are from. Raises UsageError."""
+        """Parses the values of ``--secret``: names with commas between them, or one ``/REGEX/``. ``said``: the name of
+        the source of the values in messages. Raises UsageError.
+        """
         names: dict[str, None] = {}
         texts: dict[str, None] = {}
         for text in given:
@@ -149,7 +149,7 @@ def _letters(name: str) -> str:
 
 
 def _matches(pattern: str, letters: str) -> bool:
-    """Goes back to the last star only, as ``btpy.runtime.SecretNames`` does."""
+    """It backtracks to the last star only, like ``btpy.runtime.SecretNames``."""
     at, place, star, retry = 0, 0, -1, 0
     while at < len(letters):
         if place < len(pattern) and pattern[place] == "*":

@@ -15,10 +15,10 @@ from btpy.frozen import dataclass
 
 @dataclass_with_attributes(frozen=True)
 class Source:
-    """One script: ``name`` is what messages print (a path, ``<command line>``, ``<repl:7>``).
+    """One script: ``name``: the name in messages (a path, ``<command line>``, ``<repl:7>``).
 
-    ``base``: how many code points the sources before it have, where a program has several. ``path``: the file, where
-    it is one.
+    ``base``: the number of code points in the sources before it, if a program has several. ``path``: the file, if there
+        is one.
     """
 
     name: str
@@ -94,7 +94,7 @@ _BEGINNINGS = (
 
 
 def read_text(file: BinaryIO) -> str:
-    """The text of a script file. Raises OSError, and ValueError: what it is instead."""
+    """The text of a script file. Raises OSError, and ValueError with the reason if the file is not a script."""
     data = file.read(MAX_FILE_BYTES + 1)
     for beginning, what in _BEGINNINGS:
         if data.startswith(beginning):

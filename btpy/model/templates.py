@@ -1,4 +1,4 @@
-"""Templates: what the values of a record mean, and how they are shown."""
+"""Templates: the meaning of the values of a record, and how they are shown."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from btpy.model.types import Type
 
 
 class SiteFact(Enum):
-    """Facts of the instrumented place; the client knows them, so they are never shipped with an event."""
+    """Facts about the instrumented place. The client knows them, so records do not contain them."""
 
     CLS = "cls"
     METHOD = "method"
@@ -23,25 +23,25 @@ class SiteFact(Enum):
 
 
 class TemplateKind(Enum):
-    PRINT = "print"  # parts are joined as they stand
+    PRINT = "print"  # parts are joined without separators
     EMIT = "emit"  # a named event with named fields
-    WARN = "warn"  # as PRINT, on standard error
+    WARN = "warn"  # like PRINT, on standard error
     MAP = "map"  # a map snapshot
     PLOT = "plot"  # a map snapshot, as a chart
     TABLE = "table"  # several maps, joined on their keys
     EXIT = "exit"
-    COMMIT = "commit"  # its value: id of the records that are to be shown now
-    DISCARD = "discard"  # … that are never to be shown
+    COMMIT = "commit"  # its value: the id of the speculation whose records are shown now
+    DISCARD = "discard"  # … whose records are never shown
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
     """Where a value of a record is shown: number ``value`` of the shipped values, or a site fact.
 
-    ``format`` is the part after ``:`` in an f-string, or a printf conversion with its ``%``; ``type`` is the type as
-    far as the script alone tells (it carries the unit: DURATION, BYTES). ``rest``: the slot stands for all values from
-    number ``value`` to the end of the record, however many (``args``, ``targs``); with ``named`` they are pairs of a
-    name and a value (``locals()``). ``bare``: an object is shown without its class (``fields(x)``).
+    ``format`` is the part after ``:`` in an f-string, or a printf conversion with its ``%``; ``type``: the type, as far
+    as the script determines it. It has the unit ( DURATION, BYTES). ``rest``: the slot shows all values from number
+    ``value`` to the end of the record (``args``, ``targs``); with ``named`` they are pairs of a name and a value
+    (``locals()``). ``bare``: an object is shown without its class (``fields(x)``).
     ``time``: the value is a point in time, nanoseconds since 1970, shown by this format of strftime. ``width``: number
     of the shipped value that is the width of a printf conversion with ``*``; None: the conversion has its own.
     """
@@ -64,7 +64,7 @@ SPECULATIVE = ("speculative", True)
 @dataclass(frozen=True, slots=True)
 class Template:
     """How the client renders one kind of record. ``parts``: text and slots, in order (for EMIT only slots with
-    labels). ``flushed``: those of ``maps`` whose content is taken away when it is shown."""
+    labels). ``flushed``: those of ``maps`` that are emptied when they are shown."""
 
     id: int
     probe: int
@@ -73,11 +73,12 @@ class Template:
     name: str = ""  # of an EMIT
     maps: tuple[int, ...] = ()
     options: tuple[tuple[str, object], ...] = ()  # top=, by=, desc=, unit=, scale=, min= of maps
-    host: int | None = None  # the probe whose handler ships it, where that is not `probe`: of a subscriber
+    host: int | None = None  # for a subscriber: the probe whose handler sends it
     flushed: tuple[int, ...] = ()
 
     @property
     def speculative(self) -> bool:
-        """The first value of a record is no value of the template, but the id under which the record is held back;
-        null: it is not."""
+        """The first value of a record is the id of its speculation, and no value of the template. null: the record is
+        not speculative.
+        """
         return SPECULATIVE in self.options

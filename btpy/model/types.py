@@ -26,12 +26,12 @@ class Kind(Enum):
     NULL = "null"
     VOID = "void"
 
-    __hash__ = object.__hash__  # that of Enum is no built-in one, and kinds are looked up all the time
+    __hash__ = object.__hash__  # the hash of Enum is slow Python code, and kinds are looked up often
 
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A type: ``class_name`` (binary name, dots) for OBJECT where it is known, ``element`` for ARRAY.
+    """A type: ``class_name`` (binary name, with dots) for OBJECT if it is known, ``element`` for ARRAY.
 
     ``nullable`` matters for primitives only: a nullable primitive is held boxed (``len(null)`` is null). ANY is a
     value whose type is known when the probe fires: held as ``Object``, primitives boxed as Long, Double, Boolean or
@@ -131,7 +131,7 @@ _DESCRIPTORS = {
 
 
 def joined(one: Type, other: Type) -> Type:
-    """The type that holds values of both types; ANY where that is no type of its own."""
+    """The type that holds values of both types; ANY if there is no such type."""
     if one == other:
         return one
     plain = (Kind.INT, Kind.LONG, Kind.DOUBLE)

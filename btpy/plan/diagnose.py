@@ -1,7 +1,7 @@
-"""Why a probe matched no code, said before anything is touched.
+"""Why a probe matches no code. The user learns it before anything in the target changes.
 
-A probe that prints nothing and does not say why is what users of other tools suffered most from; each function here is
-one reason, with what to write instead.
+A probe that silently prints nothing is a common complaint about other tools. Each function here reports one reason,
+with a correction.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class KnownClass:
 
 @dataclass(frozen=True, slots=True)
 class TargetFacts:
-    """``pid`` 0: not a JVM, but what ``main`` says."""
+    """``pid`` 0: not a JVM, but the source that ``main`` names."""
 
     loaded: int
     loaders: int
@@ -44,9 +44,10 @@ class TargetFacts:
 
 
 def nearest_class_names(pattern: str, loaded: Iterable[str], limit: int = 3) -> list[str]:
-    """The loaded classes that the pattern may be a slip for: same simple name elsewhere, then similar simple names.
+    """The loaded classes that the user may have meant: the same simple name in other packages, then similar simple
+    names.
 
-    Names of the pattern's own package come first among equals.
+    Among equal candidates, names in the package of the pattern come first.
     """
     wanted = pattern.lstrip("+@").replace("*", "").strip(".")
     package, _, _ = wanted.rpartition(".")
@@ -55,7 +56,9 @@ def nearest_class_names(pattern: str, loaded: Iterable[str], limit: int = 3) -> 
     for name in loaded:
         by_simple.setdefault(simple_name(name), []).append(name)
     found: list[str] = []
-    similar = get_close_matches(wanted_simple, by_simple, n=20, cutoff=0.6)  # edit distances to all are 20 times slower
+    similar = get_close_matches(
+        wanted_simple, by_simple, n=20, cutoff=0.6
+    )  # computing edit distances to all names is 20 times slower
     for simple in [wanted_simple, *nearest(wanted_simple, similar, limit * 4)]:
         found += sorted(by_simple.get(simple, ()), key=lambda name: (not name.startswith(package), len(name), name))
     return [name for name in dict.fromkeys(found) if name != wanted][:limit]
@@ -66,8 +69,9 @@ _LIKE_A_REGEX = re.compile(r"[\w.$*+?|()\[\]\\^{},-]+")
 
 
 def read_otherwise(pattern: Pattern, names: Iterable[str], *, method: bool) -> tuple[str, ...]:
-    """The help for a pattern that matches nothing as it is written, where it matches as a glob instead of a regular
-    expression, or the other way round."""
+    """The help for a pattern that matches nothing, but that would match as a glob instead of a regular expression, or
+    the reverse.
+    """
     text = pattern.text
     spellings: list[tuple[str, str]] = []
     if is_regex(text):
@@ -112,7 +116,7 @@ def no_class_matches(
     loaded = "loaded " if facts.pid else ""
     there = f"{facts.loaders} class loaders, pid {facts.pid} {facts.main}" if facts.pid else facts.main
     where = f"0 of {_grouped(facts.loaded)} {loaded}classes ({there})"
-    annotated = pattern.text.startswith("@")  # what has a similar name is no annotation of that name
+    annotated = pattern.text.startswith("@")  # a class with a similar name is not an annotation
     nearby = () if annotated else nearby
     width = max((len(known.name) for known in nearby), default=0)
     lines = [f"{known.name:<{width}}  ({_describe(known, methods)})" for known in nearby]
@@ -186,7 +190,7 @@ def _of_lambdas(attachment: MethodAttachment, interface: str) -> tuple[str, ...]
 
 
 def no_method_matches(probe: Probe, classes: Sequence[KnownClass]) -> Diagnostic:
-    """BT303: the classes are there, but no method of them has such a name."""
+    """BT303: the classes match, but they have no method of this name."""
     attachment = _attachment(probe)
     spelled = ", ".join(f'"{method.text}"' for method in attachment.methods)
     names = sorted({_method_name(method) for known in classes for method in known.methods or ()})
@@ -317,7 +321,7 @@ def _parameter_count(method: str) -> int:
 
 
 def native_method(probe: Probe, method: str) -> Diagnostic:
-    """BT304: only native methods match, and they have no code to weave."""
+    """BT304: only native methods match. They have no bytecode to weave."""
     attachment = _attachment(probe)
     pattern = attachment.classes[0].text
     name = _method_name(method)
@@ -331,10 +335,11 @@ def native_method(probe: Probe, method: str) -> Diagnostic:
 
 @dataclass(frozen=True, slots=True)
 class MappedLines:
-    """A note from the source map of a class about a probe at LINE. ``source``: the file that its line numbers are of.
+    """A note from the source map of a class about a probe at LINE. ``source``: the file to which its line numbers
+    refer.
 
-    ``mapped``: numbers at which the probe is, with the file and the line that they come from. ``others``: numbers of
-    code that comes from the lines that LINE names, of the file ``written``.
+    ``mapped``: line numbers of the probe, with the original file and line. ``others``: line numbers of code that comes
+        from the lines that LINE names in the file ``written``.
     """
 
     class_name: str
@@ -345,8 +350,9 @@ class MappedLines:
 
 
 def no_line(probe: Probe, method: str, lines: Sequence[int], known: Sequence[MappedLines] = ()) -> Diagnostic:
-    """BT306: the methods are there, but no code of theirs is from the lines that LINE asks for. ``known``: what source
-    maps say of them."""
+    """BT306: the methods match, but they have no code from the lines that LINE names. ``known``: notes from their
+    source maps.
+    """
     attachment = _attachment(probe)
     first, last = _asked_lines(attachment)
     there = sorted(set(lines))
@@ -367,7 +373,7 @@ def no_line(probe: Probe, method: str, lines: Sequence[int], known: Sequence[Map
 
 
 def lines_of_others(probe: Probe, known: Sequence[MappedLines]) -> Diagnostic:
-    """BT309: by the source map of a class the lines at which the probe is, or should be, have other numbers there."""
+    """BT309: by the source map of a class, the lines of the probe have other numbers in the class file."""
     attachment = _attachment(probe)
     mapped = dict.fromkeys(each for one in known for each in one.mapped)
     shown = [f"{number} is line {line} of {file}" for number, file, line in list(mapped)[:_LINES_SHOWN]]
@@ -414,7 +420,7 @@ def _spelled_lines(first: int, last: int) -> str:
 
 
 def no_operation(probe: Probe, methods: int, found: Sequence[str]) -> Diagnostic:
-    """BT307: the methods are there, but nothing in them is what the location asks for. ``found``: what is there."""
+    """BT307: the methods match, but they do not contain what the location names. ``found``: what they contain."""
     attachment = _attachment(probe)
     operation = attachment.operation
     parts = [each.text for each in (operation.owner, operation.member) if each is not None] if operation else []
@@ -438,7 +444,7 @@ def no_operation(probe: Probe, methods: int, found: Sequence[str]) -> Diagnostic
 
 
 def place_refused(probe: Probe, refusal: Refusal) -> Diagnostic:
-    """BT332 … BT344: the methods that the probe selects cannot be woven, or their places lack what it uses."""
+    """BT332 … BT344: the methods that the probe selects cannot be woven, or their places lack a value that it uses."""
     if refusal.method is None and refusal.reason in ALLOWED_BY:
         return protected_class(probe, refusal)
     help_: tuple[str, ...] = ()
@@ -460,7 +466,7 @@ def _call_sites(class_name: str, method: str) -> str:
 
 
 def protected_class(probe: Probe, refusal: Refusal) -> Diagnostic:
-    """BT338, BT340, BT347: a class that is traced only when that is allowed in so many words."""
+    """BT338, BT340, BT347: a class that is traced only with an explicit permission."""
     help_: tuple[str, ...] = ()
     classes = _attachment(probe).classes
     named = any(class_.text == refusal.class_name for class_ in classes)
@@ -480,7 +486,7 @@ def protected_class(probe: Probe, refusal: Refusal) -> Diagnostic:
 
 
 def no_pool(probe: Probe, reason: str) -> Diagnostic:
-    """BT308: no memory pool has the name that ``@OnLowMemory`` asks for."""
+    """BT308: no memory pool has the name in ``@OnLowMemory``."""
     annotation = probe.tree.annotations[0]
     pool = probe.attachment.pool if isinstance(probe.attachment, LowMemoryAttachment) else None
     problem, _, there = reason.partition("; ")
@@ -526,7 +532,7 @@ def together(problems: Iterable[Diagnostic]) -> list[Diagnostic]:
 
 
 def _with_number_of(others: Sequence[Diagnostic], first: Diagnostic) -> Diagnostic:
-    """The first of some diagnostics that say the same, with how many other methods it is true of."""
+    """The first of several equal diagnostics, with the number of other methods that have the same problem."""
     if not others:
         return first
     methods = {_matched_method(other) for other in (first, *others)}
@@ -541,13 +547,13 @@ def _with_number_of(others: Sequence[Diagnostic], first: Diagnostic) -> Diagnost
 
 
 def _matched_method(diagnostic: Diagnostic) -> str:
-    """The method that the diagnostic is about, empty where it does not say."""
+    """The method in the diagnostic, empty if it names none."""
     notes = [note.removeprefix(MATCHED) for note in diagnostic.notes if note.startswith(MATCHED)]
     return notes[0] if notes else ""
 
 
 def no_such_exception(probe: Probe, names: Sequence[str], facts: TargetFacts) -> Diagnostic:
-    """BT310: no class has the name of the exceptions that ``type=`` asks for. ``names``: all loaded classes."""
+    """BT310: no class has the name of the exception in ``type=``. ``names``: all loaded classes."""
     pattern = _attachment(probe).thrown
     assert pattern is not None
     loaded = "loaded " if facts.pid else ""

@@ -1,8 +1,9 @@
 """Supertypes of the classes seen so far.
 
-The agent sends every loaded class that matches a pattern. What lies between a class and the type ``T`` of a ``+T``
-pattern is a subtype of ``T`` too and therefore among them, so the ancestors that a pattern can ask for are known. Those
-of a class that is being loaded may not be loaded yet: the agent reads them from class files when it is asked.
+The agent sends every loaded class that matches a pattern. The types between a class and the type ``T`` of a ``+T``
+pattern are subtypes of ``T``, too, so they match and are sent. Therefore all ancestors that a pattern can name are
+known. The supertypes of a class that is being loaded may not be loaded yet. Then the agent reads them from class files
+on request.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class Hierarchy:
         return tuple(sorted(ancestor for ancestor in self.ancestors(name) if ancestor not in self._parents))
 
     def ancestors(self, name: str) -> frozenset[str]:
-        """All known supertypes of ``name``, itself left out."""
+        """All known supertypes of ``name``, without ``name`` itself."""
         found: set[str] = set()
         queue = list(self._parents.get(name, ()))
         while queue:

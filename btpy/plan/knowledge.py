@@ -25,15 +25,16 @@ OBJECT = "java.lang.Object"
 
 class ClassFiles(Protocol):
     def class_file(self, name: str) -> bytes | None:
-        """Of a class by its binary name; None when it has none, or is not there."""
+        """The class file of a class by its binary name; None if there is none."""
 
     def subtypes(self, name: str, most: int) -> Iterable[bytes]:
         """Class files of its known subtypes."""
 
 
 class Knowledge:
-    """``btpy.lang.check.classes.Classes`` over class files. What was found stays; nothing new is looked for outside of
-    :meth:`asking`, or on other threads than the one that asks."""
+    """``btpy.lang.check.classes.Classes`` over class files. It keeps what it has read. It reads more only inside
+    :meth:`asking`, on the thread that called it.
+    """
 
     def __init__(self) -> None:
         self._files: dict[str, ClassFile | None] = {}
@@ -45,7 +46,7 @@ class Knowledge:
 
     @contextmanager
     def asking(self, source: ClassFiles) -> Iterator[None]:
-        """While the block runs, this thread looks for classes in ``source``."""
+        """While the block runs, this thread reads classes from ``source``."""
         self._source, self._thread = source, threading.get_ident()
         try:
             yield
@@ -76,7 +77,7 @@ class Knowledge:
                     self.late_bound[f"`{field}` is a field of {found}, not of {name}: dynamic"] = None
                     break
             self._subtypes[key] = found
-        # Where nobody can be asked, some subtype may have it.
+        # If nothing can be read, a subtype may have the field.
         return self._subtypes.get(key, "" if key not in self._subtypes else None)
 
     def method(self, owner: str, name: str) -> MethodFacts | None:
@@ -117,7 +118,7 @@ class Knowledge:
         fields: dict[str, Type] = {}
         statics: set[str] = set()
         supertypes: dict[str, None] = {}
-        # Objects of these are of subtypes, which need not be loaded yet.
+        # Objects of these types belong to subtypes, which may not be loaded yet.
         complete = not file.access_flags & (ACC_INTERFACE | ACC_ABSTRACT) and file.name != "java/lang/Object"
         pending = [file]
         while pending and len(supertypes) < _MAX_SUPERTYPES:  # superclasses first: the nearest field of a name counts

@@ -1,5 +1,6 @@
-"""What a probe matches in a class, as facts for people to read: methods with their lines and locals, and what is left
-out and why (``btpy ls``, ``-l``)."""
+"""What a probe matches in a class, for people (``btpy ls``, ``-l``): methods with their lines and locals, and omitted
+methods with the reason.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from btpy.plan.planner import PlannedClass
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Why code is left out; ``code``: that of ``btpy explain``, empty where it is only not meant."""
+    """Why code is omitted; ``code``: the code for ``btpy explain``, empty if the pattern simply does not match."""
 
     code: str
     reason: str
@@ -28,7 +29,9 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class ListedLocal:
-    """A local variable. ``first`` and ``last``: lines of the code in which it can be read, 0 where there are none."""
+    """A local variable. ``first`` and ``last``: the range of lines in which it can be read, 0 if there are no line
+    numbers.
+    """
 
     name: str
     type: str
@@ -38,7 +41,7 @@ class ListedLocal:
 
 @dataclass(frozen=True, slots=True)
 class ListedPlace:
-    """A place inside a method: the line, and what the instruction names (empty where it names nothing)."""
+    """A place inside a method: the line, and the class or member that the instruction names, if any."""
 
     line: int
     what: str
@@ -80,8 +83,8 @@ class ListedClass:
 
 @dataclass(frozen=True, slots=True)
 class ListedProbe:
-    """The matches of one probe, by class name. ``more``: classes that match its patterns and were not looked at.
-    ``unseen``: classes that match by name and are known when the JVM shows them, as they have no class file."""
+    """The matches of one probe, by class name. ``more``: the number of matching classes that were not examined.
+    ``unseen``: classes that match by name but have no class file. They are known only when the JVM shows them."""
 
     name: str
     classes: tuple[ListedClass, ...]
@@ -128,7 +131,7 @@ def listed_methods(probe: Probe, file: ClassFile, planned: PlannedClass) -> tupl
 
 
 def _why_skipped(method: Member, attachment: MethodAttachment, refusals: Iterable[Refusal]) -> Skipped | None:
-    """None where the probe means other methods of the name, or there is nothing in this one that it asks for."""
+    """None if the probe means other overloads, or this method has no place for it."""
     label = method.name + method.descriptor
     for refusal in refusals:
         if refusal.method == label:
@@ -145,7 +148,9 @@ def _why_skipped(method: Member, attachment: MethodAttachment, refusals: Iterabl
 def described(
     method: Member, places: Iterable[tuple[int | None, str]] = (), skipped: Skipped | None = None
 ) -> ListedMethod:
-    """A method as its class file tells of it. ``places``: offsets in its code, and what the instructions there name."""
+    """A method as described by its class file. ``places``: offsets in its code, and the class or member that each
+    instruction names.
+    """
     parameters, returns = descriptors.parse(method.descriptor)
     code = method.code
     lines = () if code is None else tuple(sorted({line for _, line in code.lines}))
@@ -192,5 +197,5 @@ def _what(owner: str, member: str) -> str:
 
 
 def takes_every_method(attachment: MethodAttachment) -> bool:
-    """Whether a probe means every class that its patterns match, whatever is in it."""
+    """Whether a probe needs no particular method: it means every class that its patterns match."""
     return any(method.text == "*" for method in attachment.methods) and INSIDE.isdisjoint(attachment.points)

@@ -3,10 +3,10 @@
     for place in places(Selector(pattern, supertypes), Point.CALL_BEFORE, method_operations):
         print(place.at, place.target_class, place.member)
 
-A place says what a probe can be given there (:class:`OperationShape`), and of the inputs that exist at its point but
-not here why not: an object before its constructor has returned, ``self`` before ``super(…)``.  Types are those that the
-instruction names.  The element type of an array is the one that data flow finds, ``Object`` where paths with different
-types meet; ``byte`` and ``boolean`` arrays whose type is not known match both.
+A place has the inputs that a probe can use there (:class:`OperationShape`), and the reason for each input that is
+missing only here: an object before its constructor has returned, ``self`` before ``super(…)``.  Types are those that
+the instruction names.  Data flow analysis finds the element type of an array. It is ``Object`` where paths with
+different types join; ``byte`` and ``boolean`` arrays whose type is not known match both.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class Place:
 class Selector:
     """An ``OperationPattern``, compiled. Raises UsageError when a pattern is malformed.
 
-    ``undecided``: binary names of classes that are passed over for nothing but their supertypes, as far as those are
-    known: a class that an instruction names need not be loaded.
+    ``undecided``: binary names of classes that do not match only because their supertypes are not known yet. A class
+        that an instruction names may not be loaded.
     """
 
     def __init__(self, pattern: OperationPattern | None, supertypes: Supertypes) -> None:
@@ -73,7 +73,7 @@ class Selector:
 
     @property
     def names_member(self) -> bool:
-        """Whether a member is asked for by its name."""
+        """Whether the selector names a member."""
         return self._member is not None and self._member.is_exact
 
     @property
@@ -81,7 +81,7 @@ class Selector:
         return self._owner is not None and any(class_.needs_supertypes for class_ in self._owner.classes)
 
     def learned(self, name: str) -> bool:
-        """The supertypes of a class are known now: whether it was undecided and is selected."""
+        """Called when the supertypes of a class become known: whether it was undecided and is now selected."""
         if self._owner is None or name not in self.undecided or not self._owner.matches(name, self._supertypes):
             return False
         self.undecided.discard(name)
@@ -111,7 +111,7 @@ class Selector:
 
 
 _AFTER_SUPER = (InputKind.SELF, InputKind.DEPTH, InputKind.NESTED, InputKind.SAMPLED)
-"""The inputs that a constructor lacks before it has called super(…) or this(…)."""
+"""The inputs that are missing in a constructor before it has called super(…) or this(…)."""
 
 
 def places(selector: Selector, point: Point, of: MethodOperations) -> Iterator[Place]:
@@ -130,13 +130,13 @@ def places(selector: Selector, point: Point, of: MethodOperations) -> Iterator[P
 
 
 def described(point: Point, of: MethodOperations) -> list[str]:
-    """The operations of a method at a point, whatever a pattern selects: ``java.net.URL::openStream``, ``byte[]``."""
+    """The operations of a method at a point, for any pattern: ``java.net.URL::openStream``, ``byte[]``."""
     found = places(Selector(None, lambda name: frozenset()), point, of)
     return ["::".join(filter(None, (place.target_class, place.member))) for place in found]
 
 
 def own_monitor(point: Point, file: ClassFile, method: Member) -> Place | None:
-    """The place of a synchronized method's own monitor; None for others and at points that are not of monitors."""
+    """The place of a synchronized method's own monitor; None for other methods and other points."""
     synchronized = method.access_flags & ACC_SYNCHRONIZED
     if not synchronized or OPERATIONS.get(point) not in (OperationKind.ENTER_MONITOR, OperationKind.EXIT_MONITOR):
         return None
@@ -175,8 +175,7 @@ def _catches(of: MethodOperations) -> Iterator[Place]:
 
 
 def live_variables(of: MethodOperations, at: int) -> tuple[tuple[Variable, ...], tuple[str, ...]]:
-    """The local variables that hold something at a line, and the names of the others, both without ``this`` and in the
-    order of their slots."""
+    """The live local variables at a line, and the names of the others. Both are without ``this`` and in slot order."""
     rows = sorted(of.variables or (), key=lambda row: (row.slot, row.start))
     state = of.state(at)
     live: dict[str, Variable] = {}
@@ -203,7 +202,7 @@ def _operations(selector: Selector, point: Point, of: MethodOperations) -> Itera
             place = _constructor_call(selector, point, operation, of)
         elif point is Point.NEW:
             place = None
-        elif kind is OperationKind.THROW:  # the handler asks the exception for its type
+        elif kind is OperationKind.THROW:  # the handler tests the type of the exception
             place = Place(operation.at, operation=OperationShape(None))
         elif kind in (OperationKind.ENTER_MONITOR, OperationKind.EXIT_MONITOR):
             place = Place(operation.at, operation=OperationShape(OBJECT), missing=_unusable_target(operation, of))
@@ -238,7 +237,7 @@ def _new_array(operation: Operation) -> Place:
     last = operation.result.lstrip("[")
     dimensions = len(operation.operands)
     if dimensions < len(operation.result) - len(last):
-        last = descriptors.OBJECT  # the innermost arrays that are made hold references to arrays
+        last = descriptors.OBJECT  # the innermost arrays created here hold references to arrays
     size = _ELEMENT_SIZES.get(last, _REFERENCE_SIZE)
     shape = OperationShape(OBJECT, element_size=size, dimensions=dimensions)
     return Place(operation.at, java_type(operation.result), operation=shape)
@@ -264,7 +263,7 @@ def _constructor_call(selector: Selector, point: Point, call: Operation, of: Met
     if point is Point.NEW and (own or state is None):
         return None
     if point is Point.CALL_THROW and own and not selector.names_member:
-        return None  # not what a pattern for calls of any kind is about
+        return None  # a pattern for all calls does not include it
     if point is Point.CALL_BEFORE:
         missing = ((InputKind.TARGET, "the object exists when its constructor has returned: when=AFTER, or NEW"),)
     elif point is Point.CALL_THROW:
@@ -280,7 +279,7 @@ def _constructor_call(selector: Selector, point: Point, call: Operation, of: Met
 
 
 def _unusable_target(operation: Operation, of: MethodOperations) -> tuple[tuple[InputKind, str], ...]:
-    """A field of ``this`` may be written, and a monitor entered, before there is an object that others may see."""
+    """A constructor may write a field of ``this``, or enter a monitor, before the object is initialised."""
     state = of.state(operation.at)
     if state is None or not operations.may_be_uninitialized(operation, state, of.before_super(operation.at)):
         return ()
@@ -297,7 +296,9 @@ def _value(descriptor: str) -> tuple[Type | None, str]:
 
 
 def erased_type(descriptor: str) -> Type:
-    """The type without class names: they bind nothing yet and would only keep methods from sharing a handler."""
+    """The type without class names. Class names are not needed here, and would prevent methods from sharing a
+    handler.
+    """
     kind = from_descriptor(descriptor)
     if kind.kind is Kind.OBJECT:
         return OBJECT

@@ -35,11 +35,11 @@ OPERATIONS = {
     Point.SYNC_EXIT: OperationKind.EXIT_MONITOR,
     Point.SYNC_EXIT_AFTER: OperationKind.EXIT_MONITOR,
 }
-"""The kind of instruction that a point is at; the other points are at none."""
+"""The kind of instruction for each point that is at an instruction."""
 
 
 class OperandKind(Enum):
-    __hash__ = object.__hash__  # members are compared by identity, and are keys wherever code is woven
+    __hash__ = object.__hash__  # members are compared by identity, and are often used as keys
 
     SELF = "self"
     ARGUMENT = "argument"  # at ENTRY the live slot, else a copy made at entry; `number` counts parameters, not slots
@@ -57,7 +57,7 @@ class OperandKind(Enum):
 
 
 class Operand(NamedTuple):
-    """One value a handler takes. ``descriptor``: ``I J F D`` (``Z B C S`` are passed as they are) or ``OBJECT``."""
+    """One value a handler takes. ``descriptor``: ``I J F D`` (``Z B C S`` are passed unchanged) or ``OBJECT``."""
 
     kind: OperandKind
     number: int
@@ -77,8 +77,8 @@ class Advice(NamedTuple):
 
     ``at``: offset of the instruction in the unwoven code, for the points inside a method (for LINE the first
     instruction of the line, for CATCH that of the handler); a synchronized method's own monitor is −1.
-    ``target_class`` (binary name) and ``member``: what the instruction names. DURATION at CALL_* is that of the call,
-    at SYNC_ENTER the wait, at LINE the time since entry. VARIABLE is for LINE only.
+    ``target_class`` (binary name) and ``member``: the class and the member that the instruction names. DURATION at
+    CALL_* is that of the call, at SYNC_ENTER the wait, at LINE the time since entry. VARIABLE is for LINE only.
     """
 
     point: Point
@@ -137,10 +137,10 @@ class Site(NamedTuple):
     line: int
     target_class: str = ""
     member: str = ""
-    loader: str = ""  # as the agent names it; not known to the weaver
+    loader: str = ""  # in the agent's form; the weaver does not know it
 
     def of_loader(self, loader: str) -> Site:
-        return tuple.__new__(Site, (*self[:-1], loader))  # as _replace, which takes three times as long
+        return tuple.__new__(Site, (*self[:-1], loader))  # same result as _replace, in a third of the time
 
 
 SITES = 1 << 24
@@ -155,7 +155,7 @@ def first_site(slot: int = 1) -> int:
 
 
 class RefusalReason(Enum):
-    """Why code was left alone; the value is the stable diagnostic code."""
+    """Why code is not woven. The value is the stable diagnostic code."""
 
     NO_CODE = "BT331"  # native or abstract
     TOO_LARGE = "BT332"  # the method would pass 65 535 bytes
@@ -168,7 +168,7 @@ class RefusalReason(Enum):
     REJECTED = "BT339"  # the JVM refused the woven class
     PROTECTED = "BT340"  # a core class that needs --allow core, or another agent's
     NOT_TIMED = "BT341"  # a synchronized method enters its monitor before its first instruction
-    NO_VALUE = "BT342"  # the place has no such value: no object yet, or nothing that still refers to it
+    NO_VALUE = "BT342"  # the place has no such value: the object does not exist yet, or nothing refers to it any more
     NO_LINES = "BT343"  # compiled without line numbers
     NO_POINT = "BT344"  # nothing can run there: before the monitor of a synchronized method, around super(…)
     TOO_MANY = "BT345"  # a class that is loaded later would bring the probe above its max=
@@ -184,16 +184,16 @@ ALLOWED_BY = {
 
 
 def failure_reason(error: str) -> RefusalReason:
-    """``error``: what the agent says of a class that it has not retransformed, or that the JVM has refused."""
+    """``error``: the agent's message about a class that it has not retransformed, or that the JVM has refused."""
     if error.startswith(_NAMES_LOST):
         return RefusalReason.PARAMETER_NAMES
     return RefusalReason.LOADER if error.endswith(f"[{RefusalReason.LOADER.value}]") else RefusalReason.REJECTED
 
 
-_NAMES_LOST = "it would lose the names of its parameters"  # the agent's words (Retransformer.java)
+_NAMES_LOST = "it would lose the names of its parameters"  # texts of the agent (Retransformer.java)
 
 OF_PLACES = (RefusalReason.NOT_TIMED, RefusalReason.NO_VALUE, RefusalReason.NO_POINT, RefusalReason.NO_LINES)
-"""Other places in the method may have what the probe asks for."""
+"""Other places in the method may have the value that the probe needs."""
 
 BEFORE_SUPER = "`self` does not exist before super(…) or this(…) has returned"
 NEEDS_CORE = "core JDK class: name it exactly and add --allow core"

@@ -1,4 +1,4 @@
-"""From a checked program and a class file to what is to be woven into that class.
+"""Creates the plan for a class from a checked program and the class file.
 
 1. A probe applies to a class when one of its class patterns matches and no ``exclude`` does.
 2. It applies to a method when one of its method patterns matches, the ``type=`` and the types of the probe's header
@@ -6,8 +6,8 @@
 3. The probe is bound to the method's shape once for each of its points; at a point inside the method, for each place
    that its operation pattern selects (``locations``). Methods of the same shape share the bound probe, and so the
    handler class.
-4. What a place cannot give is found when the probe is bound: a place without an input that the probe uses is refused,
-   with the reason and what can be done instead.
+4. Binding finds missing inputs: a place without an input that the probe uses is refused, with the reason and an
+   alternative.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from btpy.plan.knowledge import Knowledge
 from btpy.plan.locations import INSIDE, Place, Selector, Supertypes, erased_type
 from btpy.plan.plan import MATCHED, NEEDS_CORE, Refusal, RefusalReason
 
-# Traced only when named exactly and with `--allow core`: the JVM, or btpy's own run time, stands on each of them.
+# Traced only when named exactly and with `--allow core`: the JVM, or btpy's own runtime, depends on each of them.
 _CORE_CLASSES = frozenset(
     f"java.lang.{name}" for name in ("Object", "String", "Thread", "ThreadLocal", "Class", "ClassLoader")
 )
@@ -85,7 +85,7 @@ class PlannedAdvice:
 
 @dataclass(frozen=True, slots=True)
 class PlannedMethod:
-    """``advice`` in the order of the script; an EXIT probe stands there twice, for RETURN and for THROW."""
+    """``advice`` in the order of the script. An EXIT probe is there twice, for RETURN and for THROW."""
 
     name: str
     descriptor: str
@@ -118,12 +118,12 @@ class _Rule:
     methods: tuple[MethodPattern, ...]
     signature: SignaturePattern | None
     uses_inputs: bool
-    secrets: Secrets  # what the user adds to them
-    navigates: bool  # asks for fields, methods or elements of objects: class names matter
+    secrets: Secrets  # globs that the user adds
+    navigates: bool  # uses fields, methods or elements of objects, so class names matter
     selector: Selector
-    constants: tuple[bytes, ...]  # entries of the pool of every class file that the rule can do anything in
+    constants: tuple[bytes, ...]  # constant pool entries that a class file must have for the rule to apply
     by_annotation: bool  # of methods
-    by_name: dict[str, tuple[MethodPattern, ...]]  # those that match a name: classes have the same names
+    by_name: dict[str, tuple[MethodPattern, ...]]  # cached matches by name: many classes have methods of the same name
 
 
 def _no_supertypes(name: str) -> frozenset[str]:
@@ -144,8 +144,9 @@ class Planner:
         supertypes: Supertypes = _no_supertypes,
         earlier: Planner | None = None,
     ) -> None:
-        """``supertypes``: what is known of the classes that instructions name, for ``+Type``. ``earlier``: the planner
-        of the program that this one extends; what it has found out is taken over."""
+        """``supertypes``: the known supertypes of classes that instructions name, for ``+Type``. ``earlier``: the
+        planner of the program that this one extends; its cached results are reused.
+        """
         self.program = program
         self.knowledge: Knowledge = earlier.knowledge if earlier is not None else Knowledge()
         self._allow = frozenset(allow)
@@ -161,19 +162,22 @@ class Planner:
             for rule in self._rules
         }
         self._bound: dict[tuple[int, tuple[int, ...], Shape], BoundProbe | ScriptError]
-        # A copy: what is only tried may have a probe of the same number as what comes after it.
-        bound_earlier = list(earlier._bound.items()) if earlier else []  # at once: another thread may add to it
+        # A copy, because a program that is only checked may have the same probe ids as the next one.
+        bound_earlier = (
+            list(earlier._bound.items()) if earlier else []
+        )  # in one operation: another thread may add to it
         self._bound = {key: bound for key, bound in bound_earlier if key[0] in known}
 
     def patterns(self, only: Container[int] | None = None) -> tuple[tuple[ClassPattern, tuple[bytes, ...]], ...]:
-        """Every class pattern of the program (of ``only`` these probes) once, for the agent; with what all class files
-        that are meant hold."""
+        """Every class pattern of the program (or of ``only`` these probes) once, for the agent, with constant pool
+        entries that all matching class files have.
+        """
         rules = [rule for rule in self._rules if only is None or rule.probe.id in only]
         return tuple(dict.fromkeys((pattern, rule.constants) for rule in rules for pattern in rule.classes))
 
     @property
     def uses_supertypes(self) -> bool:
-        """Whether it depends on more than its own class file what goes into a class."""
+        """Whether the plan for a class depends on more than its own class file."""
         return any(
             rule.selector.uses_supertypes or any(class_.needs_supertypes for class_ in (*rule.classes, *rule.exclude))
             for rule in self._rules
@@ -181,11 +185,13 @@ class Planner:
 
     @property
     def undecided(self) -> frozenset[str]:
-        """Classes of which it is not known whether operations are meant that name them (``locations.Selector``)."""
+        """Classes for which it is not known yet whether operations that name them match (``locations.Selector``)."""
         return frozenset().union(*(rule.selector.undecided for rule in self._rules))
 
     def learned(self, name: str) -> bool:
-        """The supertypes of a class are known now: whether operations that name it were passed over and are meant."""
+        """Called when the supertypes of a class become known: whether operations that name it were omitted before and
+        match now.
+        """
         learned = [rule.selector.learned(name) for rule in self._rules]
         return any(learned)
 
@@ -196,7 +202,7 @@ class Planner:
         return next((rule.classes for rule in self._rules if rule.probe.id == probe), ())
 
     def applies(self, probe: int, file: ClassFile, ancestors: frozenset[str]) -> bool:
-        """Whether the class patterns of a probe mean this class."""
+        """Whether the class patterns of a probe match this class."""
         name = file.name.replace("/", ".")
         return any(rule.probe.id == probe and _applies(rule, name, file, ancestors) for rule in self._rules)
 
@@ -207,14 +213,14 @@ class Planner:
         findings = _Findings([], [], {})
         rules = [rule for rule in self._rules if _applies(rule, name, classfile, ancestors)]
         if name.startswith(_OWN_CLASSES):
-            rules = [rule for rule in rules if _is_named(rule, name)]  # a wide pattern is not about them
+            rules = [rule for rule in rules if _is_named(rule, name)]  # a wide pattern does not include them
         if not rules:
             return PlannedClass(classfile.name, (), (), ())
         rules, protected = self._split_protected(rules, name)
         if protected:
             findings.refusals.append(Refusal(RefusalReason.PROTECTED, name, None, protected))
         for method in classfile.methods if rules else ():
-            # Most methods have a name of which it is known that no pattern matches it.
+            # Most methods have a name that is known to match no pattern.
             selecting = [rule for rule in rules if rule.by_name.get(method.name) != () and _selects(rule, method)]
             if not selecting:
                 continue
@@ -235,7 +241,7 @@ class Planner:
         classfile, method = inside.file, inside.method
         name, label = classfile.name.replace("/", "."), method.name + method.descriptor
         if method.access_flags & (ACC_ABSTRACT | ACC_NATIVE):
-            # A method in which no operation can be is not what a wide pattern is about.
+            # A wide pattern does not include methods without operations.
             if not INSIDE.issuperset(rule.attachment.points) or any(pattern.is_exact for pattern in rule.methods):
                 kind = "native" if method.access_flags & ACC_NATIVE else "abstract"
                 detail = f"{method.name} is {kind}: it has no bytecode"
@@ -270,7 +276,7 @@ class Planner:
         ]
 
     def _split_protected(self, rules: list[_Rule], name: str) -> tuple[list[_Rule], str]:
-        """Drops the rules that may not touch class ``name``; the reason when that leaves none."""
+        """Removes the rules that may not change the class ``name``. Returns the reason if no rule is left."""
         if name.startswith(_OWN_CLASSES):
             return [], "btpy does not trace itself"
         if name not in _CORE_CLASSES and not name.startswith(_CORE_PACKAGES):
@@ -322,7 +328,7 @@ class Planner:
 
 
 def _in_method(diagnostic: Diagnostic, subject: _Traced) -> Diagnostic:
-    """The diagnostic with the method that it is about."""
+    """The diagnostic with a note that names the method."""
     if any(label.text.startswith("matched") for label in diagnostic.secondary):
         return diagnostic
     return replace(diagnostic, notes=(*diagnostic.notes, f"{MATCHED}{subject.overload}"))
@@ -330,7 +336,7 @@ def _in_method(diagnostic: Diagnostic, subject: _Traced) -> Diagnostic:
 
 @dataclass(frozen=True, slots=True)
 class _Unfit:
-    """A probe that does not fit a method: its problems are those from ``first`` to ``end``."""
+    """A probe that does not fit a method. Its problems are numbers ``first`` to ``end``."""
 
     rule: _Rule
     method: Member
@@ -347,7 +353,7 @@ class _Findings(NamedTuple):
 
 
 def _with_fitting_overloads(problems: list[Diagnostic], unfit: Sequence[_Unfit], rule: _Rule, file: ClassFile) -> None:
-    """Adds to what a method lacks (BT112) the overloads that have it, and how to choose one."""
+    """Adds to the report of a missing name (BT112) the overloads that have it, and how to choose one."""
     lacking = {each.method.name for each in unfit}
     misfits = {(each.method.name, each.method.descriptor) for each in unfit}
     for name in lacking:
@@ -378,7 +384,7 @@ _MOST_OVERLOADS = 4
 
 
 class _Inside:
-    """A method whose places inside are asked for, by several rules perhaps."""
+    """A method in which rules look for places at instructions."""
 
     def __init__(self, file: ClassFile, method: Member) -> None:
         self.file = file
@@ -401,7 +407,7 @@ class _Inside:
         yield from locations.places(rule.selector, point, self.operations)
 
     def shape(self, rule: _Rule, point: Point, place: Place, in_jdk: bool) -> Shape:
-        """The inputs of the place that the probe can use. The fewer there are, the more places are alike."""
+        """The inputs of the place that the probe can use. With fewer inputs, more places have equal shapes."""
         text = rule.probe.text
         operation = place.operation
         if operation is not None and "targ" not in text.replace("target", ""):
@@ -456,7 +462,7 @@ def _rule(probe: Probe, attachment: object, supertypes: Supertypes, secrets: Sec
 
 
 def _constants(attachment: MethodAttachment) -> tuple[bytes, ...]:
-    """The names that all operations of the probe name, as they stand in constant pools (JVMS §4.4.7)."""
+    """The names that all operations of the probe use, in the form of constant pools (JVMS §4.4.7)."""
     operation = attachment.operation
     if operation is None or not INSIDE.issuperset(attachment.points):
         return ()
@@ -497,10 +503,10 @@ def _selects(rule: _Rule, method: Member) -> bool:
             rule.by_name[method.name] = matching
     if not matching:
         return False
-    if method.access_flags & ACC_BRIDGE:  # the method it leads to is matched as well
+    if method.access_flags & ACC_BRIDGE:  # the method that it calls matches as well
         return False
     if method.access_flags & ACC_SYNTHETIC and not any(names_synthetic(pattern) for pattern in matching):
-        # The body of a lambda is a method of the compiler's, and code of the class.
+        # The compiler creates a method for the body of a lambda, but its code belongs to the class.
         inside = INSIDE.issuperset(rule.attachment.points) and method.name.startswith(_LAMBDA_BODIES)
         if not inside:
             return False
@@ -515,11 +521,13 @@ def _selects(rule: _Rule, method: Member) -> bool:
     return parameters_match(wanted, rule.probe.open_formals, parameters)
 
 
-_LAMBDA_BODIES = ("lambda$", "$anonfun$")  # of Java and Kotlin, of Scala
+_LAMBDA_BODIES = ("lambda$", "$anonfun$")  # names of Java and Kotlin, and of Scala
 
 
 def names_synthetic(pattern: MethodPattern) -> bool:
-    """Whether the pattern means methods that the compiler made (lambda bodies, accessors), not only matches them."""
+    """Whether the pattern is meant for methods that the compiler created (lambda bodies, accessors); wide patterns
+    match them only by accident.
+    """
     return pattern.is_exact or pattern.text.startswith(("lambda$", "access$", "/lambda"))
 
 
@@ -558,7 +566,7 @@ class _Traced:
 
 @cache
 def _bare_shape(point: Point, static: bool, in_jdk: bool) -> Shape:
-    """Of a method of which nothing is asked."""
+    """The shape of a method when a probe needs nothing from it."""
     return Shape(point, static, OBJECT, (), (), (), VOID, "V", in_jdk)
 
 
@@ -568,7 +576,7 @@ def _shape(rule: _Rule, file: ClassFile, method: Member, point: Point, in_jdk: b
         return _bare_shape(point, static, in_jdk)
     parameters, returns = descriptors.parse(method.descriptor)
     names = method.parameter_names
-    if "$" not in rule.probe.span.text:  # only the names of secrets matter, so that more methods share a handler
+    if "$" not in rule.probe.span.text:  # keep only names of secrets, so that more methods share a handler
         names = tuple(name if name and rule.secrets.names_secret(name) else None for name in names)
     type_of = from_descriptor if rule.navigates else erased_type
     named = rule.navigates and "self" in rule.probe.span.text

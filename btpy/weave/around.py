@@ -1,18 +1,19 @@
 """The code around one instruction: before it, after it, and for an exception that leaves it.
 
 Operands that the advice needs are copied from the operand stack to scratch variables before the instruction runs.  The
-deepest operand that is wanted stays where it is and is duplicated, with the next one if ``dup2`` reaches it; what lies
-above is taken off and put back.  So the operand that may be null (a receiver, an array, a lock is always the deepest),
-and the index of an array, are the ones that the program computed, and the text of a NullPointerException says what it
-said.  One text changes: the old value of a field of null is read before the field is written.
+deepest operand that advice needs stays on the stack and is duplicated, with the next one if ``dup2`` reaches it.
+Operands above it are stored and loaded again.  So the operand that may be null (a receiver, array or lock is always the
+deepest), and the index of an array, stay the values that the program computed, and the text of a NullPointerException
+does not change.  One text changes: when advice needs the old value of a field, the field of null is read before it is
+written.
 
     before      store c · dup2 · store b · store a · advice · load c · time
     a.call(b, c)
     after       time · dup · store result · advice
     thrown      time · store exception · advice · load exception · athrow          (at the end of the method's code)
 
-*After* is reached only from the instruction itself, so the scratch variables still hold what *before* stored.  At
-*thrown* they do as well, and its stack map frame says so.
+*After* is reached only from the instruction itself, so the scratch variables still hold what *before* stored.  They are
+also valid at *thrown*, and its stack map frame includes them.
 """
 
 from __future__ import annotations
@@ -73,10 +74,11 @@ def around(
     uninitialized: bool,
     number: Number,
 ) -> Around:
-    """The code for ``advice`` at one operation. ``given``: what holds anywhere in the method.
+    """The code for ``advice`` at one operation. ``given``: inputs that are available everywhere in the method.
 
-    ``made``: where the object of a constructor call is afterwards. ``uninitialized``: the target is an object that
-    cannot be passed on yet. Raises ValueError when the plan asks for what the place does not have.
+    ``made``: the location of the new object after a constructor call. ``uninitialized``: the target is an uninitialised
+        object, which cannot be passed to a handler. Raises ValueError when the plan asks for what the place does not
+        have.
     """
     for each in advice:
         if OPERATIONS.get(each.point) is not operation.kind:
@@ -119,7 +121,7 @@ class _Blocks:
         return timed and any(operand.kind is OperandKind.DURATION for each in advice for operand in each.operands)
 
     def _scratch(self, key: tuple[OperandKind, int] | None, descriptor: str) -> Variable:
-        """A variable for a value; an element of a ``byte`` or ``boolean`` array is what the handler takes it for."""
+        """A variable for a value. The handler determines whether an element is a ``byte`` or a ``boolean``."""
         if descriptor == "B" and key is not None and self._wanted.get(key) == "Z":
             descriptor = "Z"
         return self._variables.scratch(descriptor)
@@ -133,7 +135,7 @@ class _Blocks:
         reads_owner = self._reads_old and not operation.static
         if reads_owner:
             deepest = 0
-        # As many as `dup2` reaches stay where they are.
+        # Operands that `dup2` reaches stay on the stack.
         reached = operands[deepest : deepest + 2]
         two = len(reached) == 2 and not reads_owner and not any(map(_is_wide, reached))
         above = range(deepest + (2 if two else 1), len(operands))
@@ -231,7 +233,7 @@ def _is_wide(descriptor: str) -> bool:
 
 
 def _places(operation: Operation) -> dict[tuple[OperandKind, int], int]:
-    """Which operand of the instruction is which operand of advice."""
+    """Maps operands of advice to operands of the instruction."""
     operands = operation.operands
     first = 0 if operation.static else 1
     target = {(OperandKind.TARGET, 0): 0}

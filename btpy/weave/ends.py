@@ -5,8 +5,8 @@ The blocks depend on the advice and on the shape of the method, not on its code.
 block is assembled (``snippets.Snippet``).  Sites are numbered from the first one of the block, those of frame locals
 from the last one before the first of the method, backwards: −1, −2, ….
 
-A value is *kept* from entry to exit in a local variable of its own after ``max_locals`` when it is wanted at an exit,
-or inside the method: entry copies of arguments and ``this``, frame locals, the time of entry.
+A value is *kept* from entry to exit, in a new local variable after ``max_locals``, if advice at an exit or inside the
+method needs it: entry copies of arguments and ``this``, frame locals, the time of entry.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def ends_of(
     max_locals: int,
     class_name: str,
 ) -> Ends:
-    """``descriptor``: of the method. ``inside``: what advice inside the method wants of its frame: copies, duration at
-    a line. ``constructor``: one that has to call super(…) or this(…). ``max_locals``: of the code as it is.
+    """``descriptor``: of the method. ``inside``: inputs that advice inside the method needs from the frame: copies,
+    duration at a line. ``constructor``: it must call super(…) or this(…). ``max_locals``: the value before weaving.
     ``class_name``: internal; only a method whose own monitor has advice needs it.
 
     Raises ValueError when the plan asks for what the place does not have.
@@ -63,7 +63,7 @@ def ends_of(
 
 @lru_cache(maxsize=1024)
 def _used(advice: tuple[Advice, ...], locals_: tuple[FrameLocal, ...], inside: frozenset[Operand]) -> tuple[int, bool]:
-    """How many of the first parameters can matter, and whether the result does."""
+    """The number of parameters that can matter, from the first, and whether the result matters."""
     operands = [operand for each in advice for operand in each.operands]
     operands += [operand for local in locals_ for operand in local.operands]
     operands += inside
@@ -73,7 +73,7 @@ def _used(advice: tuple[Advice, ...], locals_: tuple[FrameLocal, ...], inside: f
 
 @lru_cache(maxsize=8192)
 def _part(descriptor: str, parameters: int, result: bool) -> str:
-    """The part of a method descriptor that matters, erased: the less there is of it, the more methods are alike."""
+    """The relevant part of a method descriptor, erased. A shorter part lets more methods share a block."""
     if not parameters and not result:
         return "()V"
     taken, returned = descriptors.parse(descriptors.erase_all(descriptor))
@@ -96,9 +96,10 @@ def _shared(
 
 class Ends:
     """``entry``, ``returning``, ``throwing``: the advice of each end. ``first``: the block at the start of the code;
-    in a constructor it has no ENTRY advice, ``initialized`` has it. ``kept``: variables that frames have to know.
+    in a constructor it has no ENTRY advice, which is in ``initialized``. ``kept``: variables that stack map frames must
+    include.
 
-    ``exits``: what advice at the exits finds. ``exception``: a variable for one, inside a block.
+    ``exits``: variables for the advice at the exits. ``exception``: a variable for the exception, inside a block.
     ``limit``: the first local variable after all of these.
     """
 
@@ -147,7 +148,9 @@ class Ends:
     # ------------------------------------------------------------ variables
 
     def _keep_copies(self, variables: Variables, later: Sequence[Operand]) -> Bindings:
-        """Variables for entry copies: of what exits use and, in a constructor, of what is used after super(…)."""
+        """Variables for entry copies of the inputs that exits use, and in a constructor of those used after
+        super(…).
+        """
         indexes = {operand.number for operand in later if operand.kind is OperandKind.ARGUMENT}
         if self._constructor:
             groups = [*(each.operands for each in self.entry), *(local.operands for local in self.locals_)]
@@ -287,7 +290,7 @@ class Ends:
         bindings = dict(self.exits)
         self.take_duration(block, self.returning)
         if result is not None:
-            # The value is one that was on the stack before: the block's own depth starts below zero.
+            # The value was on the stack before the block, so the depth of the block starts below zero.
             block.store(result)
             bindings[_RESULT] = result
         self._exit(block, self.returning, bindings)

@@ -8,7 +8,7 @@ from btpy.plan.plan import Advice, Point, Site
 
 
 def without(ranges: Iterable[tuple[int, int]], holes: Sequence[int]) -> list[tuple[int, int]]:
-    """Ranges of offsets without the one-byte instructions at ``holes`` (ascending)."""
+    """The ranges of offsets without the one-byte instructions at ``holes`` (ascending)."""
     out = []
     for start, end in ranges:
         for hole in holes:
@@ -37,7 +37,7 @@ class Numbering:
         sites = self.sites
         first = number = self._first + len(sites)
         place = self._place
-        new = tuple.__new__  # what the constructor of a named tuple calls
+        new = tuple.__new__  # the method that the constructor of a named tuple calls
         for advice in advices:
             site = (number, advice.probe, advice.point, *place, line, advice.target_class, advice.member, "")
             sites.append(new(Site, site))

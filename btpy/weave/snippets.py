@@ -1,8 +1,8 @@
-"""Code that is inserted: straight-line, so that it needs neither stack map frames nor to know any class.
+"""Inserted code. It has no branches, so it needs no stack map frames and no class hierarchy.
 
-:class:`Snippet` writes one block.  :class:`Variables` says where in the frame the block finds its values: in the
+:class:`Snippet` writes one block.  :class:`Variables` has the locations of the block's values in the frame: in the
 method's own local variables, or in new ones after them.  New variables come in two kinds: *kept* ones are set when the
-method is entered and read at its exits, so stack map frames have to know them; *scratch* ones live inside a block.
+method is entered and read at its exits, so stack map frames must include them; *scratch* ones live inside a block.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _access(opcode: int, first: int, first_short: int, slot: int) -> bytes:
 
 @lru_cache(maxsize=4096)
 def variable(slot: int, descriptor: str) -> Variable:
-    """The variable in a slot: many methods have the same ones."""
+    """The variable in a slot, cached, because many methods use the same."""
     return Variable(slot, descriptor)
 
 
@@ -50,11 +50,11 @@ def variable(slot: int, descriptor: str) -> Variable:
 
 
 class LocalsOverflowError(Exception):
-    """A method has no slots left for what is kept or computed in it."""
+    """A method has no free slots for kept or computed values."""
 
 
 class Variables:
-    """New local variables, after the method's own. ``limit``: what ``max_locals`` has to be at the end."""
+    """New local variables, after the method's own. ``limit``: the value of ``max_locals`` after weaving."""
 
     def __init__(self, first: int) -> None:
         self._next = self.limit = first
@@ -62,7 +62,7 @@ class Variables:
         self.kept: list[Variable] = []
 
     def keep(self, descriptor: str) -> Variable:
-        """A new variable from entry to exit. All of them must be made before the first scratch one."""
+        """A new variable from entry to exit. All of them must be created before the first scratch variable."""
         new = self._new(descriptor)
         self.kept.append(new)
         return new
@@ -89,27 +89,27 @@ class Variables:
         return self._scratch[mark:]
 
     def reuse(self, mark: int) -> None:
-        """The slots of the scratch variables made since ``mark`` may be used again: their block is written."""
+        """The slots of the scratch variables made since ``mark`` may be used again, because their block is complete."""
         if mark < len(self._scratch):
             self._next = self._scratch[mark].slot
             del self._scratch[mark:]
 
 
 Bindings = dict[tuple[OperandKind, int], Variable]
-"""Where each operand of a block is: by kind and index."""
+"""The location of each operand of a block, by kind and index."""
 
 
 class Snippet:
-    """A block of code. ``max_depth``: operand stack slots that it needs above what is there before it.
+    """A block of code. ``max_depth``: operand stack slots that it needs above the depth at its start.
 
     It is written without a constant pool and without knowing the numbers of its sites, so that one snippet serves many
-    methods: ``_parts`` are code, site numbers, and what constants are of.
+    methods: ``_parts`` are code, site numbers, and descriptions of constants.
     """
 
     __slots__ = ("_code", "_depth", "_parts", "max_depth")
 
     def __init__(self, depth: int = 0) -> None:
-        """``depth``: slots on the stack that the block may use up."""
+        """``depth``: slots on the stack that the block may consume."""
         self._code = b""  # after the last part
         self._depth = depth
         self._parts: list[bytes | int | Constant] = []
@@ -168,7 +168,7 @@ class Snippet:
         self._emit(-variable.size, variable.store)
 
     def duplicate(self, descriptor: str) -> None:
-        """Pushes the value of a type that is on top of the stack once more."""
+        """Duplicates the value on top of the stack; ``type`` is its type."""
         self.instruction(op.DUP2 if descriptors.slots(descriptor) == 2 else op.DUP)
 
     def copy(self, source: Variable, target: Variable) -> None:
@@ -180,7 +180,7 @@ class Snippet:
         self._invoke(_NANO_TIME)
 
     def call(self, handler: Handler, site: int, operands: tuple[Operand, ...], bindings: Bindings) -> None:
-        """Calls a handler; what it returns is on the stack."""
+        """Calls a handler and leaves its result on the stack."""
         self._site(site)
         for operand in operands:
             self.load(bound(operand, bindings))
@@ -209,7 +209,7 @@ class Snippet:
 
 
 class Constant(NamedTuple):
-    """An instruction and what its constant is of: a member, or for ``ldc`` the name of a class."""
+    """An instruction with its constant: a member, or for ``ldc`` the name of a class."""
 
     opcode: bytes
     key: MemberKey | str
@@ -225,11 +225,11 @@ _LDC = bytes((op.LDC,))
 _INVOKESTATIC = bytes((op.INVOKESTATIC,))
 _NANO_TIME = Handler("java/lang/System", "nanoTime", "()J")
 
-_SITE_DEPTH = 2  # of the base and the offset
+_SITE_DEPTH = 2  # the base and the offset need two
 
 
 def _site(number: int, pool: ConstantPool) -> bytes:
-    """Pushes the number of a site: 32,768 of them share one constant, so that sites cannot fill the pool."""
+    """Pushes the number of a site. 32,768 sites share one constant, so sites cannot fill the constant pool."""
     offset = number & 0x7FFF
     small = _SIPUSH + offset.to_bytes(2) if offset > 127 else _small(offset)
     if offset == number:

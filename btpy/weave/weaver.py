@@ -6,7 +6,7 @@ For each method of the plan:
    time of entry) and give them local variables after ``max_locals``.
 2. Write the blocks: one on entry, one before every return instruction, one exception handler for the whole method, and
    those around the instructions that have advice of their own (``around``).
-3. Insert them (``classfile.relocation``) and move everything that holds an offset with the code.
+3. Insert them (``classfile.relocation``) and adjust everything that contains an offset.
 4. Extend the stack map frames by the kept variables. Frames are edited, never computed.
 
 Order inside a method::
@@ -15,13 +15,13 @@ Order inside a method::
     return   time of exit · RETURN advice · releases · the return instruction
     throw    time of exit · THROW advice · releases · athrow
 
-A return instruction that has a block is not covered by the exception handler, so one activation leaves by exactly one
-of them.  The handler comes last in the exception table and expects nothing but the kept variables.
+The exception handler does not cover return instructions that have a block, so each activation executes exactly one of
+the two.  The handler comes last in the exception table and expects nothing but the kept variables.
 
-In a constructor ``this`` cannot be touched before ``super(…)`` or ``this(…)`` has returned.  Argument copies, the time
-of entry and frame locals that can do without ``this`` are taken at the start; all else of the entry block comes after
-each of those calls, and the handler covers only code in which ``this`` is initialised.  An exception that leaves the
-constructor earlier is not seen: no frame local with a release is live then.
+A constructor cannot use ``this`` before ``super(…)`` or ``this(…)`` has returned.  Argument copies, the time of entry,
+and frame locals that do not need ``this`` are computed at the start. The rest of the entry block follows each of those
+calls. The exception handler covers only code in which ``this`` is initialised.  Probes do not see an exception that
+leaves the constructor earlier. No frame local with a release is live at that time.
 
 Inside a method::
 
@@ -29,14 +29,14 @@ Inside a method::
     from jumps    CATCH advice · LINE advice · before of the instruction · the return block
                   the instruction
 
-An exception that leaves a call goes to a handler of its own at the end of the code, which throws it again.  The rows of
-the exception table that cover the call cover that handler too, so its stack map frame has the local variables of the
-call; ``typeflow`` knows them.
+For an exception from a call there is a separate handler at the end of the code, which throws it again.  The exception
+table rows that cover the call also cover that handler, so its stack map frame has the local variables of the call;
+``typeflow`` knows them.
 
-Whoever holds a monitor must be seen to give it back by the JVM, or the method is never compiled: the code after a
-``monitorenter`` belongs to the range that begins there, and the code after a ``monitorexit`` not to the range that ends
-there.  (Advice at the ``monitorexit`` of the handler that compilers write for ``synchronized`` makes HotSpot's first
-compiler pass the method on to the second: it takes no handler that covers itself and calls something.)
+The JVM compiles a method only if it can prove that each monitor is released. So the code after a ``monitorenter``
+belongs to the range that begins there, and the code after a ``monitorexit`` does not belong to the range that ends
+there.  (Advice at the ``monitorexit`` of the handler that compilers write for ``synchronized`` makes HotSpot's C1 leave
+the method to C2, because C1 accepts no handler that covers itself and contains a call.)
 """
 
 from __future__ import annotations
@@ -84,10 +84,10 @@ _NOTHING: frozenset[Operand] = frozenset()
 
 
 def weave(source: bytes | ClassFile, plan: ClassPlan, first_site: int) -> Woven:
-    """Weaves ``plan`` into a class file, which may be parsed already; sites are numbered from ``first_site``.
+    """Weaves ``plan`` into a class file, which may already be parsed. Site numbers begin with ``first_site``.
 
-    Nothing is raised for what is wrong with the class: it is refused, whole or by method. ValueError: the plan is wrong
-    (two plans for a method, an operand that its place does not have).
+    If the class is faulty, nothing is raised: the whole class or single methods are refused. Raises ValueError if the
+    plan is wrong (two plans for a method, an operand that the place does not have).
     """
     try:
         file = source if isinstance(source, ClassFile) else ClassFile.parse(source)
@@ -103,8 +103,9 @@ def weave(source: bytes | ClassFile, plan: ClassPlan, first_site: int) -> Woven:
 
 
 class WovenMethods(NamedTuple):
-    """``code``: what the Code attribute of each woven method is to hold, in the order of the class file; its new
-    constants are in ``pool``, after the old ones."""
+    """``code``: the content of the Code attribute for each woven method, in the order of the class file. New constants
+    are in ``pool``, after the old ones.
+    """
 
     pool: ConstantPool
     code: tuple[tuple[Member, bytes], ...]
@@ -155,7 +156,7 @@ class _RefusedError(Exception):
 
 
 class _Tail(NamedTuple):
-    """Code at the end of the method for what leaves the call [start, end) of the old code."""
+    """Code at the end of the method for exceptions from the call at [start, end) in the old code."""
 
     start: int
     end: int
@@ -182,7 +183,7 @@ class _MethodWeaver:
         if code is None:
             raise _RefusedError(RefusalReason.NO_CODE, "the method is native or abstract")
         if method.name == "finalize" and method.descriptor == "()V" and code.code == bytes((op.RETURN,)):
-            # HotSpot registers objects for finalization whose class has a finalize() that does something.
+            # HotSpot registers objects for finalization if finalize() of their class is not empty.
             detail = "the JVM never calls an empty finalizer; with a probe it would call it for each object"
             raise _RefusedError(RefusalReason.PROTECTED, detail)
         self._file = file
@@ -193,7 +194,7 @@ class _MethodWeaver:
         self._numbering = numbering
         self._line = code.line_at(0)
         self._inside: dict[int, list[Advice]] = {}  # by instruction, in the order of the code
-        self._monitor_class = ""  # of advice at the monitor of the method
+        self._monitor_class = ""  # for advice at the monitor of the method
         at_ends = self._split(plan.advice)
         self._initialization: Initialization | None = None
         if method.name == "<init>" and file.name != "java/lang/Object":
@@ -213,7 +214,7 @@ class _MethodWeaver:
         self._tails: list[_Tail] = []
 
     def _split(self, advices: tuple[Advice, ...]) -> tuple[Advice, ...]:
-        """Keeps the advice inside the method; gives that at its ends."""
+        """Stores the advice inside the method, and returns the advice at its ends."""
         inside: dict[int, list[Advice]] = {}
         of_monitor = False
         for advice in advices:
@@ -308,7 +309,7 @@ class _MethodWeaver:
     def _around(
         self, at: int, advices: Sequence[Advice], line: int, given: Bindings, state: typeflow.State | None
     ) -> bytes:
-        """Keeps what comes after the instruction, or for what it throws; gives what comes before it."""
+        """Stores the code after the instruction and for its exceptions. Returns the code before it."""
         operation = operation_at(self._code.code, at, self._pool)
         object_made = None
         uninitialized = False
@@ -340,7 +341,7 @@ class _MethodWeaver:
         return before
 
     def _flow_wanted(self) -> set[int]:
-        """Instructions whose advice needs to know more than the instruction tells."""
+        """Instructions whose advice needs more information than the instruction has."""
         wanted = set()
         objects = (OperandKind.TARGET, OperandKind.OLD_VALUE)
         for at, advices in self._inside.items():
@@ -466,14 +467,14 @@ class _MethodWeaver:
         return block.assembled(self._pool, first_site, self._first_site)
 
     def _covered(self, left: Sequence[int], relocation: Relocation) -> list[tuple[int, int]]:
-        """The new ranges that the handler is for."""
+        """The new ranges of the handler."""
         whole = ((0, len(self._code.code)),)
         ranges = whole if self._initialization is None else self._initialization.ranges
         moved = [(relocation.reference(start), relocation.reference(end)) for start, end in sites.without(ranges, left)]
         return [(start, end) for start, end in moved if start < end]
 
     def _inserted(self, relocation: Relocation, code: bytes) -> bytes:
-        """What ``inserted`` says of the new code: what was inserted now, and before by others."""
+        """The ranges of inserted code, in the new code: inserted now, and before by other tools."""
         found = [*relocation.inserted]
         before = inserted.ranges(self._code)
         if before:
@@ -510,8 +511,10 @@ class _MethodWeaver:
         return out
 
     def _needs_no_frames(self) -> bool:
-        """True for code that is right without a StackMapTable. Other code has none because it is older than version 50,
-        or because HotSpot dropped it before handing out the class: then nothing checks it and none is made up."""
+        """True for code that is valid without a StackMapTable. Other code lacks it because the class file is older than
+        version 50, or because HotSpot dropped it before it passed the class to the agent. Then the JVM does not check
+        it, and the weaver creates none.
+        """
         bytecode = self._bytecode
         jumps = bytecode.branches or bytecode.switches or self._code.exceptions
         return self._file.major >= _STACK_MAPS_SINCE and not jumps
@@ -525,7 +528,9 @@ class _MethodWeaver:
         return frames.extend(frame, self._code.max_locals, self._kept_types()) if self._ends.kept else frame
 
     def _tail_frame(self, at: int, tail: _Tail) -> frames.Frame:
-        """The frame of a tail: the method's variables where handlers of its own cover it, the kept ones, the held."""
+        """The frame of a tail: the variables of the method if its own handlers cover the tail, the kept variables, and
+        the scratch variables.
+        """
         frame = self._throw_frame(at)
         if tail.state is not None:
             own = typeflow.verification_types(tail.state.locals_, self._pool)
@@ -536,7 +541,7 @@ class _MethodWeaver:
             if self._ends.kept:
                 frame = frames.extend(frame, self._code.max_locals, self._kept_types())
         if tail.held:
-            # References may be arrays: of a held one no more is said than that it is an object.
+            # References may be arrays, so the frame describes a scratch reference only as an object.
             held = tuple(frames.type_of(descriptors.erase(variable.descriptor), self._pool) for variable in tail.held)
             frame = frames.extend(frame, tail.held[0].slot, held)
         return frame
@@ -573,6 +578,6 @@ def _with_frames(content: bytes, last: int, handlers: Sequence[_Handler]) -> byt
 
 
 def _ranges(handlers: Sequence[_Handler], end: int) -> list[tuple[int, int]]:
-    """The code of each handler, when nothing follows the last one but ``end``."""
+    """The ranges of the handlers, if only ``end`` follows the last one."""
     starts = [handler.at for handler in handlers]
     return list(zip(starts, [*starts[1:], end], strict=True)) if starts else []
