@@ -1,21 +1,21 @@
 """Builds class files from nothing.
 
-A method is emitted instruction by instruction.  While it is, the assembler follows what the verifier will follow: the
-types of the local variables and of the operand stack (JVMS §4.10.1).  From that it computes ``max_stack``,
+A method is emitted instruction by instruction.  Meanwhile the assembler tracks the state that the verifier will track:
+the types of the local variables and of the operand stack (JVMS §4.10.1).  From that it computes ``max_stack``,
 ``max_locals`` and the ``StackMapTable``, in one pass and without a class hierarchy:
 
-1. A label collects the type state of every jump to it.  States that meet are joined: equal types stay, ``null`` gives
-   way to a reference, different references become ``Object``, anything else becomes unusable (in a local) or is refused
-   (on the stack).
+1. A label collects the type state of every jump to it.  States are joined there: equal types stay, ``null`` and a
+   reference become the reference, different references become ``Object``. Other combinations become unusable in a
+   local, and an error on the stack.
 2. When the label is placed, its state is fixed: it is the frame there.  A jump back to it must fit that frame.
 3. The frame of an exception handler holds the locals that have the same type before every instruction of its range.
-4. Offsets are known last.  Branches start short; one that does not reach becomes ``goto_w``, a conditional one is
+4. Offsets are computed last.  Branches start short; one that does not reach becomes ``goto_w``, a conditional one is
    inverted over a ``goto_w``, whose fall-through needs a frame too: the state there was kept.  This repeats until
    nothing grows.
 
 Joining to ``Object`` is enough for code that casts before it calls; a value whose precise type must survive a join
-needs a ``checkcast`` after it.  With :attr:`Tracking.OFF` nothing is followed, and code that no verifier accepts,
-``jsr`` and ``ret`` included, can be written; then :meth:`CodeBuilder.limits` must be called.
+needs a ``checkcast`` after it.  With :attr:`Tracking.OFF` nothing is tracked. Then the assembler can write code that no
+verifier accepts, such as ``jsr`` and ``ret``, and the caller must call :meth:`CodeBuilder.limits`.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from btpy.classfile.jvms import ACC_FINAL, ACC_PUBLIC, ACC_STATIC, ACC_SUPER, FI
 from btpy.classfile.pool import ConstantPool
 from btpy.errors import ClassFileError
 
-_NEAR = 32_767  # as far as a short branch reaches
+_NEAR = 32_767  # the range of a short branch
 
 
 class Tracking(Enum):
-    TYPES = "types"  # follow types, compute limits and frames, refuse code that cannot be verified
-    OFF = "off"  # write what is asked for
+    TYPES = "types"  # track types, compute limits and frames, refuse code that cannot be verified
+    OFF = "off"  # write all instructions unchecked
 
 
 # ---------------------------------------------------------------- verification types (JVMS §4.10.1.2)
@@ -144,7 +144,7 @@ _EFFECTS = {
     for opcode, effect in enumerate(op.EFFECTS)
     if effect is not None and "A" not in effect[1] and "S" not in "".join(effect)
 }
-"""Kinds popped and pushed by the instructions whose opcode alone tells the types of what they push."""
+"""Kinds popped and pushed by the instructions whose opcode alone determines the pushed types."""
 
 _PLAIN = [bytes((opcode,)) for opcode in range(256)]
 _LOADS = {"I": op.ILOAD, "J": op.LLOAD, "F": op.FLOAD, "D": op.DLOAD, "A": op.ALOAD}
@@ -159,13 +159,13 @@ _RETURNS = {"I": op.IRETURN, "J": op.LRETURN, "F": op.FRETURN, "D": op.DRETURN, 
 
 
 def kind_of(descriptor: str) -> str:
-    """``I J F D A`` or ``V``: which family of instructions moves a value of that descriptor."""
+    """``I J F D A`` or ``V``: the family of instructions for values of that descriptor."""
     return "I" if descriptor in "ZBCSI" else "A" if descriptor[0] in "L[" else descriptor
 
 
 @lru_cache(maxsize=1024)
 def _effect_of_call(descriptor: str) -> tuple[str, tuple[VerificationType, ...]]:
-    """The kinds that a call pops, without its receiver, and what it pushes."""
+    """The kinds that a call pops, without its receiver, and the kind that it pushes."""
     parameters, returns = descriptors.parse(descriptor)
     return "".join(map(kind_of, parameters)), () if returns == "V" else (_of_descriptor(returns),)
 
@@ -280,7 +280,7 @@ class CodeBuilder:
         if end > self._max_locals:
             self._max_locals = end
         if types[slot] == type_ and type_ is not TOP:
-            return  # and what is beside it is as it was
+            return  # the slots beside it do not change
         if slot and _words(types[slot - 1]) == 2:
             types[slot - 1] = TOP
         types[slot] = type_
@@ -289,7 +289,7 @@ class CodeBuilder:
         self._locals_changed = True
 
     def _begin(self) -> bool:
-        """Called before each instruction; False when types are not followed."""
+        """Called before each instruction; False when types are not tracked."""
         if self._tracking is Tracking.OFF:
             return False
         if not self._reachable:
@@ -517,7 +517,7 @@ class CodeBuilder:
             self._emit(struct.pack(">BH", opcode, index))
 
     def _initialize(self) -> None:
-        """The receiver of ``<init>`` is an object from now on, wherever it is held."""
+        """From now on the receiver of ``<init>`` is an initialised object, in all slots that hold it."""
         found = self.top
         self._stack.pop()
         if isinstance(found, Uninitialized):
@@ -585,7 +585,7 @@ class CodeBuilder:
         self._end_block()
 
     def place(self, label: Label) -> None:
-        """Puts the label here.  What jumped to it before and what falls through meet."""
+        """Puts the label here.  Earlier jumps to it are joined with the fall-through."""
         if label._placed:
             raise self._error("a label is placed twice")
         label._placed = True
@@ -608,9 +608,9 @@ class CodeBuilder:
             self._push()
 
     def place_loop(self, label: Label, changing: Iterable[int], free: int) -> None:
-        """Puts a label here that will be jumped back to.
+        """Places a label for a backward jump.
 
-        Locals in the slots ``changing`` may hold other references by then, those from ``free`` on anything.
+        At the jump, locals in the slots ``changing`` may hold other references, and those from ``free`` on any value.
         """
         if self._tracking is Tracking.TYPES and self._reachable:
             for slot in changing:
@@ -627,7 +627,7 @@ class CodeBuilder:
 
     @contextmanager
     def protected(self, handler: Label, catch_type: str | None = None) -> Iterator[None]:
-        """What is emitted inside is covered by ``handler``; ``catch_type`` is an internal name, None: everything.
+        """``handler`` covers the instructions emitted inside; ``catch_type`` is an internal name, None: everything.
 
         Inner ranges come first in the exception table.  A range without instructions is left out.
         """
@@ -642,13 +642,13 @@ class CodeBuilder:
         self._ranges.append(entry)
 
     def exception(self, start: Label, end: Label, handler: Label, catch_type: str | None = None) -> None:
-        """An entry of the exception table as it is, for code that is not followed."""
+        """Adds an entry to the exception table, for code whose types are not tracked."""
         if self._tracking is Tracking.TYPES:
             raise self._error("exception ranges of followed code are made by protected()")
         self._ranges.append(_Range(start, end, handler, self._pool.class_(catch_type) if catch_type else 0))
 
     def attribute(self, name: str, data: bytes) -> None:
-        """An attribute of ``Code`` as it is (JVMS §4.7.3)."""
+        """Adds an attribute of ``Code`` (JVMS §4.7.3)."""
         self._attributes.append((name, data))
 
     # ------------------------------------------------------------ layout
@@ -690,7 +690,7 @@ class CodeBuilder:
         return label._offset
 
     def _lay_out(self) -> int:
-        """Gives every label its offset and every branch its size; returns ``code_length``."""
+        """Computes the offset of every label and the size of every branch. Returns ``code_length``."""
         while True:
             at = 0
             for item in self._items:
@@ -775,7 +775,7 @@ class CodeBuilder:
 
     def _frame_locals(self, state: TypeState) -> tuple[bytes, ...]:
         types = []
-        is_second = False  # of a long or double: no type of the frame
+        is_second = False  # second slot of a long or double: it has no type in the frame
         for type_ in state.locals:
             if is_second:
                 is_second = False
@@ -858,13 +858,13 @@ class ClassBuilder:
         self._attributes: list[tuple[str, bytes]] = []
 
     def method(self, access: int, name: str, descriptor: str, *, tracking: Tracking = Tracking.TYPES) -> CodeBuilder:
-        """Adds a method and gives its code to write."""
+        """Adds a method and returns its code, which is empty."""
         code = CodeBuilder(self.pool, self._major, self._name, access, name, descriptor, tracking)
         self._methods.append(_Member(access, name, descriptor, code, []))
         return code
 
     def raw_method(self, access: int, name: str, descriptor: str, attributes: Sequence[tuple[str, bytes]] = ()) -> None:
-        """A method as it is: native, abstract, or with a ``Code`` attribute given as bytes."""
+        """Adds a native or abstract method, or one with the bytes of a ``Code`` attribute."""
         self._methods.append(_Member(access, name, descriptor, None, list(attributes)))
 
     def method_attribute(self, name: str, data: bytes) -> None:

@@ -25,12 +25,12 @@ def _class_of(opcode: int) -> int:
 
 _CLASSES = bytes(_class_of(opcode) for opcode in range(256))
 
-#: Bytes of a plain instruction; 0: look closer.
+#: Length of a plain instruction in bytes; 0 for other instructions.
 _STEPS = bytes(length if kind == _PLAIN else 0 for length, kind in zip(op.LENGTHS, _CLASSES, strict=True))
 
 
 class Bytecode:
-    """A code array and what one walk over it found: offsets of instructions, ascending."""
+    """A code array and the result of one walk over it: offsets of instructions, ascending."""
 
     __slots__ = ("_starts", "_targets", "branches", "code", "returns", "switches")
 
@@ -111,8 +111,9 @@ def _wide_length(code: bytes, at: int) -> int:
 
 
 class SwitchTable(NamedTuple):
-    """Where a switch keeps its jumps: the default offset is an ``i4`` at ``default``, ``cases`` more follow from
-    ``first``, one every ``stride`` bytes. ``end`` is the offset after the instruction."""
+    """The layout of the jumps of a switch: the default offset is an ``i4`` at ``default``. ``cases`` more follow from
+    ``first`` on, every ``stride`` bytes. ``end`` is the offset after the instruction.
+    """
 
     default: int
     first: int

@@ -85,7 +85,7 @@ _REFERENCE = re.compile(r"\[*L[^;]*;|\[+[BCDFIJSZ]")
 
 
 def of_class(name: str) -> str:
-    """The descriptor of what a Class entry names: an internal name, or an array type, which is a descriptor there."""
+    """The descriptor of the type in a Class entry. The entry has an internal name, or the descriptor of an array."""
     return name if name[:1] == "[" else f"L{name};"
 
 

@@ -25,8 +25,17 @@ from btpy.classfile.reader import ClassFile, Code, Member
 from btpy.errors import ClassFileError
 
 _MEMBERS = (constants.FIELDREF, constants.METHODREF, constants.INTERFACE_METHODREF)
-_SUFFIXES = ("", "f", "L", "d")  # of integer, float, long and double constants
-_ELEMENTS = ("boolean", "char", "float", "double", "byte", "short", "int", "long")  # of newarray, from type 4
+_SUFFIXES = ("", "f", "L", "d")  # tags of integer, float, long and double constants
+_ELEMENTS = (
+    "boolean",
+    "char",
+    "float",
+    "double",
+    "byte",
+    "short",
+    "int",
+    "long",
+)  # element types of newarray, from 4 on
 
 
 def disassemble(file: ClassFile, method: Member) -> str:
@@ -53,7 +62,7 @@ def disassemble_class(file: ClassFile) -> str:
 
 
 def listing(file: ClassFile, method: Member) -> list[str]:
-    """The lines of a method without offsets: jumps go to labels, ranges of handlers begin and end where they do.
+    """The lines of a method without offsets: jumps go to labels, ranges of handlers begin and end at labels.
 
     Raises ClassFileError.
     """
@@ -81,7 +90,7 @@ def listing(file: ClassFile, method: Member) -> list[str]:
 
 
 def _instruction(code: bytes, at: int, pool: ConstantPool, labels: Mapping[int, str] | None = None) -> str:
-    """``labels``: what jumps show in place of offsets."""
+    """``labels``: texts for jump targets instead of offsets."""
     opcode = code[at]
     text = op.MNEMONICS[opcode]
     operands = op.FORMATS[opcode]

@@ -1,8 +1,8 @@
 """Stack map frames (JVMS §4.7.4): to absolute form, and back to the shortest one.
 
-A frame in a class file says what changed since the frame before it.  Here a frame is absolute: its offset in the code,
+A frame in a class file has the changes since the frame before it.  Here a frame is absolute: its offset in the code,
 all its locals and its whole stack.  A verification type is its bytes in the class file: one byte for most, three for
-Object (a pool index) and Uninitialized (the offset of the ``new``), so that types compare, copy and join as they are.
+Object (a pool index) and Uninitialized (the offset of the ``new``), so types can be compared and copied as bytes.
 ``long`` and ``double`` are one type that takes two local variables, as in the class file.
 """
 
@@ -55,7 +55,7 @@ def object_type(class_index: int) -> bytes:
 
 
 def uninitialized_type(offset: int) -> bytes:
-    """The type of what the ``new`` at ``offset`` made, until its constructor returns."""
+    """The type of the object from the ``new`` at ``offset``, until its constructor returns."""
     return b"\x08" + offset.to_bytes(2)
 
 
@@ -68,7 +68,7 @@ def type_of(descriptor: str, pool: ConstantPool) -> bytes:
 
 
 def slots(types: tuple[bytes, ...]) -> int:
-    """Local variables that the types take."""
+    """The number of local variables for the types."""
     return len(types) + types.count(LONG) + types.count(DOUBLE)
 
 
@@ -211,10 +211,10 @@ def _move_types(types: tuple[bytes, ...], instructions: Sequence[int]) -> tuple[
 
 
 def shift(content: bytes, relocation: Relocation) -> tuple[bytes, int]:
-    """A StackMapTable after code was inserted, when its types stay.
+    """A StackMapTable after code was inserted, with unchanged types.
 
-    The same as decoding, moving and encoding, without the need to know the locals on entry. Also gives the new offset
-    of the last frame, -1 when there is none. Raises ClassFileError.
+    The same as decoding, moving and encoding, without the need to know the locals on entry. Also returns the new offset
+    of the last frame, -1 if there is none. Raises ClassFileError.
     """
     try:
         return _shift(content, relocation)
@@ -310,7 +310,7 @@ def extended(
 ) -> bytes:
     """A StackMapTable after code was inserted that keeps ``types`` in the local variables from number ``first``.
 
-    The same as decoding, moving, extending and encoding, but a frame that leaves the locals alone is not spelled out.
+    The same as decoding, moving, extending and encoding, but frames that do not change the locals stay short.
     ``added``: frames of code after the method's own. Raises ClassFileError.
     """
     try:

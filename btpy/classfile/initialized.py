@@ -3,14 +3,14 @@
 A forward data flow over the instructions.  Its state is one bit for each operand stack slot and each local variable
 (does it hold the uninitialised ``this``?) and one for the frame (has ``super(…)`` or ``this(…)`` returned?).  An
 ``invokespecial`` of an ``<init>`` whose receiver has the bit is the call that initialises ``this``; any other one is
-for an object of a ``new``.  Where paths meet, a bit stays only if all of them have it.  Bits only fall, so the flow
-ends.
+for an object of a ``new``.  Where paths meet, a bit stays only if all of them have it.  Bits are only cleared, never
+set, so the analysis ends.
 
 Counting ``new`` against ``<init>`` is not enough: some compilers choose between several ``super(…)`` calls in one
 constructor.  Stack map frames are not used, because old class files and those of HotSpot's transformer may lack them.
 
-Most constructors run straight to their one call, and nothing jumps back before it.  Then all code is behind it, and the
-steps up to it say all that most callers ask.
+Most constructors have one such call, and no jumps before it or back to it.  Then all code after the call sees an
+initialised ``this``, and the analysis of the steps up to the call is enough.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Initialization:
 
 
 class _Flow:
-    """The work list. ``states``: what is known before each instruction reached so far."""
+    """The work list. ``states``: the state before each instruction reached so far."""
 
     def __init__(self, code: Code, bytecode: Bytecode, pool: ConstantPool) -> None:
         self._code = code
@@ -70,8 +70,9 @@ class _Flow:
         self._pending: list[int] = []
 
     def straight(self) -> dict[int, int | None]:
-        """The initialising call, when all code before it is one straight line that nothing else leads into; else
-        nothing."""
+        """The initialising call, if the code before it is one straight line without jumps into it; otherwise
+        nothing.
+        """
         bytecode = self._bytecode
         jumps = [*bytecode.branches[:1], *bytecode.switches[:1], *bytecode.returns[:1]]
         end = min(jumps, default=len(self._bytes))

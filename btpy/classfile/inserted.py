@@ -1,7 +1,7 @@
-"""Which code of a method was woven into it: the attribute ``btpy.Inserted`` of a Code attribute.
+"""The code that was woven into a method: the attribute ``btpy.Inserted`` of a Code attribute.
 
-A class that several sessions weave goes through one weaver after the other, and none may take the code of another for
-the program's. The JVM passes over attributes that it does not know (JVMS §4.7.1)::
+If several sessions weave a class, their weavers run one after the other. None of them may treat the inserted code of
+another as code of the program. The JVM passes over attributes that it does not know (JVMS §4.7.1)::
 
     u4 checksum        CRC-32 of the code; a tool that changes code and copies unknown attributes leaves a wrong one
     u2 count
@@ -22,7 +22,7 @@ _HEADER = struct.Struct(">IH")
 
 
 def ranges(code: Code) -> tuple[tuple[int, int], ...]:
-    """Ranges [start, end) of inserted code; none when the attribute is not there or not about this code."""
+    """Ranges [start, end) of inserted code; none if the attribute is missing or belongs to other code."""
     for attribute in code.attributes:
         if attribute.name == NAME:
             content = attribute.content
@@ -36,7 +36,8 @@ def ranges(code: Code) -> tuple[tuple[int, int], ...]:
 
 
 def content(code: bytes, inserted: Sequence[int]) -> bytes:
-    """The content of the attribute for ``code``; ``inserted``: start, end, start, end, …. More ranges than it has room
-    for are left out."""
+    """The content of the attribute for ``code``; ``inserted``: start, end, start, end, …. If there are more ranges than
+    it can hold, the rest is omitted.
+    """
     offsets = inserted[: 2 * 65_535]
     return struct.pack(f">IH{len(offsets)}H", zlib.crc32(code), len(offsets) // 2, *offsets)

@@ -21,20 +21,20 @@ from btpy.errors import ClassFileError
 
 _MAGIC = 0xCAFEDADA
 _COMPRESSED_MAGIC = 0xCAFEFAFA
-_COMPRESSED_HEADER = struct.Struct("<IQQIIB")  # magic, size, size when inflated, name, configuration, last stage
+_COMPRESSED_HEADER = struct.Struct("<IQQIIB")  # magic, size, inflated size, name, configuration, last stage
 
 _MAX_STAGES = 4  # jlink has two compressions, and applies each once
 _MAX_STRING = 64 * 1024  # the longest name in a class file
-_MOST_STRINGS = 8 * 1024  # that are kept: packages and modules
+_MOST_STRINGS = 8 * 1024  # most names in the cache: packages and modules
 
 # Kinds of attributes.
 _END, _MODULE, _PARENT, _BASE, _EXTENSION, _OFFSET, _COMPRESSED, _UNCOMPRESSED = range(8)
 
 
 def classes(modules: Path) -> Iterator[tuple[str, str, Callable[[], bytes]]]:
-    """(module, internal name, what reads the class file) of every class of the image.
+    """(module, internal name, function that reads the class file) for every class of the image.
 
-    It can be read until the next one is asked for. Raises ClassFileError, as reading does, and OSError.
+    The function is valid until the next class is requested. Raises ClassFileError, as reading does, and OSError.
     """
     with _understood(modules), modules.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         image = _Image(data)
@@ -65,7 +65,7 @@ class _Image:
         self._strings = self._locations + locations_size
         self._resources = self._strings + strings_size
         self._data = data
-        self._index = data[: self._resources]  # a look at a mapped file takes twice as long
+        self._index = data[: self._resources]  # reading the mapped file directly takes twice as long
 
     def classes(self) -> Iterator[tuple[str, str, list[int]]]:
         """Module, internal name and attributes."""
@@ -90,7 +90,7 @@ class _Image:
         return content
 
     def _inflated(self, content: bytes) -> bytes:
-        """The resource with its compressions undone, the last one first."""
+        """The decompressed resource; the last compression is undone first."""
         for _ in range(_MAX_STAGES):
             magic, size, _, name, _, _ = _COMPRESSED_HEADER.unpack_from(content)
             if magic != _COMPRESSED_MAGIC:

@@ -6,8 +6,8 @@ read once for every instruction of every traced method.
 
 from __future__ import annotations
 
-# Mnemonic, operand format, what is popped > what is pushed, the top of the stack last: I J F D, A for a reference,
-# S for a slot of any kind; ? where the pool entry or the widened instruction decides.
+# Mnemonic, operand format, popped > pushed kinds, with the top of the stack last: I J F D, A for a reference, S for a
+# slot of any kind; ? if it depends on the pool entry or the widened instruction.
 _INSTRUCTIONS = """
 nop - >
 aconst_null - >A
@@ -446,7 +446,7 @@ FORMATS: tuple[str, ...] = tuple(row[1] for row in _rows)
 #: Bytes of an instruction with its opcode; 0 where it varies (switches, ``wide``) and for undefined opcodes.
 LENGTHS = bytes(_FORMAT_LENGTHS[row[1]] for row in _rows) + bytes(256 - len(_rows))
 
-#: Kinds popped and pushed, None where the pool entry or the widened instruction decides.
+#: Kinds popped and pushed, None if they depend on the pool entry or the widened instruction.
 EFFECTS: tuple[tuple[str, str] | None, ...] = tuple(
     None if row[2] == "?" else (row[2].partition(">")[0], row[2].partition(">")[2]) for row in _rows
 )
@@ -484,7 +484,7 @@ STORES = {first: opcode + (ISTORE - ILOAD) for first, opcode in LOADS.items()}
 #: Element types of ``newarray``, by its operand (JVMS §6.5).
 NEWARRAY_TYPES = dict(zip(range(4, 12), "ZCFDBSIJ", strict=True))
 
-#: Instructions that copy or reorder slots: how many they take, and which of those (0: the deepest) they leave.
+#: Instructions that copy or reorder slots: the number of popped slots, and which of them (0: the deepest) are pushed.
 SHUFFLES: dict[int, tuple[int, tuple[int, ...]]] = {
     DUP: (1, (0, 0)),
     DUP_X1: (2, (1, 0, 1)),

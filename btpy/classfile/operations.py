@@ -1,11 +1,11 @@
-"""What a method does, instruction by instruction, as plain data: calls, accesses, arrays, casts, monitors.
+"""The operations of a method, instruction by instruction, as plain data: calls, accesses, arrays, casts, monitors.
 
     for operation in operations(code, bytecode, pool):
         print(operation.at, operation.kind, operation.owner, operation.name)
 
-An :class:`Operation` tells what the instruction takes from the operand stack and what it leaves there.  Types are field
-descriptors.  What only data flow knows (which object a constructor call is for, the element type of an array, which
-local variables hold something) is asked of the states of ``typeflow``.
+An :class:`Operation` has the types that the instruction pops from and pushes to the operand stack.  Types are field
+descriptors.  Some facts need data flow: the object of a constructor call, the element type of an array, the live local
+variables. They come from the states of ``typeflow``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _OBJECT = descriptors.OBJECT
 
 
 class OperationKind(Enum):
-    CALL = "call"  # any invoke instruction but invokedynamic
+    CALL = "call"  # any invoke instruction except invokedynamic
     GET_FIELD = "get field"
     SET_FIELD = "set field"
     NEW_ARRAY = "new array"
@@ -47,10 +47,10 @@ class OperationKind(Enum):
 class Operation(NamedTuple):
     """One instruction. ``end`` is the offset after it.
 
-    ``owner``: the type that the instruction names: of a call or a field the class, of CAST and INSTANCE_OF the type,
-    of arrays the element type; empty for the others. The instruction alone does not tell ``byte`` from ``boolean``
-    elements (``B``) nor references of different types (``Object``). ``name`` and ``descriptor``: of calls and fields.
-    ``operands``: what it takes from the stack, the deepest first. ``result``: ``V`` when there is none.
+    ``owner``: the type in the instruction: the class of a call or field, the type of CAST and INSTANCE_OF, the element
+    type of arrays; empty for the others. The instruction alone does not distinguish ``byte`` from ``boolean`` elements
+    (``B``), or references of different types (``Object``). ``name`` and ``descriptor``: of calls and fields.
+    ``operands``: the types that it pops, the deepest first. ``result``: ``V`` when there is none.
     """
 
     at: int
@@ -124,7 +124,9 @@ def operation_at(code: bytes, at: int, pool: ConstantPool) -> Operation:
 def _plain(
     code: bytes, at: int, opcode: int, kind: OperationKind, pool: ConstantPool
 ) -> tuple[str, str, str, bool, tuple[str, ...], str]:
-    """Owner, name, descriptor, static, operands and result of what is neither a call nor an access to a field."""
+    """Owner, name, descriptor, static, operands and result of an operation that is neither a call nor a field
+    access.
+    """
     owner = ""
     operands: tuple[str, ...] = (_OBJECT,)
     result = "V"
@@ -156,7 +158,7 @@ def _plain(
 
 
 def line_starts(code: Code, bytecode: Bytecode) -> list[tuple[int, int]]:
-    """(offset, line) wherever a source line begins, in the order of the code.
+    """(offset, line) for each beginning of a source line, in the order of the code.
 
     A line may begin several times: a loop has its condition at the end, a ``finally`` block is there more than once.
     """
@@ -186,7 +188,7 @@ def catches(code: Code, pool: ConstantPool) -> list[tuple[int, str]]:
 
 
 class Made(NamedTuple):
-    """Where the object of a constructor call is when the call has returned. ``local`` None: on top of the stack."""
+    """The location of the new object after a constructor call. ``local`` None: on top of the stack."""
 
     local: int | None
 
@@ -197,7 +199,7 @@ def initializes_this(call: Operation, state: State) -> bool:
 
 
 def made(call: Operation, state: State) -> Made | None:
-    """The object of a constructor call; None when nothing that can be reached refers to it after the call."""
+    """The object of a constructor call; None if nothing reachable refers to it after the call."""
     at = _receiver(call, state)
     receiver = state.stack[at]
     if receiver is not None:
@@ -224,8 +226,9 @@ def operand_value(operation: Operation, index: int, state: State) -> typeflow.Va
 
 
 def may_be_uninitialized(operation: Operation, state: State, before_super: bool) -> bool:
-    """True when the object may be one whose constructor has not called ``super(…)`` or ``this(…)`` yet: its own fields
-    may be written then, and a monitor entered, nothing else (JVMS §4.10.1.9)."""
+    """True when the object may be one whose constructor has not called ``super(…)`` or ``this(…)`` yet: then the
+    constructor may only write its own fields and enter a monitor (JVMS §4.10.1.9).
+    """
     may = operation.kind in (OperationKind.ENTER_MONITOR, OperationKind.EXIT_MONITOR)
     may = may or (before_super and operation.kind is OperationKind.SET_FIELD and not operation.static)
     return may and not typeflow.is_reference(operand_value(operation, 0, state))
@@ -276,7 +279,7 @@ def local_variables(method: Member) -> tuple[LocalVariable, ...] | None:
 
 
 def holds(state: State, variable: LocalVariable) -> bool:
-    """Whether the slot of a variable really holds a value of its kind: tables may be wrong, verifiers are not."""
+    """Whether the slot of a variable holds a value of its kind according to data flow, because tables may be wrong."""
     if not variable.slot < len(state.locals_):
         return False
     value = state.locals_[variable.slot]
@@ -286,9 +289,9 @@ def holds(state: State, variable: LocalVariable) -> bool:
 
 
 class MethodOperations:
-    """The operations of one method with their states, which are worked out when they are first asked for.
+    """The operations of one method with their states, which are computed on first use.
 
-    Code that another weaver inserted is not the method's.
+    Code that another weaver inserted is left out.
     """
 
     def __init__(self, file: ClassFile, method: Member, code: Code, bytecode: Bytecode) -> None:
@@ -303,7 +306,7 @@ class MethodOperations:
         woven = inserted.ranges(code)
         if woven:
             own = sorted(set(bytecode.starts).difference(*(range(start, end) for start, end in woven)))
-            # A line that begins with inserted code is that of the instruction after it.
+            # A line that begins with inserted code begins at the instruction after it.
             begins = [(bisect_left(own, at), line) for at, line in self.lines]
             self.lines = [(own[index], line) for index, line in begins if index < len(own)]
             known = set(own)
@@ -325,7 +328,7 @@ class MethodOperations:
         return not any(start <= at < end for start, end in self._initialized)
 
     def state(self, at: int) -> State | None:
-        """What holds before the instruction at ``at`` if anything of interest is there; None where no path leads."""
+        """The state before the instruction at ``at``, if an operation or a line is there; None if it is unreachable."""
         if self._states is None:
             wanted = {operation.at for operation in self.operations}
             wanted.update(at for at, _ in self.lines)

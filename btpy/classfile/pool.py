@@ -1,7 +1,7 @@
-"""The constant pool (JVMS §4.4): the entries of a class file as they are, and new ones after them.
+"""The constant pool (JVMS §4.4): the unchanged entries of a class file, and new ones after them.
 
-Entries are never changed, moved or dropped, so every index in copied code stays valid.  An entry is kept as its bytes;
-equal bytes are one entry, which is how adding re-uses what is there.
+Entries are never changed, moved or dropped, so every index in copied code stays valid.  An entry is stored as its
+bytes. Equal bytes are one entry, so adding reuses existing entries.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _WIDE_SIZE = 9  # of a long or double, which takes two indexes
 
 
 class PoolOverflowError(ClassFileError):
-    """An entry that the pool has no index left for."""
+    """The pool has no index left for a new entry."""
 
 
 def _utf8(raw: bytes) -> bytes:
@@ -58,8 +58,9 @@ def _utf8_of(text: str) -> bytes:
 
 
 class _Texts(dict[int, str]):
-    """The texts of Utf8 entries of a class file by their indexes, decoded when they are asked for: reading a class asks
-    for the same few, the names of attributes, again and again."""
+    """The texts of Utf8 entries of a class file by their indexes, decoded on first use. Reading a class uses a few of
+    them, the names of attributes, many times.
+    """
 
     __slots__ = ("_data", "_starts")
 
@@ -94,8 +95,8 @@ class ConstantPool:
         self._starts = [0, 0]  # where each entry starts; the unusable slots (0, after long and double) have no bytes
         self._parsed_count = 1
         self._added: list[bytes] = []
-        self._indexes: dict[bytes, int] = {}  # of entries that were asked for
-        self._named: dict[str | int | MemberKey, int] = {}  # of classes, integers and members
+        self._indexes: dict[bytes, int] = {}  # cached texts of entries
+        self._named: dict[str | int | MemberKey, int] = {}  # cached indexes of classes, integers and members
         self.texts = _Texts(b"", [0, 0])
         self.count = 1
 
@@ -136,7 +137,7 @@ class ConstantPool:
         return pool, at
 
     def grown(self) -> ConstantPool:
-        """A pool that begins with the entries of this one and grows by itself."""
+        """A pool that begins with the entries of this one and grows independently."""
         pool = ConstantPool()
         pool._data = self._data
         pool._starts = self._starts
@@ -150,7 +151,7 @@ class ConstantPool:
     # ------------------------------------------------------------ adding
 
     def utf8(self, value: bytes | str) -> int:
-        """``bytes`` are taken as modified UTF-8 already."""
+        """``bytes`` must be modified UTF-8."""
         entry = _utf8(value) if isinstance(value, bytes) else _utf8_of(value)
         return self._indexes.get(entry) or self._add(entry)
 
@@ -209,7 +210,7 @@ class ConstantPool:
         index = self._indexes.get(entry)
         if index is not None:
             return index
-        # What refers to a new entry is new.
+        # An entry that refers to a new entry is new.
         index = self._parsed_index(entry) if refers_to < self._parsed_count > 1 else 0
         if not index:
             index = self.count
@@ -227,9 +228,9 @@ class ConstantPool:
         return index
 
     def _parsed_index(self, entry: bytes) -> int:
-        """The index of an entry of the class file, 0 when it has none like that.
+        """The index of an equal entry in the class file, 0 if there is none.
 
-        Its bytes are searched for, because a table of all entries costs more than the few that are ever looked up.
+        It searches for the bytes, because only a few entries are looked up, and a table of all would cost more.
         """
         starts = self._starts
         data = self._data
@@ -242,7 +243,7 @@ class ConstantPool:
         return 0
 
     def truncate(self, count: int) -> None:
-        """Drops what was added since ``count`` was what it is given as."""
+        """Removes the entries that were added since ``count`` had this value."""
         keep = count - self._parsed_count
         if keep < 0:
             raise ValueError("parsed entries cannot be dropped")

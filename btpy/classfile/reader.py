@@ -1,11 +1,12 @@
-"""Reading class files (JVMS §4.1): header and methods at once, fields and what methods have when it is asked for.
+"""Reading class files (JVMS §4.1): it parses the header and methods at once, and fields and the attributes of methods
+on first use.
 
     file = ClassFile.parse(data)
     for method in file.methods:
         if method.code is not None:
             print(method.name, method.descriptor, method.code.line_at(0))
 
-The bytes come from another process: whatever is wrong with them is a ClassFileError and nothing else.
+The bytes come from another process: any fault in them is a ClassFileError.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _R = TypeVar("_R")
 
 
 def _bounded(read: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Reading past the end is a broken class file, wherever it happens."""
+    """Reading past the end always means a broken class file."""
 
     @wraps(read)
     def reading(*args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -115,7 +116,7 @@ class Code:
 class Member:
     """A field or a method (JVMS §4.5, §4.6). ``offset``: where it begins in ``data``, the class file.
 
-    What asks for attributes raises ClassFileError when they are malformed.
+    Properties that read attributes raise ClassFileError if these are malformed.
     """
 
     def __init__(
@@ -194,7 +195,7 @@ class ClassFile:
 
     @staticmethod
     def parse(data: bytes) -> ClassFile:
-        """Reads everything but fields and attributes of methods. Raises ClassFileError."""
+        """Parses everything except fields and attributes of methods. Raises ClassFileError."""
         return _parse(data)
 
     def attribute(self, name: str) -> Attribute | None:
@@ -288,7 +289,7 @@ def _attributes(data: bytes, at: int, end: int, pool: ConstantPool) -> tuple[tup
     """The attributes table at ``at`` and the offset after it."""
     count = data[at] << 8 | data[at + 1]
     at += 2
-    new = tuple.__new__  # what the constructor of a named tuple calls, with a check less
+    new = tuple.__new__  # the method that the constructor of a named tuple calls, without its check
     texts = pool.texts
     attributes: list[Attribute] = []
     for _ in range(count):
@@ -399,7 +400,7 @@ def _parameter_names(method: Member) -> tuple[str | None, ...]:
     content = variables.content
     for row in range(unpack_from(">H", content)[0]):
         start, _, name, _, slot = unpack_from(">HHHHH", content, 2 + 10 * row)
-        # A parameter's slot may be used again for a variable of a block; the parameter itself is there from the start.
+        # A variable of a block may reuse the slot of a parameter. The parameter is the one that is live from offset 0.
         if start == 0 and slot in slots:
             names[slots[slot]] = method.pool.text_at(name)
     return tuple(names)
@@ -424,7 +425,7 @@ def _annotations(attributes: Sequence[Attribute], pool: ConstantPool) -> tuple[s
 
 def annotation_end(content: bytes, at: int) -> int:
     """The offset after the annotation at ``at`` (JVMS §4.7.16). Raises IndexError or struct.error past the end."""
-    pending = [(unpack_from(">H", content, at + 2)[0], True)]  # element values to come, and whether each has a name
+    pending = [(unpack_from(">H", content, at + 2)[0], True)]  # remaining element values, and whether they have names
     at += 4
     while pending:
         count, named = pending.pop()

@@ -1,4 +1,4 @@
-"""Inserting code into a code array: the new array, and where every old offset went.
+"""Inserting code into a code array: the new array, and the new offset for every old one.
 
 Before an old instruction straight-line code can be inserted, of two kinds::
 
@@ -6,13 +6,14 @@ Before an old instruction straight-line code can be inserted, of two kinds::
         always  reached by jumps to the instruction too
         instruction
 
-So there are two maps from old offsets to new ones.  *Reference* is where a jump, a handler, a stack map frame, a line
-or a range that named the instruction must now point: the start of ``always``.  *Instruction* is where the instruction
-itself is: what names the object that a ``new`` made.
+Therefore there are two maps from old offsets to new ones.  *Reference* is where a jump, a handler, a stack map frame, a
+line or a range that named the instruction must now point: the start of ``always``.  *Instruction* is where the
+instruction itself is: it identifies the object of a ``new``.
 
-Two things change size by themselves: the padding of switches, and jumps that no longer fit in 16 bits.  A ``goto`` or
-``jsr`` becomes the 32-bit one; a conditional jump becomes the opposite condition over a ``goto_w``, and the instruction
-after it is then a jump target that needs a stack map frame (``new_targets``).  Layout repeats until none has to grow.
+Two things change their size on their own: the padding of switches, and jumps that no longer fit in 16 bits.  A ``goto``
+or ``jsr`` becomes the 32-bit one; a conditional jump becomes the opposite condition over a ``goto_w``, and the
+instruction after it is then a jump target that needs a stack map frame (``new_targets``).  Layout repeats until none
+has to grow.
 """
 
 from __future__ import annotations
@@ -23,17 +24,18 @@ from struct import pack_into
 from btpy.classfile import opcodes as op
 from btpy.classfile.bytecode import Bytecode, switch_table, switch_targets
 
-#: How far a jump with a 16-bit offset can go, either way.
+#: The range of a jump with a 16-bit offset, in both directions.
 REACH = 32_767
 
 
 class Relocation:
     """``code`` is the new array.
 
-    ``references``: by old offset, where what pointed there points now; the old length of the code gives the new one.
-    ``instructions``: by old offset, where the instruction is now.
+    ``references``: by old offset, the new target of everything that pointed there. The old length of the code maps to
+        the new length.
+    ``instructions``: by old offset, the new offset of the instruction.
     ``new_targets``: old offsets of the instructions that a widened conditional jump falls through to.
-    ``inserted``: start, end, start, end, … of what was inserted, in the new code.
+    ``inserted``: start, end, start, end, … of the inserted code, in the new code.
     """
 
     def __init__(
@@ -53,20 +55,21 @@ class Relocation:
 
     @property
     def begins(self) -> list[int]:
-        """``references``, but what began with the code still begins with it: entry code has the first line, and sees
-        the parameters."""
+        """Like ``references``, but a range from offset 0 still begins at 0, so entry code has the first line and sees
+        the parameters.
+        """
         if self._begins is None:
             self._begins = self.references.copy()
             self._begins[0] = 0
         return self._begins
 
     def reference(self, offset: int) -> int:
-        """``references`` for an offset that may lie behind the code."""
+        """``references`` for an offset that may be after the code."""
         beyond = offset - len(self.references) + 1
         return self.references[-1] + beyond if beyond > 0 else self.references[offset]
 
     def instruction(self, offset: int) -> int:
-        """``instructions`` for an offset that may lie behind the code."""
+        """``instructions`` for an offset that may be after the code."""
         beyond = offset - len(self.instructions) + 1
         return self.instructions[-1] + beyond if beyond > 0 else self.instructions[offset]
 
@@ -98,7 +101,7 @@ def relocate(bytecode: Bytecode, falls: Mapping[int, bytes], always: Mapping[int
 def _laid_out(
     bytecode: Bytecode, falls: Mapping[int, bytes], always: Mapping[int, bytes], widened: set[int]
 ) -> tuple[bytearray, list[int], list[int], list[int]]:
-    """The new code with its jumps still as they were, ``references``, ``instructions`` and ``inserted``."""
+    """The new code with unchanged jumps, ``references``, ``instructions`` and ``inserted``."""
     code = bytecode.code
     growing: dict[int, int] = {}  # offset after an instruction that may change size → the instruction
     for at in bytecode.switches:
@@ -115,7 +118,7 @@ def _laid_out(
         if grower is None:
             out += code[last:point]
         else:
-            # No point lies inside an instruction, so what comes before it is the rest of the piece.
+            # No point is inside an instruction, so the code before it is the rest of the piece.
             out += code[last:grower]
             out += _widened(code[grower]) if grower in widened else _aligned(code[grower:point], grower, len(out))
         last = point
@@ -139,7 +142,7 @@ _known_numbers: list[int] = []  # 0, 1, 2, …
 
 
 def _range(start: int, stop: int) -> list[int]:
-    """``range``, at a fraction of its cost: the numbers are there already."""
+    """Like ``range``, but faster, because the numbers already exist."""
     global _known_numbers
     known = _known_numbers
     if stop > len(known):
@@ -148,7 +151,7 @@ def _range(start: int, stop: int) -> list[int]:
 
 
 def _widened(opcode: int) -> bytes:
-    """The replacement of a jump that does not reach its target, without the distance."""
+    """The replacement for a jump that does not reach its target, without the distance."""
     if opcode in (op.GOTO, op.JSR):
         return bytes((opcode + (op.GOTO_W - op.GOTO), 0, 0, 0, 0))
     return bytes((_opposite(opcode), 0, 8, op.GOTO_W, 0, 0, 0, 0))
@@ -160,7 +163,7 @@ def _aligned(switch: bytes, old: int, new: int) -> bytes:
 
 
 def _aim(out: bytearray, bytecode: Bytecode, widened: set[int], references: list[int], instructions: list[int]) -> None:
-    """Writes where the jumps go."""
+    """Writes the targets of the jumps."""
     code = bytecode.code
     for at, target in zip(bytecode.branches, bytecode.targets, strict=True):
         here = instructions[at]

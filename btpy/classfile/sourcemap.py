@@ -1,15 +1,13 @@
 """The meaning of the line numbers of a class: its SourceDebugExtension (JVMS §4.7.11), a source map (JSR 45).
 
-The numbers are those of the file that the compiler read.  For a JSP that is generated Java code; Kotlin gives code that
-it inlined numbers behind the end of the file.  The map tells where such lines come from::
+The line numbers belong to the file that the compiler read.  For a JSP that is generated Java code; Kotlin gives inlined
+code line numbers after the end of the file.  The map has the origin of these lines::
 
-    SMAP, the file that was read, the stratum that is meant (Kotlin, JSP)
-    *S stratum       begins a section
-    *F               files: ``id name``, or ``+ id name`` and a path on the next line
-    *L               ``line#file,times:number,each``: so many lines in a row, and how many numbers each of them has
-    *E               the end
+    SMAP, the file that was read, the default stratum (Kotlin, JSP) *S stratum       begins a section *F
+    files: ``id name``, or ``+ id name`` and a path on the next line *L               ``line#file,times:number,each``:
+    the number of consecutive lines, and of line numbers for each *E               the end
 
-Rows are kept as they stand: their counts come from another process.
+Rows are not expanded, because their counts come from another process.
 """
 
 from __future__ import annotations
@@ -42,7 +40,7 @@ class _Row(NamedTuple):
 
 
 class SourceMap:
-    """``source``: the file that the numbers are of. ``files``: those that lines come from."""
+    """``source``: the file to which the line numbers belong. ``files``: the original files."""
 
     def __init__(self, source: str, rows: tuple[_Row, ...]) -> None:
         self.source = source
@@ -50,7 +48,7 @@ class SourceMap:
         self._rows = rows
 
     def origin(self, number: int) -> Origin | None:
-        """Where a line number of the class comes from; None where it is what it says, or nothing is known of it."""
+        """The origin of a line number of the class; None if it is a line of the source itself, or unknown."""
         for row in self._rows:
             at = number - row.number
             if 0 <= at < row.times * row.each:
@@ -59,8 +57,9 @@ class SourceMap:
         return None
 
     def numbers(self, lines: range, among: Iterable[int]) -> list[int]:
-        """Those ``among`` line numbers that come from ``lines`` of the source itself, or of any file where the map has
-        none of the source, which then nobody wrote."""
+        """The line numbers in ``among`` that come from ``lines`` of the source, or of any file if the map has no lines
+        of the source, which is then generated.
+        """
         written = self.source in self.files
         found = []
         for number in among:
@@ -82,7 +81,7 @@ def source_map(file: ClassFile) -> SourceMap | None:
 
 
 def parse(text: str, source: str) -> SourceMap | None:
-    """The section of the stratum that is meant. Lines that cannot be read are passed over."""
+    """The section of the stratum that is meant. Unreadable lines are skipped."""
     lines = [line.strip() for line in re.split(r"\r\n?|\n", text)]
     if len(lines) < 4 or lines[0] != "SMAP":
         return None
