@@ -1,8 +1,8 @@
 """Attributes of a Code attribute that hold offsets into the code, after code was inserted.
 
 ``LineNumberTable`` (JVMS §4.7.12), ``LocalVariableTable`` (§4.7.13), ``LocalVariableTypeTable`` (§4.7.14), type
-annotations (§4.7.20) and javac's ``CharacterRangeTable``.  ``StackMapTable`` is in ``frames``.  All others are kept as
-they are: no other attribute of the specification holds such offsets.
+annotations (§4.7.20) and javac's ``CharacterRangeTable``.  ``StackMapTable`` is in ``frames``.  Other attributes stay
+unchanged, because no other attribute of the specification has such offsets.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from btpy.errors import ClassFileError
 
 
 def relocated(name: str, content: bytes, relocation: Relocation, rows_before: int = 0) -> bytes:
-    """The content of the attribute ``name`` for the new code; as it was when the attribute holds no offsets.
+    """The content of the attribute ``name`` for the new code; unchanged if the attribute has no offsets.
 
     ``rows_before``: new rows of the exception table before the old ones. Raises ClassFileError.
     """
@@ -42,7 +42,7 @@ def with_line(content: bytes, offset: int, line: int) -> bytes:
 
 
 def _start(offset: int, relocation: Relocation) -> int:
-    """``begins`` of an offset that may lie behind the code."""
+    """``begins`` of an offset that may be after the code."""
     return relocation.reference(offset) if offset else 0
 
 

@@ -6,12 +6,12 @@ One step an instruction, over types written as field descriptors: ``I`` for ever
 - ``""``: the second half of the ``long`` or ``double`` before it,
 - ``NULL``, ``THIS`` (uninitialised), ``ADDRESS`` (of a ``jsr``),
 - an ``int``: the offset of the ``new`` that made an object whose constructor has not returned,
-- ``None``: nothing that the code may use.
+- ``None``: unusable.
 
-With a StackMapTable the flow is one straight walk: the table says what holds wherever paths meet.  Without one (class
-files older than version 50, and what HotSpot hands out of boot classes) it is a work list over all paths, and where
-they meet with different types a reference is an ``Object`` and anything else unusable.  Values only become less known,
-so the flow ends.
+With a StackMapTable the flow is one straight walk: the table has the types at all joins of paths.  Without one (class
+files older than version 50, and boot classes as HotSpot passes them) it is a work list over all paths. Where paths join
+with different types, a reference is an ``Object`` and other values are unusable.  Types only become less precise, so
+the analysis ends.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ class State(NamedTuple):
 
 
 def is_reference(value: Value) -> bool:
-    """True for a value that may be passed on as an ``Object``."""
+    """True for a value that may be passed as an ``Object``."""
     return isinstance(value, str) and (value[:1] in ("L", "[") or value == NULL)
 
 
 def states(file: ClassFile, method: Member, bytecode: Bytecode, wanted: Collection[int]) -> dict[int, State]:
-    """The states before the instructions at ``wanted``; those that no path reaches are left out.
+    """The states before the instructions at ``wanted``, without unreachable ones.
 
     Raises ClassFileError when the stack does not fit together. Nothing is added to the pool.
     """
@@ -96,7 +96,7 @@ _PUSHED: dict[str, tuple[Value, ...]] = {
 
 def verification_types(locals_: Sequence[Value], pool: ConstantPool) -> tuple[bytes, ...]:
     """Local variables as a stack map frame has them; adds classes to the pool. An object that a ``new`` made and whose
-    constructor has not returned is left out: after the constructor call its type is another one."""
+    constructor has not returned is omitted, because its type changes after the constructor call."""
     return _encoded([None if isinstance(value, int) else value for value in locals_], pool, trim=True)
 
 
@@ -110,7 +110,7 @@ def frame_at(
 ) -> Frame:
     """The frame at an instruction that has none. ``known``: the method's frames; ``initial``: its locals on entry.
 
-    Between two frames code runs straight on, so no paths meet. A conditional jump that was widened needs this: the
+    Between two frames there are no jump targets, so no paths join. A conditional jump that was widened needs this: the
     instruction after it has become a jump target. Classes of the types that the frame names are added to the pool.
     Raises ClassFileError when the code does not verify.
     """
@@ -165,7 +165,8 @@ def _encoded(values: Sequence[Value], pool: ConstantPool, *, trim: bool = False)
 
 
 def _frames(content: bytes, initial: Sequence[Value], pool: ConstantPool) -> dict[int, State]:
-    # What the method starts with may name classes that are not in the pool: a type of four bytes stands for each.
+    # The initial types of the method may have classes that are not in the pool. A type of four bytes represents each of
+    # them.
     names = dict(_BASIC_TYPES)
     types = {name: kind for kind, name in names.items()}
     before = []
@@ -251,7 +252,8 @@ def _over_all_paths(
             for target in switch_targets(array, at):
                 reach(target, after)
         elif opcode in (op.JSR, op.JSR_W):
-            # The subroutine is taken to leave the stack as it is; of the local variables nothing is known after it.
+            # It assumes that the subroutine leaves the stack unchanged, and that all local variables are unknown after
+            # it.
             reach(branch_target(array, at), after)
             reach(following[at], State((), before.stack))
         elif op.FORMATS[opcode] in ("branch2", "branch4"):
@@ -293,7 +295,7 @@ def _meet(one: Value, other: Value) -> Value:
 
 
 class _Walk:
-    """The state while walking."""
+    """The current state of the walk."""
 
     def __init__(self, code: bytes, owner: str, pool: ConstantPool) -> None:
         self._code = code
@@ -369,7 +371,7 @@ class _Walk:
                 self.stack += effect[1]
 
     def _member(self, opcode: int, index: int) -> tuple[str, int, tuple[Value, ...]]:
-        """Name, slots of the arguments or of the field's value, and what a call or a read gives."""
+        """Name, slots of the arguments or of the field's value, and the type of the result."""
         known = self._members.get(index)
         if known is None:
             pool = self.pool
@@ -453,7 +455,7 @@ def primitive_element(kind: int) -> str:
 
 
 def element_type(array: Value) -> str:
-    """The element type of an array of references, ``Object`` where it is not known."""
+    """The element type of an array of references, ``Object`` if it is not known."""
     return array[1:] if isinstance(array, str) and array[:2] in ("[L", "[[") else _OBJECT
 
 
@@ -474,7 +476,7 @@ _Effect = tuple[int, tuple[Value, ...]]
 
 
 def _effects() -> list[_Effect | None]:
-    """Slots taken and values given by each instruction whose opcode says both; None for the others."""
+    """Popped slots and pushed values for each instruction whose opcode determines both; None for the others."""
     out: list[_Effect | None] = [None] * 256
     for opcode, effect in enumerate(op.EFFECTS):
         if effect is None or op.ISTORE <= opcode <= op.ASTORE_3:

@@ -32,7 +32,7 @@ def code_attribute(
 
 
 def with_code(file: ClassFile, pool: ConstantPool, replacements: Iterable[tuple[Attribute, bytes]]) -> bytes:
-    """The class file with a pool that has grown and other content of some Code attributes, in their order.
+    """The class file with an extended pool and new content for some Code attributes, in their order.
 
     Everything else is the old bytes.
     """

@@ -1,4 +1,4 @@
-"""Suggestions → words that fit, from the language's own tables and from what is known of the target."""
+"""Suggestions → matching words, from the tables of the language and from the target."""
 
 from __future__ import annotations
 
@@ -30,16 +30,17 @@ from btpy.output.listing import signature
 from btpy.plan.listing import ListedMethod
 
 MOST = 200
-"""Candidates that are offered at once."""
+"""The largest number of candidates that are offered."""
 
-_MATCHED_CLASSES = 20  # of a pattern, looked at for their methods
+_MATCHED_CLASSES = 20  # the most classes of a pattern whose methods are offered
 _SUPERTYPES = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """``text`` replaces the last ``replaces`` characters. ``shown``: in the menu; ``about``: beside it; ``wanted``: as
-    what it is offered."""
+    """``text`` replaces the last ``replaces`` characters. ``shown``: in the menu; ``about``: beside it; ``wanted``: the
+    kind of word.
+    """
 
     text: str
     replaces: int
@@ -49,7 +50,7 @@ class Candidate:
 
 
 def candidates(found: Suggestions, known: Metadata) -> list[Candidate]:
-    """The best first, none twice."""
+    """The candidates without duplicates, best first."""
     by_text: dict[str, Candidate] = {}
     for item in found.items:
         suggestion = _of_place(item, known)
@@ -73,8 +74,9 @@ def _row(text: str, about: str = "") -> _Row:
 
 
 def _fitting(word: str, rows: Iterable[_Row]) -> list[_Row]:
-    """First the candidates that begin with the word, then those that do in another case, then those with a part that
-    does."""
+    """First the candidates that begin with the word, then those that begin with it in another case, then those with a
+    part that begins with it.
+    """
     lower = word.lower()
     ranked: tuple[list[_Row], list[_Row], list[_Row]] = ([], [], [])
     for row in rows:
@@ -140,7 +142,9 @@ def _lines(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_R
 
 
 def matched(pattern: str, known: Metadata) -> Iterator[Members]:
-    """The members of loaded classes that a class pattern matches, at most a few; of ``+T`` those of T."""
+    """The members of loaded classes that match a class pattern, from a few classes at most. For ``+T`` the members of
+    T.
+    """
     names: Iterable[str]
     plain = pattern.removeprefix("+")
     index = known.classes
@@ -163,7 +167,7 @@ def matched(pattern: str, known: Metadata) -> Iterator[Members]:
 
 
 def methods_of(scene: Scene, known: Metadata) -> Iterator[ListedMethod]:
-    """The methods that the probe of the scene goes into."""
+    """The methods that match the probe at the cursor."""
     try:
         pattern = MethodPattern(scene.method_pattern)
     except UsageError:
@@ -217,7 +221,7 @@ def all_fields(class_name: str, known: Metadata) -> Iterator[tuple[Field, str]]:
 
 
 def type_of(navigation: str, scene: Scene, known: Metadata) -> Type | None:
-    """The declared type of ``$order.customer``, ``args[0]``, ``(x as T).y`` …; None where it is not known."""
+    """The declared type of ``$order.customer``, ``args[0]``, ``(x as T).y`` …; None if it is not known."""
     root, steps = _parts(navigation)
     type_ = _type_of_root(root, scene, known)
     for step in steps:
@@ -423,7 +427,7 @@ def _commands(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator
 
 
 def _of_place(suggestion: Suggestion, known: Metadata) -> Suggestion:
-    """A class or a method, where the argument of a command is one."""
+    """Candidates for an argument that is a class or a method."""
     if suggestion.wanted is not Wanted.COMMAND_ARGUMENT or known.arguments_of(suggestion.of) is not Wanted.CLASS:
         return suggestion
     class_pattern, colons, method = suggestion.word.partition("::")

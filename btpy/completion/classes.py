@@ -1,6 +1,8 @@
-"""The names of loaded classes, looked up as people type them: by package segments, and by the humps of a class name.
+"""The names of loaded classes, looked up by abbreviations: by package segments, and by the capital letters of a class
+name.
 
-An index is made once and never changes; with 30,000 classes a look-up takes a few milliseconds (benchmarks/RESULTS.md).
+An index never changes after its creation. With 30,000 classes a look-up takes a few milliseconds
+(benchmarks/RESULTS.md).
 """
 
 from __future__ import annotations
@@ -88,8 +90,9 @@ class ClassIndex:
         return [name for simple, name in self._by_initial.get(simple_name[:1].lower(), ()) if simple == simple_name]
 
     def meant(self, abbreviation: str) -> list[str]:
-        """The classes that ``PrEn`` or ``c.a.s.PrEn`` is likely to mean: those of the application before those of the
-        JDK, and those with so many humps before those with more."""
+        """The classes that ``PrEn`` or ``c.a.s.PrEn`` probably means: application classes before classes of the JDK,
+        and classes with exactly these humps before those with more.
+        """
         simple = abbreviation.rpartition(".")[2]
         if not simple[:1].isupper():
             return []
@@ -99,7 +102,7 @@ class ClassIndex:
         return [name for name in names if whole.fullmatch(re.split("[.$]", name)[-1])] or names
 
     def beginning(self, prefix: str) -> list[str]:
-        """The names that begin so."""
+        """The names with this prefix."""
         return self._names[slice(*self._range(prefix))]
 
     def _range(self, prefix: str) -> tuple[int, int]:
@@ -127,7 +130,7 @@ class ClassIndex:
         yield from packages
 
     def _deepened(self, package: str, at: int, end: int) -> str:
-        """The package, down to where there is something to choose: ``com.`` becomes ``com.acme.shop.``"""
+        """The package, with the segments that have no alternative: ``com.`` becomes ``com.acme.shop.``"""
         first, last = self._names[at], self._names[end - 1]
         common = first[: next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))]
         return max(package, common[: common.rfind(".") + 1], key=len) if end - at > 1 else package
@@ -157,8 +160,7 @@ class ClassIndex:
 
 
 def expanded(pattern: str, classes: ClassIndex) -> str | None:
-    """``PrEn::quote`` with the class that it is short for; None where it is short for none. Raises UsageError for
-    several."""
+    """``PrEn::quote`` with the full name of the class; None if no class matches. Raises UsageError for several."""
     sign = "+" if pattern.startswith("+") else ""
     match = _NAME.match(pattern, len(sign))
     rest = pattern[match.end() :] if match is not None else ""

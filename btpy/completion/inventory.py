@@ -1,6 +1,7 @@
-"""Names and members of the target's classes, for completion: read by a thread of their own, kept, refreshed on demand.
+"""Names and members of the target's classes, for completion: a separate thread reads them; they are cached and
+refreshed on demand.
 
-Nothing here ever blocks a keystroke: completion runs on a thread too, and takes what is there after a short wait.
+Nothing here blocks the keyboard: completion runs on another thread, and uses the available names after a short wait.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from btpy.errors import BtpyError, ClassFileError
 from btpy.wire.messages import Classes
 
 FRESH_SECONDS = 3.0
-"""Classes that have been loaded meanwhile are looked for when completion is asked for after so long."""
+"""After this many seconds, a completion also searches for newly loaded classes."""
 
-_FIRST_WAIT = 2.0  # seconds for the first list of classes
-_WAIT = 0.5  # seconds for a class file
+_FIRST_WAIT = 2.0  # seconds to wait for the first list of classes
+_WAIT = 0.5  # seconds to wait for a class file
 _MOST_KEPT = 2000  # classes whose members are kept
 
 
@@ -26,13 +27,13 @@ class Target(Protocol):
     """The loaded classes of a session; any thread may ask."""
 
     def all(self, since: int = 0) -> Classes:
-        """All, or those that were loaded since another answer."""
+        """All classes, or those that were loaded since an earlier answer."""
 
     def class_file(self, name: str) -> bytes | None: ...
 
 
 class Inventory:
-    """``close`` it: its thread then ends after the question that it is at."""
+    """After ``close`` its thread ends with the current request."""
 
     def __init__(self, target: Target) -> None:
         self._target = target
@@ -85,7 +86,7 @@ class Inventory:
                     self._read(wanted)
                 else:
                     self._refresh()
-            except BtpyError:  # the target has gone: what is known stays
+            except BtpyError:  # the target has ended: keep the known names
                 self.close()
 
     def _refresh(self) -> None:

@@ -1,4 +1,4 @@
-"""Fields and methods of a class, from its class file: what completion offers."""
+"""Fields and methods of a class, from its class file: for completion."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _WORDS = {"boolean": "Z", "byte": "B", "char": "C", "short": "S", "int": "I", "l
 
 
 def type_named(java: str) -> Type:
-    """The language's type of one that is spelled as Java does."""
+    """The type in the probe language for a Java type."""
     name = java.rstrip("[]")
     dimensions = "[" * ((len(java) - len(name)) // 2)
     return from_descriptor(dimensions + (_WORDS.get(name) or f"L{name.replace('.', '/')};"))

@@ -1,5 +1,6 @@
-"""The names that completion knows from the target and from the script. The thread that completes asks for them. It gets
-an answer at once or after a short wait, and nothing in the target changes."""
+"""The names that completion knows from the target and from the script. The completion thread uses them. It gets an
+answer at once or after a short wait, and nothing in the target changes.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from btpy.completion.suggestions import Wanted
 
 
 class Word(NamedTuple):
-    """Something by its name, and what to say of it: a map, a probe, a library, a parameter."""
+    """The name of a map, probe, library or parameter, with a description."""
 
     text: str
     about: str
@@ -23,7 +24,7 @@ class Metadata(Protocol):
     def classes(self) -> ClassIndex: ...
 
     def members(self, class_name: str) -> Members | None:
-        """None for a class that has no class file, or whose class file did not come in time."""
+        """None for a class without a class file, or if the class file did not arrive in time."""
 
     @property
     def maps(self) -> Sequence[Word]: ...

@@ -1,4 +1,4 @@
-"""The text before the cursor, which rarely parses: its tokens, the brackets that are open, the probe that it is in."""
+"""The text before the cursor, which rarely parses: its tokens, its open brackets, and the probe at the cursor."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Token:
 
 
 def tokens(text: str) -> Iterator[Token]:
-    """All of a text, whatever it is."""
+    """Matches any text."""
     at = depth = 0
     begins = True  # an item does
     while at < len(text):
@@ -60,7 +60,7 @@ def tokens(text: str) -> Iterator[Token]:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """An open bracket. ``callee``: what stands before it: ``print``, ``OnMethod``, ``CALL``, ``@call``, ``@map``;
+    """An open bracket. ``callee``: the text before it: ``print``, ``OnMethod``, ``CALL``, ``@call``, ``@map``;
     ``argument``: the name before the last ``=`` in it, ``position``: commas before the cursor."""
 
     bracket: str
@@ -72,7 +72,7 @@ class Frame:
 @dataclass(frozen=True, slots=True)
 class Scene:
     """The probe that the cursor is in. ``places``: where its body may run; ``formals``: name and type;
-    ``names``: what ``let`` and ``for`` have brought in."""
+    ``names``: the variables of ``let`` and ``for``."""
 
     class_pattern: str = ""
     method_pattern: str = ""
@@ -144,7 +144,7 @@ class Reading:
 
     @property
     def _location(self) -> int | None:
-        """The index of ``@location`` behind a point, which types of parameters may separate from it."""
+        """The index of ``@location`` after a point. Types of parameters may be between them."""
         texts = [token.text for token in self.tokens]
         at = texts.index(")") + 1 if texts[1:2] == ["("] and ")" in texts else 1
         return at if at < len(texts) and self.tokens[at].kind == "at" else None
@@ -175,7 +175,7 @@ class Reading:
         return Scene(given["class"] or given["clazz"], given["method"], places, self._formals(), names)
 
     def _formals(self) -> tuple[tuple[str, str], ...]:
-        """Of ``probe name(String sku, int qty)``."""
+        """The formals of ``probe name(String sku, int qty)``."""
         at = next((at for at, token in enumerate(self.tokens) if token.text == "probe"), None)
         if at is None:
             return ()

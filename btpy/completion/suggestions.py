@@ -1,7 +1,7 @@
 """Suggestions for the cursor, from the text before it. No terminal, no JVM, no state.
 
-The grammar says which kinds of word may follow (:func:`btpy.lang.syntax.parser.accepted`). The open brackets tell the
-subject of the words: the class of a method, the annotation of an argument. :mod:`btpy.completion.candidates` turns
+The grammar says which kinds of word may follow (:func:`btpy.lang.syntax.parser.accepted`). The open brackets determine
+the subject of the words: the class of a method, the annotation of an argument. :mod:`btpy.completion.candidates` turns
 suggestions into words.
 """
 
@@ -17,7 +17,7 @@ from btpy.lang.syntax.parser import accepted
 
 
 class Wanted(Enum):
-    """The kind of words that a suggestion asks for; ``of`` of the suggestion says of what."""
+    """The kind of words in a suggestion; ``of`` of the suggestion has the owner."""
 
     CLASS = "class"
     METHOD = "method"  # of: class pattern
@@ -43,7 +43,7 @@ class Wanted(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """``word``: what has been typed of it and will be replaced."""
+    """``word``: the part that the user has typed, which will be replaced."""
 
     wanted: Wanted
     word: str
@@ -96,7 +96,7 @@ def _of_command(text: str, name: str, rest: str | None) -> Suggestions:
 
 
 def _at_item(typed: str) -> tuple[Suggestion, ...]:
-    """At the first word of an item."""
+    """Suggestions for the first word of an item."""
     class_pattern, colons, method = typed.partition("::")
     if colons:
         return (Suggestion(Wanted.METHOD, method, class_pattern),)
@@ -108,7 +108,7 @@ def _at_item(typed: str) -> tuple[Suggestion, ...]:
 
 
 def _over_maps(text: str) -> tuple[Suggestion, ...]:
-    """In an expression that a map begins, as the prompt evaluates them."""
+    """Suggestions in a map expression at the prompt."""
     word = _MAP_WORD.search(text)
     assert word is not None, "it may be empty"
     return (Suggestion(Wanted.MAP, word[0]),)
@@ -126,7 +126,7 @@ def _in_string(reading: Reading, scene: Scene, token: Token) -> Suggestions:
     if frame is None or token.text.startswith("f"):
         return NOTHING
     typed = token.text[1:]
-    if frame.bracket == "[" and len(reading.frames) > 1:  # a list of patterns
+    if frame.bracket == "[" and len(reading.frames) > 1:  # the argument is a list of patterns
         frame = reading.frames[-2]
     if frame.argument in _TYPED_CLASS and frame.callee[:1].isupper():
         return Suggestions(scene, (Suggestion(Wanted.CLASS, typed),))
@@ -149,7 +149,7 @@ def _given(reading: Reading, name: str) -> str:
 
 
 def _inside(reading: Reading) -> tuple[Suggestion, ...]:
-    """Somewhere behind the first word of an item."""
+    """Suggestions after the first word of an item."""
     text, tokens, frame = reading.text, reading.tokens, reading.frame
     last = tokens[-1]
     touching = last.end == len(text)
@@ -201,7 +201,7 @@ def _is_head(reading: Reading) -> bool:
 
 
 def _in_location(reading: Reading, location: str) -> tuple[Suggestion, ...]:
-    """Between the brackets of ``@call(…)`` behind a point."""
+    """Suggestions inside the brackets of ``@call(…)`` after a point."""
     last = reading.tokens[-1]
     text = reading.text
     opener = max(token.end for token in reading.tokens if token.text == "(")
@@ -263,7 +263,7 @@ def _qualified(text: str) -> str:
 
 
 def _assigns_to_map(reading: Reading) -> bool:
-    """Whether the cursor is right behind ``@m[…] =``."""
+    """Whether the cursor is directly after ``@m[…] =``."""
     tokens = list(reading.tokens)
     if tokens and tokens[-1].kind == "word" and tokens[-1].end == len(reading.text):
         tokens.pop()
@@ -285,7 +285,9 @@ def _before_bracket(tokens: list[Token]) -> Token:
 
 
 def _navigation(tokens: tuple[Token, ...]) -> str:
-    """The source of what is navigated: ``$order.customer``, ``args[0]``, ``(x as com.acme.Foo)``, without blanks."""
+    """The source text of the expression before the dot: ``$order.customer``, ``args[0]``, ``(x as com.acme.Foo)``,
+    without blanks.
+    """
     parts: list[str] = []
     at = len(tokens) - 1
     while at >= 0:
@@ -302,7 +304,7 @@ def _navigation(tokens: tuple[Token, ...]) -> str:
             parts.append("".join(f" {token.text} " if token.text == "as" else token.text for token in inner))
             at = first - 1
             if inner[0].text == "(" and (at < 0 or tokens[at].kind != "word"):
-                break  # a parenthesis of its own, not a call
+                break  # a parenthesis that is not a call
         elif token.kind in ("word", "target"):
             parts.append(token.text)
             at -= 1

@@ -76,7 +76,7 @@ SECRET = "secret-"
 """The prefix of the file whose name carries the secret; the hexadecimal digits follow."""
 
 MAX_CONNECTIONS = 16
-"""Handshakes at a time; one more ends the oldest. One of them is the agent's, the others are strangers'."""
+"""Handshakes at a time; one more ends the oldest. One of them belongs to the agent, the others to strangers."""
 
 BACKLOG = 128
 """Connections that the kernel keeps until the listener accepts them."""

@@ -1,10 +1,10 @@
 """Messages to frames and back, from the field annotations of :mod:`btpy.wire.messages`.
 
-For every annotation there is one :class:`Layout`: how to append a value and how to read one. Nothing is allocated on
-the word of a count: a list is read item by item, and every item takes at least a byte of the frame.
+For every annotation there is one :class:`Layout`, which appends and reads values. A count alone never causes an
+allocation: lists are read item by item, and every item has at least a byte in the frame.
 
-Decoding is strict. A payload that is too short, has bytes left over, names an unknown type, holds text that is not
-UTF-8, a boolean other than 0 and 1 or a number outside its table is a ProtocolError, and nothing else is ever raised.
+Decoding is strict. ProtocolError is the only exception. It is raised for a payload that is too short or too long, for
+an unknown type, for text that is not UTF-8, for a boolean other than 0 and 1, and for a number outside its table.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ from btpy.wire.messages import MAX_FRAME, Fixed, Message, Remainder, Width
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """``read`` takes the payload and an offset and gives the value and the offset after it. ``number``: of an integer
-    the format character of ``struct``."""
+    """``read`` takes the payload and an offset, and returns the value and the offset after it. ``number``: the format
+    character of ``struct`` for an integer.
+    """
 
     append: Callable[[bytearray, Any], None]
     read: Callable[[bytes, int], tuple[Any, int]]
@@ -67,7 +68,7 @@ def encode_part(part: Any) -> bytes:
 def decode(code: int, payload: bytes, kinds: Mapping[int, type[Message]] | None = None) -> Message:
     """The message of type ``code`` in ``payload`` (a frame without length and type). Raises ProtocolError.
 
-    ``kinds``: what may come, by code; None: all messages of the protocol.
+    ``kinds``: the allowed messages by code; None: all messages of the protocol.
     """
     kind: Any = (_BY_CODE if kinds is None else kinds).get(code)
     if kind is None:
@@ -232,7 +233,7 @@ def _record(kind: type[Any]) -> Layout:
 
 
 def _writers(columns: Sequence[tuple[str, Layout]]) -> Iterator[tuple[Callable[[Any], Any], Callable[..., None]]]:
-    """How to get and append the fields of a record; neighbours that are numbers go together."""
+    """Functions that get and append the fields of a record. Adjacent numbers are packed together."""
     for are_numbers, neighbours in groupby(columns, key=lambda column: bool(column[1].number)):
         fields_ = list(neighbours)
         if are_numbers and len(fields_) > 1:

@@ -1,7 +1,7 @@
 """The messages of ``docs/protocol.md``, one dataclass each.
 
-The order and the annotations of the fields *are* the layout on the wire: :mod:`btpy.wire.codec` reads them, so that a
-message is described once. Names, order and widths follow the document; ``list<T>`` is ``tuple[T, ...]``.
+The order and the annotations of the fields *are* the layout on the wire: :mod:`btpy.wire.codec` derives the layout from
+them, so each message is described once. Names, order and widths follow the document; ``list<T>`` is ``tuple[T, ...]``.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Fixed:
 
 @dataclass(frozen=True, slots=True)
 class Remainder:
-    """All bytes up to the end of the frame: what is inside is not the wire's business (``docs/runtime.md``)."""
+    """All bytes up to the end of the frame. Other modules decode them (``docs/runtime.md``)."""
 
 
 U1 = Annotated[int, Width.U1]
@@ -60,11 +60,11 @@ Rest = Annotated[bytes, Remainder()]
 
 
 NO_LEVEL = 0xFFFFFFFF
-"""Of a probe that LEVEL does not concern."""
+"""The level of a probe that LEVEL does not affect."""
 
 
 class ProbeState(IntEnum):
-    """Why a probe is as it is."""
+    """Why a probe is enabled or disabled."""
 
     ON = 0
     OFF = 1
@@ -114,7 +114,7 @@ class LoadedRefusal(IntEnum):
 
 
 class LateOutcome(IntEnum):
-    """CHANGED: never sent, but said by the client of a class that arrived so (:class:`ClassBytes`)."""
+    """CHANGED is never sent: the client uses it for a class that arrived with ``changed`` (:class:`ClassBytes`)."""
 
     WOVEN = 0
     MISSED_DEADLINE = 1
@@ -149,7 +149,7 @@ class ErrorKind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """``constants``: bytes that a matching class file holds, all of them."""
+    """``constants``: byte strings that a matching class file must all contain."""
 
     kind: ClassPatternKind
     text: str
@@ -169,9 +169,10 @@ class MapDecl:
 
 @dataclass(frozen=True, slots=True)
 class ProbeDecl:
-    """``parameter``: bits of a double. ``group``: the probe that it decides with about sampling. Limits: firings in
+    """``parameter``: bits of a double. ``group``: the probe with which it shares sampling decisions. Limits: firings in
     all, firings a second, ns until it is disabled, failures until then; 0: none. ``host``: the probe whose hits run it,
-    mostly itself. ``maps``: those that it writes to."""
+    usually itself. ``maps``: those that it writes to.
+    """
 
     id: U4
     enabled: bool
@@ -213,8 +214,9 @@ class MethodSites:
 
 @dataclass(frozen=True, slots=True)
 class WovenCode:
-    """What the Code attribute of a method holds (``shown``: its fingerprint) and is to hold; ``name`` and
-    ``descriptor`` are indexes of the constant pool."""
+    """The old content of the Code attribute of a method (``shown``: its fingerprint), and the new content; ``name`` and
+    ``descriptor`` are indexes of the constant pool.
+    """
 
     flags: U2
     name: U2
@@ -228,8 +230,8 @@ class PrewovenMethods:
     """Methods woven before the JVM has shown the class. ``beginning``: the fingerprint of the class file that they were
     made of, from its version to the end of its constant pool.
 
-    ``pool_count``: ``constant_pool_count`` with the ``constants`` that come after the old ones. ``code_name``: index of
-    the text ``Code``.
+    ``pool_count``: ``constant_pool_count``, and the new ``constants`` after the old ones. ``code_name``: index of the
+    text ``Code``.
     """
 
     class_id: U4
@@ -243,7 +245,7 @@ class PrewovenMethods:
 
 @dataclass(frozen=True, slots=True)
 class PrewovenClass:
-    """The woven form of a class file. The target keeps it as it comes until a thread loads the class."""
+    """The woven form of a class file. The target keeps it undecoded until a thread loads the class."""
 
     data: bytes
     sites: tuple[MethodSites, ...]
@@ -321,11 +323,11 @@ class ProbeFailure:
 @dataclass(frozen=True, slots=True)
 class ProbeCounters:
     """Totals since the session began. ``produced`` = delivered + the kinds of dropped. ``skipped``: hits that sampling
-    or the budget did not look at. ``rested_ns``: how long the budget had the probe disabled, so that hits were not even
-    counted. ``untrue``: hits for which a predicate was false, as far as they are counted: 1,000 at most.
+    or the budget skipped. ``rested_ns``: how long the budget had the probe disabled, so that hits were not even
+    counted. ``untrue``: hits for which a predicate was false. At most 1,000 are counted.
 
     Costs are those of the ``timed`` firings: their mean and its standard deviation in ps, the 99th percentile and what
-    all firings took in ns. Where a predicate takes time, the runs for which it was false are among them.
+    all firings took in ns. If a predicate may be slow, runs for which it was false are included.
     """
 
     probe: U4
@@ -351,7 +353,7 @@ class ProbeCounters:
 
 @dataclass(frozen=True, slots=True)
 class SessionInfo:
-    """``ttl_ns`` 0: it ends with its client. ``waiting``: events that nobody has taken yet."""
+    """``ttl_ns`` 0: it ends with its client. ``waiting``: events that no client has received yet."""
 
     id: U4
     name: str
@@ -366,7 +368,7 @@ class SessionInfo:
 
 @dataclass(frozen=True, slots=True)
 class HandedOver:
-    """Records of a probe that clients before this one were sent."""
+    """Records of a probe that were sent to earlier clients."""
 
     probe: U4
     records: U8
@@ -444,7 +446,7 @@ class Configure(Message):
 
 @dataclass(frozen=True, slots=True)
 class Search(Message):
-    """``since``: the SEARCH before, whose classes are known; 0: none."""
+    """``since``: the previous SEARCH, whose classes are known; 0: none."""
 
     code = 0x11
     request: U4
@@ -486,9 +488,10 @@ class Watch(Message):
 
 @dataclass(frozen=True, slots=True)
 class Weave(Message):
-    """``prewoven``: methods of some of the classes; the agent asks for the other classes. ``searches``: the client is
-    going to look for classes that the agent loads on the way. ``loses_names``: classes are retransformed even if they
-    lose the names of their parameters."""
+    """``prewoven``: methods of some of the classes; the agent asks for the other classes. ``searches``: the client will
+    then search for the classes that the agent loads meanwhile. ``loses_names``: classes are retransformed even if they
+    lose the names of their parameters.
+    """
 
     code = 0x15
     request: U4
@@ -563,8 +566,9 @@ class Enable(Message):
 
 @dataclass(frozen=True, slots=True)
 class Hook(Message):
-    """``number``: event, thousandths of a pool, or samples of threads a second. ``lines``: packed position and line, of
-    each line of the script."""
+    """``number``: event, thousandths of a pool, or samples of threads a second. ``lines``: packed position and number
+    of each line of the script.
+    """
 
     code = 0x20
     request: U4
@@ -596,7 +600,7 @@ class Remove(Message):
 
 @dataclass(frozen=True, slots=True)
 class Sample(Message):
-    """As in :class:`ProbeDecl`, for a probe whose handler samples."""
+    """Like in :class:`ProbeDecl`, for a probe whose handler samples."""
 
     code = 0x23
     request: U4
@@ -608,7 +612,7 @@ class Sample(Message):
 
 @dataclass(frozen=True, slots=True)
 class Limit(Message):
-    """As in :class:`ProbeDecl`, counted from now on."""
+    """Like in :class:`ProbeDecl`, counted from now on."""
 
     code = 0x24
     request: U4
@@ -620,7 +624,7 @@ class Limit(Message):
 
 @dataclass(frozen=True, slots=True)
 class ListSessions(Message):
-    """May be asked before CONFIGURE, as TELL may."""
+    """The client may send it before CONFIGURE, like TELL."""
 
     code = 0x25
     request: U4
@@ -628,7 +632,7 @@ class ListSessions(Message):
 
 @dataclass(frozen=True, slots=True)
 class Join(Message):
-    """Instead of CONFIGURE: this connection becomes the client's of a session that was left unattended."""
+    """Sent instead of CONFIGURE: this connection takes over an unattended session."""
 
     code = 0x26
     request: U4
@@ -638,7 +642,7 @@ class Join(Message):
 
 @dataclass(frozen=True, slots=True)
 class Leave(Message):
-    """The session goes on without a client, for ``ttl_ms`` at most. ``description`` is for whoever joins it."""
+    """The session goes on without a client, for ``ttl_ms`` at most. ``description`` is for a client that joins it."""
 
     code = 0x27
     request: U4
@@ -658,7 +662,7 @@ class Level(Message):
 
 @dataclass(frozen=True, slots=True)
 class Tell(Message):
-    """For a session that this connection is not the client of. ``number``: of an event, or a level."""
+    """For a session of another client. ``number``: of an event, or a level."""
 
     code = 0x29
     request: U4
@@ -669,7 +673,7 @@ class Tell(Message):
 
 @dataclass(frozen=True, slots=True)
 class Preweave(Message):
-    """The answers for class files that no thread has loaded yet. ``anew``: what was said before is taken back."""
+    """The answers for class files that no thread has loaded yet. ``anew``: it replaces earlier answers."""
 
     code = 0x2A
     request: U4
@@ -687,7 +691,7 @@ class Locate(Message):
 
 @dataclass(frozen=True, slots=True)
 class Go(Message):
-    """The probes are in: a JVM that was started with the agent may run its main method."""
+    """The probes are in place, so a JVM that was started with the agent may run its main method."""
 
     code = 0x1E
 
@@ -726,7 +730,7 @@ class Supertypes(Message):
 
 @dataclass(frozen=True, slots=True)
 class Done(Message):
-    """``error`` is empty when all went well."""
+    """``error`` is empty after success."""
 
     code = 0x33
     request: U4
@@ -735,8 +739,9 @@ class Done(Message):
 
 @dataclass(frozen=True, slots=True)
 class ClassBytes(Message):
-    """A class that is about to be woven; ``class_id`` 0 means that it is being loaded. ``changed``: somebody who is not
-    btpy has changed a loaded class since it was shown last."""
+    """A class to be woven; ``class_id`` 0 means that it is being loaded. ``changed``: another agent has changed the
+    loaded class since btpy saw it last.
+    """
 
     code = 0x34
     request: U4
@@ -751,9 +756,10 @@ class ClassBytes(Message):
 
 @dataclass(frozen=True, slots=True)
 class WeaveResult(Message):
-    """``put_back``: classes from which the last probe has gone, and which have their original bytes again, by their
-    hash. ``longest_ns``: an upper bound of the longest stop of the application; ``total_ns``: inside
-    ``retransformClasses``, and of that ``waited_ns`` waiting for WOVEN."""
+    """``put_back``: classes without probes that have their original bytes again, according to their hash.
+    ``longest_ns``: an upper bound of the longest stop of the application; ``total_ns``: inside ``retransformClasses``,
+    and of that ``waited_ns`` waiting for WOVEN.
+    """
 
     code = 0x35
     request: U4
@@ -819,7 +825,7 @@ class Pong(Message):
 
 @dataclass(frozen=True, slots=True)
 class Late(Message):
-    """``prewoven``: the id of what was prewoven of the class; 0: the client was asked."""
+    """``prewoven``: the id of the preweaving of the class; 0: the agent asked the client."""
 
     code = 0x3D
     class_name: str
@@ -852,9 +858,10 @@ class Farewell(Message):
 
 @dataclass(frozen=True, slots=True)
 class Restrained(Message):
-    """The budget did something to a probe: all probes took ``taken_ppm`` millionths of a core, and may ``allowed_ppm``.
-    SAMPLED: one hit of ``one_in`` fires. ``rest_ppm``: what woven code takes though the probe is disabled, where that
-    is too much: it is to be taken out."""
+    """The budget changed its step for a probe: all probes used ``taken_ppm`` millionths of a core, and ``allowed_ppm``
+    are allowed. SAMPLED: one hit of ``one_in`` fires. ``rest_ppm``: the share that woven code uses although the probe
+    is disabled. If it is not 0, it is too much, and the client removes the probe.
+    """
 
     code = 0x48
     probe: U4
@@ -887,7 +894,9 @@ class Sessions(Message):
 
 @dataclass(frozen=True, slots=True)
 class Joined(Message):
-    """``error``: why not, or empty. ``description``: what the client that left gave with LEAVE."""
+    """``error``: the reason for a failure, or empty. ``description``: the description that the former client gave with
+    LEAVE.
+    """
 
     code = 0x44
     request: U4
