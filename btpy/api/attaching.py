@@ -1,4 +1,6 @@
-"""How the command line attaches: it begins while it still compiles the script, and goes on with :func:`btpy.attach`."""
+"""How the command line attaches: the attach begins while the script is compiled, and :func:`btpy.attach` continues
+it.
+"""
 
 from __future__ import annotations
 

@@ -17,11 +17,11 @@ from btpy.plan.planner import Planner
 from btpy.wire.messages import LoadedClass, LoadedRefusal
 
 LOADER = "class path"
-_NOT_ON_CLASS_PATH = ("java.", "javax.", "jdk.", "sun.", "com.sun.")  # the JDK has them, whichever it is
+_NOT_ON_CLASS_PATH = ("java.", "javax.", "jdk.", "sun.", "com.sun.")  # every JDK has them
 
 
 class ClassPath:
-    """The classes of a class path (``plan.knowledge.ClassFiles``). Those that cannot be read are left out."""
+    """The classes of a class path (``plan.knowledge.ClassFiles``). Unreadable classes are omitted."""
 
     def __init__(self, classes: Classes) -> None:
         self.hierarchy = Hierarchy()

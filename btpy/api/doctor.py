@@ -3,8 +3,8 @@
     for step in examine("OrderApp"):
         print(step.name, step.outcome, step.detail)
 
-The first steps look from outside, as the attach itself does before it asks anything of the JVM. Then the agent is
-loaded, one probe that does nothing runs, and everything is left as it was. No class of the target is changed.
+The first steps examine the JVM from outside, like the attach itself before its first request. Then the agent is loaded,
+one probe that does nothing runs, and everything is restored. No class of the target is changed.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """``detail``: what was found; ``help``: what to do about it; ``code``: that of ``btpy explain``, or empty."""
+    """``detail``: the finding; ``help``: the remedy; ``code``: the code for ``btpy explain``, or empty."""
 
     name: str
     outcome: Outcome
@@ -85,7 +85,7 @@ _OTHER_AGENTS = {
     "org.openjdk.btrace.**": "BTrace",
     "net.bytebuddy.agent.**": "an agent made with Byte Buddy",
 }
-"""Packages of agents that change classes too. The agent's own part, not the library that it brings along."""
+"""Packages of agents that change classes too. The package of the agent itself, without its bundled libraries."""
 
 
 def examine(target: str) -> Iterator[Step]:
@@ -108,7 +108,7 @@ def examine(target: str) -> Iterator[Step]:
 
 
 class _Patient:
-    """What is known of the target so far. Every test may count on those before it."""
+    """The known facts about the target so far. Every test may use the facts of earlier tests."""
 
     def __init__(self, target: str) -> None:
         self._target = target
@@ -117,7 +117,7 @@ class _Patient:
         self._attached: Session | None = None
         self._listens = False
         self._no_jvm: AttachError | None = None
-        self._refusal: AttachError | None = None  # by the agent that was loaded
+        self._refusal: AttachError | None = None  # reported by the loaded agent
 
     def steps(self) -> tuple[tuple[str, Callable[[str], Step]], ...]:
         return (
@@ -148,7 +148,7 @@ class _Patient:
         )
 
     def leave(self) -> None:
-        """Whatever was begun is given up."""
+        """Ends everything that was begun."""
         if self._attached is not None:
             self._attached.close()
         elif self._connecting is not None:
@@ -177,7 +177,7 @@ class _Patient:
         return Step(name, Outcome.PASSED, f"{self._process.pid} {self._process.main}")
 
     def _obstacle(self, name: str, otherwise: str) -> Step:
-        """Fails where what stands in the way belongs to this step."""
+        """Fails if the obstacle belongs to this step."""
         obstacle = self._process.obstacle
         if obstacle is not None and _STEP_OF_OBSTACLE.get(obstacle.code or "", "attach") == name:
             raise obstacle
@@ -243,7 +243,9 @@ class _Patient:
         return Step(name, Outcome.PASSED, f"{path} answers")
 
     def _room(self, name: str) -> Step:
-        """Where the JVM makes its attach socket, whatever TMPDIR says. A socket takes no room, but a name."""
+        """The directory of the JVM's attach socket, which does not depend on TMPDIR. A socket needs a directory entry,
+        but no space.
+        """
         if self._process.needs_delegate:
             with Delegate(self._process) as delegate:
                 delegate.room(_ROOM)

@@ -1,4 +1,4 @@
-"""Scripts as texts that somebody writes."""
+"""Scripts as texts in an editor."""
 
 from __future__ import annotations
 

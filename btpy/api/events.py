@@ -1,4 +1,4 @@
-"""What probes produce, as Python values."""
+"""The events of probes, as Python values."""
 
 from __future__ import annotations
 
@@ -39,8 +39,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where a probe fired. ``line`` 0: not known. ``target_class`` and ``target_member``: what the instruction names
-    that the probe is about, empty for a whole method."""
+    """Where a probe fired. ``line`` 0: not known. ``target_class`` and ``target_member``: the class and the member that
+    the probed instruction names; empty for a whole method.
+    """
 
     class_name: str
     method: str
@@ -98,7 +99,7 @@ class Event:
 
 
 class EventMaker:
-    """Of one session. Records and maps have to be those of the program that ``context`` is about."""
+    """Of one session. Records and maps must belong to the program of ``context``."""
 
     def __init__(self, context: Context, pid: int) -> None:
         self._context = context
@@ -127,12 +128,14 @@ class EventMaker:
         )
 
     def _record_text(self, template: Template, record: Record) -> str:
-        if template.kind is TemplateKind.WARN:  # which the text format leaves to standard error
+        if template.kind is TemplateKind.WARN:  # the text format writes it to standard error
             return printed_text(template, self._context, self._text)(record)
         return self._lines.text(record).removesuffix("\n")
 
     def printed(self, printed: PrintedMaps) -> Event:
-        """Of ``print(@m)`` and the like. ``values``: a :class:`btpy.api.maps.MapView` for each map."""
+        """The event of ``print(@m)``, ``plot`` and ``table``. ``values``: a :class:`btpy.api.maps.MapView` for each
+        map.
+        """
         templates = self._context.outline.templates
         template = templates[printed.template]
         views = {content.map.title: MapView(content, self._context.stacks) for content in printed.contents}
@@ -174,7 +177,9 @@ class EventMaker:
 
 
 class EventReader:
-    """Iterates over events, also with ``async for``. ``dropped``: events that this reader was too slow for."""
+    """Iterates over events, also with ``async for``. ``dropped``: events that were lost because this reader was too
+    slow.
+    """
 
     def __init__(self, reader: Reader[Record | Item], maker: EventMaker, timeout: float | None) -> None:
         self._reader = reader

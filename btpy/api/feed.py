@@ -1,4 +1,4 @@
-"""What comes from a target, handed to every reader: each has a queue of its own, which a slow one bounds."""
+"""Passes the items of a target to every reader. Each reader has its own bounded queue."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from typing import Generic, TypeVar
 from btpy.errors import BtpyError
 
 KEPT = 10_000
-"""Of what came before somebody reads: so much is kept for who comes later."""
+"""How many past items are kept for a reader that subscribes later."""
 
 T = TypeVar("T")
 
 
 class Reader(Generic[T]):
-    """Takes the items, in order. ``dropped``: how much was not taken in time, and made room for what came later."""
+    """Takes the items, in order. ``dropped``: items that this reader did not take in time, and that were replaced by
+    later ones.
+    """
 
     def __init__(self, feed: Feed[T], most: int) -> None:
         self._feed = feed
@@ -43,7 +45,7 @@ class Reader(Generic[T]):
             return self._waiting.popleft()
 
     def take_all(self, deadline: float) -> list[T]:
-        """All that waits, once there is something; nothing at ``deadline`` and at the end. Raises as :meth:`take`."""
+        """All waiting items, as soon as there is one. Empty at ``deadline`` and at the end. Raises as :meth:`take`."""
         with self._feed.changed:
             while not self._waiting:
                 if self._feed.ended:
@@ -59,7 +61,7 @@ class Reader(Generic[T]):
 
     async def take_async(self) -> T | None:
         """The next one; None at the end. Raises as :meth:`take`."""
-        import asyncio  # it costs a sixth of all that is imported for a run at the terminal
+        import asyncio  # importing it takes a sixth of the import time of a run at the terminal
 
         loop = asyncio.get_running_loop()
         woken = asyncio.Event()
@@ -100,7 +102,7 @@ class Reader(Generic[T]):
 
 
 class Feed(Generic[T]):
-    """``forgotten``: how much came before the first of what is kept for later readers."""
+    """``forgotten``: the number of items before the first that is kept for later readers."""
 
     def __init__(self, kept: int = KEPT) -> None:
         self.changed = threading.Condition()
@@ -112,8 +114,9 @@ class Feed(Generic[T]):
         self._readers: list[Reader[T]] = []
 
     def reader(self, most: int, *, from_start: bool = True) -> Reader[T]:
-        """``most``: how much may wait for it. ``from_start``: what came before it is given too, as far as it is kept;
-        the rest counts as dropped. Where nothing is kept a reader begins with what comes."""
+        """``most``: items that may wait for it. ``from_start``: the reader also gets earlier items, as far as they are
+        kept. The others count as dropped. If nothing is kept, a reader begins with the next item.
+        """
         with self.changed:
             reader: Reader[T] = Reader(self, max(most, self._most_kept))
             if from_start and self._most_kept:

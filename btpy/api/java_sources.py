@@ -1,4 +1,4 @@
-"""The Java source of a class, where it can be found beside its code: ``-sources.jar``, source directories, src.zip."""
+"""The Java source of a class, if it can be found near its code: ``-sources.jar``, source directories, src.zip."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ from btpy.frozen import dataclass
 from btpy.plan.listing import ListedMethod
 
 _SOURCE_DIRECTORIES = ("src/main/java", "src/main/kotlin", "src/main/scala", "src/main/groovy", "src/test/java", "src")
-_LEVELS = 5  # directories above the code in which sources are looked for
+_LEVELS = 5  # number of parent directories that are searched for sources
 _MOST_BYTES = 5_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class FoundSource:
-    """``place``: where the text is; without text ``looked_at`` says where it is not. ``data``: the class file."""
+    """``place``: the location of the text. Without a text, ``looked_at`` has the searched locations. ``data``: the
+    class file.
+    """
 
     text: str
     place: str
@@ -43,8 +45,9 @@ class FoundSource:
 
 
 def find_source(session: Session, name: str, source_file: str, more: Sequence[Path]) -> FoundSource:
-    """Of the class of this name. ``source_file``: as its class file says; ``more``: directories and jars that the user
-    has named."""
+    """The source of the class with this name. ``source_file``: the name in its class file; ``more``: directories and
+    jars that the user has named.
+    """
     looked_at: list[str] = []
     code = next(iter(session.classes.named(name)), None)
     location = code.code_source if code is not None else ""
@@ -62,7 +65,7 @@ def find_source(session: Session, name: str, source_file: str, more: Sequence[Pa
 
 
 def _places(location: str, session: Session) -> Iterator[Path]:
-    """The target says where its code is. What it names is read only where it could read it itself."""
+    """The target reports the location of its code. btpy reads it only if the target could read it itself."""
     if not session.target.process.shares_files:
         return
     if not location:

@@ -1,6 +1,6 @@
-"""Expressions over maps, as they are typed: ``@hits``, ``@errors / @hits``, ``@lat["SKU-1"] * 2``.
+"""Expressions over maps, such as ``@hits``, ``@errors / @hits``, ``@lat["SKU-1"] * 2``.
 
-Maps are joined on their keys: what stands on one side only has no value. A number stands for every key.
+Maps are joined on their keys. A key of only one map has no value. A number has the same value for every key.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def maps_in(expression: nodes.Expression) -> list[str]:
 
 
 def bare_map(text: str) -> str | None:
-    """The name of the map that the text is, with nothing else; None when it is something else."""
+    """The name of the map, if the text is only a map; otherwise None."""
     typed = text.strip()
     name = typed[1:] if typed.startswith("@") else None
     return name if name is not None and re.fullmatch(r"([A-Za-z_]\w*\.)*[a-z_]\w*|", name) else None

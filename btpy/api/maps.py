@@ -62,8 +62,9 @@ class Histogram:
         return self._held.greatest
 
     def percentile(self, percent: float) -> Number | None:
-        """The sample that ``percent`` of the samples do not exceed, good to the width of its bucket; None without
-        samples."""
+        """The sample that ``percent`` of the samples do not exceed, with the precision of its bucket; None without
+        samples.
+        """
         at = self._held.percentile(percent)
         return at if at is None or isinstance(at, int | float) else at.estimate
 
@@ -97,15 +98,15 @@ class Histogram:
 
 
 class MapView(Mapping[Any, Any]):
-    """What a map held when it was read.
+    """The content of a map when it was read.
 
-    A key is the Python value where the map has one, a tuple where it has several, ``()`` where it has none. Values are
-    numbers for ``count sum avg min max distinct``, :class:`btpy.events.aggregates.Stats` for ``stats``,
+    A key is a Python value, a tuple if the map has several keys, and ``()`` if it has none. Values are numbers for
+    ``count sum avg min max distinct``, :class:`btpy.events.aggregates.Stats` for ``stats``,
     :class:`Histogram` for ``hist pctl lhist``, a list of numbers for ``tseries`` (None: no samples), of pairs of value
-    and count for ``topk``, of values for ``sample_of``; what was put in for the others. Keys stand in the order in
-    which they are printed.
+    and count for ``topk``, of values for ``sample_of``; the stored value for the others. Keys are in the order in which
+    they are printed.
 
-    ``content``: the aggregates as they came, which can be merged. ``full``: samples that found no room.
+    ``content``: the original aggregates, which can be merged. ``full``: samples lost because the map was full.
     """
 
     def __init__(self, content: MapContent, stacks: StackTable) -> None:
@@ -137,8 +138,9 @@ class MapView(Mapping[Any, Any]):
         return self.content.skips
 
     def intervals(self, key: Any = ()) -> dict[str, tuple[Number | None, Number | None]]:
-        """Where the numbers of a value lie with 99 % confidence, by their names (``count``, ``average``, ``total``,
-        ``min``, ``max``; of a value that is one number, ``value``); None: there is no bound. Empty: it is exact.
+        """The intervals that contain the numbers of a value with 99 % confidence, by their names (``count``,
+        ``average``, ``total``, ``min``, ``max``; of a value that is one number, ``value``); None: there is no bound.
+        Empty: it is exact.
         ``key``: nothing for a map without keys. Raises KeyError."""
         for own, value in self.content.entries:
             if self._key(own) == key:
@@ -150,7 +152,7 @@ class MapView(Mapping[Any, Any]):
 
     @property
     def value(self) -> Any:
-        """Of a map without keys; None when nothing was put in."""
+        """The value of a map without keys; None if it is empty."""
         return self._entries.get(())
 
     def __getitem__(self, key: Any) -> Any:
@@ -184,8 +186,9 @@ class MapView(Mapping[Any, Any]):
         return f"<div><b>{_escaped(self.name)}</b></div><table><tr>{heads}</tr>{cells}</table>"
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row for each key: ``key`` (``key0``, ``key1`` … where there are several) and what the value comes to:
-        ``value``, or several columns of ``stats`` and distributions."""
+        """A row for each key: ``key`` (``key0``, ``key1`` … where there are several) and the value: ``value``, or
+        several columns of ``stats`` and distributions.
+        """
         found = []
         for key, value in self.items():
             if self.content.map.keys > 1:
@@ -275,10 +278,10 @@ def _installed(package: str) -> Any:
 
 class Maps(Mapping[str, MapView]):
     """The maps of a session by name: ``"@lat"``, ``"lat"`` or, of a library, ``"jdbc.@sql"``. Each access reads the map
-    anew. Where two go by one name, the later one does.
+    anew. If two have the same name, the name means the later one.
 
-    ``frozen``: whether maps are as they were when the probes had gone: after the session, and when the target ended in
-    order. A target that is killed leaves none.
+    ``frozen``: whether the maps have their final content: after the session, and when the target has ended regularly. A
+        target that is killed leaves no maps.
     """
 
     def __init__(self, delivery: Delivery) -> None:
@@ -306,7 +309,7 @@ class Maps(Mapping[str, MapView]):
         return self._last is not None
 
     def freeze(self, answers: list[messages.Maps]) -> None:
-        """From now on maps are as the target has sent them here."""
+        """From now on use these contents, which the target has sent."""
         self._last = answers
 
     def answers(self) -> list[messages.Maps]:
@@ -322,7 +325,7 @@ class Maps(Mapping[str, MapView]):
             try:
                 return next(iter(self._delivery.snapshot([map_])), None)
             except TargetGone:
-                if self._last is None:  # it may have ended in order meanwhile
+                if self._last is None:  # it may have ended regularly meanwhile
                     raise
         return next((content for content in self.contents(self._last) if content.map.id == map_), None)
 

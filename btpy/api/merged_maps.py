@@ -15,10 +15,10 @@ Identity = tuple[object, ...]
 
 
 class Shares:
-    """The contents of the maps of each target when they were last read, also of a target that has gone.
+    """The last contents of the maps of each target, also of targets that have ended.
 
-    Maps of one name and kind are merged as if all samples had gone into one. Values that are no aggregates cannot be:
-    their rows have the pid before the key. ``stacks``: the stacks to which the contents refer.
+    Maps of the same name and kind are merged, as if one map had all samples. Values that are no aggregates cannot be
+    merged. Their rows have the pid before the key. ``stacks``: the stacks to which the contents refer.
     """
 
     def __init__(self, stacks: StackTable | None = None) -> None:
@@ -45,8 +45,9 @@ class Shares:
 
 
 def _identity(map_: Map) -> Identity:
-    """The properties in which maps have to agree to be merged. A map may change its kind with its script, but not its
-    title."""
+    """The properties that must be equal for maps to be merged. A map may change its kind with its script, but not its
+    title.
+    """
     return map_.title, map_.kind, map_.keys, map_.precision, map_.parameters
 
 

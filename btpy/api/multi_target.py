@@ -33,8 +33,8 @@ def attach_all(
     libraries: Sequence[str | Path] = (),
     limits: Limits | None = None,
 ) -> Sessions:
-    """Attach to several JVMs at once, as :func:`btpy.attach` does to one. One that cannot be attached to does not keep
-    the others from it: ``failures`` says why.
+    """Attach to several JVMs at once, as :func:`btpy.attach` does to one. A JVM that cannot be traced does not prevent
+    the others: ``failures`` says why.
 
     Raises the error of the first when all have failed, and UsageError when there are no targets.
     """
@@ -67,7 +67,8 @@ def attach_all(
 class Sessions:
     """Made by :func:`attach_all`. A method acts on every target that has not ended.
 
-    ``failures``: what one failed with last while others did not, by pid, or by what was given where there is no pid.
+    ``failures``: the last error of each target that failed while others did not, by pid, or by the given name if there
+        is no pid.
     """
 
     def __init__(self, sessions: Sequence[Session], failures: Mapping[object, BtpyError] | None = None) -> None:
@@ -88,7 +89,7 @@ class Sessions:
 
     @property
     def sessions(self) -> Mapping[int, Session]:
-        """By pid: all that were attached to."""
+        """All attached sessions by pid."""
         return MappingProxyType(self._sessions)
 
     @property
@@ -108,14 +109,16 @@ class Sessions:
         self._each(lambda session: session.send(event))
 
     def events(self, timeout: float | None = None, *, most: int = MOST_WAITING) -> Iterator[Event]:
-        """The events of all, as they come; ``Event.pid`` says whose. Ends when all have ended. Raises TargetGone when
-        all targets are gone."""
+        """The events of all targets in order of arrival. ``Event.pid`` says whose. It ends when all have ended. Raises
+        TargetGone when all targets are gone.
+        """
         return _events(self._feed.reader(most), timeout)
 
     @property
     def maps(self) -> Mapping[str, MapView]:
-        """All maps. Maps of one name are merged, as if all samples had gone into one. In maps of plain values each
-        target has keys of its own, with the pid before the rest. The last content of a target that has gone stays."""
+        """All maps. Maps of one name are merged, as if all samples had gone into one. In maps of plain values, each
+        target has separate keys, with the pid first. The last content of a target that has ended is kept.
+        """
         for pid, session in self._sessions.items():
             try:
                 contents = [view.content for view in session.snapshot().values()]
@@ -127,7 +130,7 @@ class Sessions:
         return {content.map.title: MapView(content, self._shares.stacks) for content in merged}
 
     def detach(self) -> dict[int, Receipt]:
-        """:meth:`Session.detach` of each; the receipts of those that are not gone, by pid."""
+        """:meth:`Session.detach` of each; the receipts of the targets that still run, by pid."""
         receipts: dict[int, Receipt] = {}
         for pid, session in self._sessions.items():
             try:

@@ -4,12 +4,12 @@
     for name, sites in offline.weave(class_path([Path("app.jar")]), lambda woven: (woven.name, len(woven.sites))):
         print(name, sites)
 
-The bytes may differ from those that a JVM hands out of the same classes (it leaves out what it does not need), so this
-shows what will happen and proves the weaver; the session weaves what the JVM hands out.
+The bytes may differ from those that a JVM shows of the same classes, because the JVM omits parts. So the results show
+what will happen, and test the weaver. The session weaves the bytes that the JVM shows.
 
 Many classes are woven in several processes (:mod:`btpy.parallel`). The result does not depend on their number: sites
-are numbered class by class, so the bytes of a class depend on nothing but the class, the script, and supertypes where
-the script asks for them.
+are numbered class by class, so the bytes of a class depend only on the class, the script, and its supertypes if the
+script uses them.
 """
 
 from __future__ import annotations
@@ -57,13 +57,14 @@ class FoundClass:
 
 
 Classes = Callable[[], Iterator[FoundClass]]
-"""The classes, to be gone through more than once. Raises UsageError for what cannot be read."""
+"""The classes. The caller can iterate over them several times. Raises UsageError for what cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class OfflineClass:
     """A class that a probe matches. ``origin`` and ``entry`` come from the FoundClass; ``name`` is the binary name.
-    ``data`` None: left as it is. The ids of ``sites`` are unique in the class. ``handlers``: what woven code calls."""
+    ``data`` None: unchanged. The ids of ``sites`` are unique in the class. ``handlers``: the classes that woven code
+    calls."""
 
     origin: str
     entry: str
@@ -97,7 +98,7 @@ def _in_directory(path: Path) -> Iterator[FoundClass]:
 
 
 def _content(file: Path) -> bytes:
-    """Of a class file of a directory. Raises OSError."""
+    """A class file in a directory. Raises OSError."""
     directory = files.open_path(file.parent)
     try:
         return files.read_foreign(file.name, MAX_ENTRY_BYTES, directory=directory, follow=True)
@@ -107,7 +108,9 @@ def _content(file: Path) -> bytes:
 
 def _in_jar(path: Path) -> Iterator[FoundClass]:
     with readable(path), zipfile.ZipFile(path) as jar:
-        entries = {entry.filename: entry for entry in jar.infolist()}  # of two with a name the last counts, as in a JVM
+        entries = {
+            entry.filename: entry for entry in jar.infolist()
+        }  # of two entries with the same name the last counts, as in a JVM
         for name in sorted(entries):
             if name.endswith(".class"):
                 read = partial(read_entry, jar, entries[name], MAX_ENTRY_BYTES)
@@ -147,7 +150,9 @@ def readable(path: Path) -> Iterator[None]:
 
 
 class OfflineWeaver:
-    """``classes``: how many were looked at so far. Raises UsageError when a pattern of the program is malformed."""
+    """``classes``: the number of classes examined so far. Raises UsageError when a pattern of the program is
+    malformed.
+    """
 
     def __init__(self, program: Program, *, allow: frozenset[str]) -> None:
         self._hierarchy = Hierarchy()
@@ -208,7 +213,7 @@ class OfflineWeaver:
 
 
 def _supertypes(found: FoundClass) -> tuple[str, str, list[str]] | None:
-    """Name, superclass and interfaces; None for what is no class file, which is said when its turn comes."""
+    """Name, superclass and interfaces; None if it is no class file, which is reported when the class is woven."""
     try:
         file = ClassFile.parse(found.read())
     except ClassFileError:

@@ -92,7 +92,7 @@ def preview(program: Program, matching: Matching) -> Preview:
 
 
 def planned(deployment: Deployment) -> Iterator[str]:
-    """Which probes are where: class, method, then each place with its line. Refusals, too."""
+    """The places of the probes: class, method, then each place with its line. Refusals, too."""
     probes = deployment.program.probes
     for (class_name, method, descriptor), sites in _by_method(deployment.sites).items():
         yield f"{class_name}.{method}{descriptor}"
@@ -135,7 +135,8 @@ def bytecode(program: Program, matching: Matching) -> Iterator[str]:
 
 
 # Nanoseconds a firing, rounded, of benchmarks/RESULTS.md: "Cost of each construct" and "Cost of a probe". On another
-# machine all are more, or all are less. Stacks are not in those tables: they take some microseconds, by depth.
+# machine all values change by a similar factor. These tables do not include stacks, which take some microseconds,
+# depending on depth.
 _CALL = 3
 _CLOCK = 46  # two readings
 _RECORD = 56
@@ -151,12 +152,13 @@ _CALLS = {
     **dict.fromkeys(("stack", "frame", "caller", "app_frame"), _STACK),
     **dict.fromkeys(("hist", "lhist", "pctl", "stats", "tseries"), _DISTRIBUTION),
 }
-_NAMES = {"duration": _CLOCK, "depth": _DEPTH}  # once, however often they are used
+_NAMES = {"duration": _CLOCK, "depth": _DEPTH}  # counted once, for any number of uses
 
 
 def expected_nanos(probe: Probe) -> int:
-    """The rough cost of a firing, from the parts of the body. It helps to choose between two scripts; it is no
-    measurement."""
+    """The rough cost of a firing, from the parts of the body. It is an estimate to compare two scripts, and no
+    measurement.
+    """
     nanos = _CALL
     names = set()
     for node in _nodes(probe):
@@ -177,7 +179,7 @@ def expected_nanos(probe: Probe) -> int:
 
 
 def expected_range(program: Program) -> tuple[int, int]:
-    """Of the cheapest and of the dearest of its method probes; zeros where it has none."""
+    """The cost of the cheapest and of the most expensive method probe; zeros if there is none."""
     nanos = [expected_nanos(probe) for probe in program.probes if isinstance(probe.attachment, MethodAttachment)]
     return min(nanos, default=0), max(nanos, default=0)
 

@@ -14,7 +14,7 @@ from btpy.output.writer import ProbeError
 from btpy.wire.messages import UNKNOWN_PROBE, Errors
 
 MOST_ERRORS = 1000
-"""How many reports of errors are kept, the latest."""
+"""The number of latest error reports that are kept."""
 
 
 class ErrorLog:

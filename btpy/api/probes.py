@@ -108,12 +108,12 @@ class Probe:
 
     @property
     def script(self) -> str:
-        """The whole script that it came with; of a probe of a library, the script that uses it."""
+        """The whole script that it came with; for a probe of a library, the script that uses it."""
         return self._switches.source(self).text
 
     @property
     def source(self) -> str:
-        """Where it came from: a path, or the name that was given."""
+        """The name of its source: a path, or the given name."""
         return self._checked.span.source.name
 
     @property
@@ -128,12 +128,12 @@ class Probe:
 
     @property
     def sampling(self) -> str:
-        """``1/10``, ``5%``, ``50/s``; nothing when every hit fires."""
+        """``1/10``, ``5%``, ``50/s``; empty if every hit fires."""
         return self._sampling
 
     @property
     def rate_limit(self) -> str:
-        """``50/s``: it fires no more often; nothing when no rate is set."""
+        """``50/s``: the largest rate of firings; empty if no rate is set."""
         return f"{self._limit.rate}/s" if self._limit.rate else ""
 
     @property
@@ -142,7 +142,7 @@ class Probe:
         ``failed too often``, ``over budget``."""
         if self.removed or not self.enabled:
             return "removed" if self.removed else "off"
-        latest = self._latest  # as it was up to a second ago
+        latest = self._latest  # may be a second old
         return "on" if latest is None or latest.state is ProbeState.OFF else STATES[latest.state]
 
     @property
@@ -152,7 +152,7 @@ class Probe:
 
     @property
     def hits(self) -> int:
-        """As far as they are counted: not those for which a predicate was false."""
+        """Without hits for which a predicate was false, which are not counted."""
         return sum(account.hits for account in self._accounts)
 
     @property
@@ -199,22 +199,23 @@ class Probe:
         return self._session.replace(self, script)
 
     def sample(self, rate: str | None) -> None:
-        """``"1/10"`` or ``"10%"``: so many of its hits fire; ``"50/s"``: at most so many a second; None: all.
+        """``"1/10"`` or ``"10%"``: this share of its hits fires; ``"50/s"``: at most 50 a second; None: all.
 
-        Its maps keep their content. From now on each sample counts for the hits that it stands for.
+        Its maps keep their content. From now on each sample counts for the hits that it represents.
         """
         self._switches.sample(self, rate)
 
     def limit(self, limit: str | int | None) -> None:
-        """``"50/s"``: at most so many firings a second; a number: so many from now on, then it is disabled; None: no
-        limit."""
+        """``"50/s"``: at most 50 firings a second. A number: the firings from now on until it is disabled; None: no
+        limit.
+        """
         self._switches.limit(self, limit)
 
     def __repr__(self) -> str:
         return f"<Probe {self.number} {self.name} {self.where} {self.state}>"
 
     def become(self, checked: program.Probe, *, enabled: bool) -> None:
-        """A new version has taken its place."""
+        """Called when a new version has replaced it."""
         self._checked = checked
         self.enabled = enabled
         self._sampling = _spelled(checked.sampling)
@@ -222,16 +223,16 @@ class Probe:
         self.ids = (*self.ids, checked.id)
 
     def sampled_as(self, rate: str) -> None:
-        """It samples otherwise now."""
+        """Called when its sampling has changed."""
         self._sampling = rate
 
     def limited_as(self, limit: Limit) -> None:
-        """It has another limit now."""
+        """Called when its limit has changed."""
         self._limit = limit
 
     @property
     def checked(self) -> program.Probe:
-        """As the checker gave it."""
+        """The checked probe."""
         return self._checked
 
     @property

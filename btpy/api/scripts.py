@@ -81,8 +81,9 @@ class Scripts:
     def check(
         self, source: Source, parameters: Mapping[str, str] | None = None, replacing: Sequence[Probe] = ()
     ) -> Program:
-        """Check a script that comes after everything that runs, or in the place of these probes. Raises ScriptError,
-        UsageError."""
+        """Check a script that extends the running program, or that replaces these probes. Raises ScriptError,
+        UsageError.
+        """
         earlier = self.without(replacing)
         return check_source(source, self._libraries, dict(parameters or {}), self._permissions, earlier=earlier)
 
@@ -91,7 +92,7 @@ class Scripts:
         return None if self.program is None else self.program.without(self._ids(probes))
 
     def rehearse(self, program: Program, *, missing: str | None = None, replacing: Sequence[Probe] = ()) -> None:
-        """Raise what :meth:`load` would raise before it touches the target."""
+        """Raise the errors that :meth:`load` would raise before it changes the target."""
         with self.changing:
             self._engine.deployer.rehearse(
                 program,
@@ -105,12 +106,13 @@ class Scripts:
         return self._engine.deployer.match(program, allow=self._permissions.allow)
 
     def listing(self, program: Program, *, most: int | None = None) -> tuple[Matching, tuple[ListedProbe, ...]]:
-        """As :meth:`match`, and the classes and methods for people to read. ``most``: of more classes only so many, in
-        the order of their names."""
+        """As :meth:`match`, and the classes and methods for people to read. ``most``: the largest number of classes, in
+        the order of their names.
+        """
         return self._engine.deployer.listing(program, allow=self._permissions.allow, first=most)
 
     def unfit(self, program: Program) -> list[Diagnostic]:
-        """Which probes of a program do not fit the target, and which match nothing there. Raises as :meth:`match`."""
+        """The diagnostics of probes that do not fit the target, or match nothing there. Raises as :meth:`match`."""
         matching = self.match(program)
         if matching.problems:
             return list(together(matching.problems))
@@ -194,7 +196,7 @@ class Scripts:
             probe.sampled_as("" if rate is None else rate)
 
     def _replace_by_sampled(self, probe: Probe, sampling: str) -> None:
-        """The handler of a probe that does not sample has no code for it: another version of the probe has."""
+        """The handler of a probe without sampling has no code for it, so a new version of the probe is deployed."""
         from btpy.lang.link.excerpt import excerpt, sampled
 
         if not self.is_own(probe):
@@ -242,16 +244,16 @@ class Scripts:
         return {name: text for name, text in arguments.items() if name in declared}
 
     def is_own(self, probe: Probe) -> bool:
-        """Whether the probe stands in its script, not in a library that the script uses."""
+        """Whether the probe is in the script itself, and not in a library that the script uses."""
         return probe.checked.span.source.base == self.source(probe).base
 
     def is_whole(self, probe: Probe) -> bool:
-        """Whether no probe of its script has been taken out or replaced."""
+        """Whether all probes of its script are still there and none was replaced."""
         program = self._program
         return not any(own.id in program.removed for own in program.script_of(probe.checked).own)
 
     def mates(self, probe: Probe) -> list[Probe]:
-        """The probes of its script that are in, itself among them, in the order of the script."""
+        """The active probes of its script, including itself, in the order of the script."""
         script = self.source(probe)
         mates = {mate.id: mate for mate in self.probes.values() if self.source(mate) == script}
         return [mate for _, mate in sorted(mates.items())]
@@ -260,7 +262,7 @@ class Scripts:
 
     @property
     def _program(self) -> Program:
-        assert self.program is not None  # a probe is in it
+        assert self.program is not None  # a probe belongs to it
         return self.program
 
     def _ids(self, probes: Iterable[Probe]) -> list[int]:
@@ -308,7 +310,7 @@ class Scripts:
 
 
 def _missing(program: Program, missing: str | None) -> str:
-    """``missing``, or what the script says of it, else ``error``."""
+    """``missing``, or the setting of the script, else ``error``."""
     return missing or str(dict(program.settings).get("on_missing", "error"))
 
 
@@ -326,7 +328,7 @@ def source_of(script: str | Path, name: str) -> Source:
 
 
 def parameter_texts(values: Mapping[str, object] | None) -> dict[str, str]:
-    """As the command line would have them."""
+    """As texts of a command line."""
     return {
         name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in (values or {}).items()
     }

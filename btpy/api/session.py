@@ -60,7 +60,7 @@ from btpy.wire.channel import Tap as Tap
 from btpy.wire.messages import Errors, Exiting, Message
 
 MOST_WAITING = 100_000
-"""Events that wait for one reader."""
+"""The largest number of events that wait for one reader."""
 
 
 def attach(
@@ -76,7 +76,7 @@ def attach(
     tap: Tap | None = None,
 ) -> Session:
     """Attach to a running JVM: a pid, or a part of the main class, the jar or ``-Dbtpy.name`` that only one JVM has; or
-    go on with an attach, or a launch, that was begun before.
+    continue an attach or a launch that was begun before.
 
     ``allow``: capabilities as of ``--allow`` (``core``, ``call:com.acme.Foo.bar`` …). ``redact``: values under the
     names of secrets are hidden. ``secrets``: names and regular expressions of further secrets, as of ``--secret``
@@ -125,7 +125,7 @@ def launch(
         try:
             engine = _attached(launching, limits, None, permissions)
         except BtpyError:
-            launching.child.terminate()  # it was not meant to run without its probes
+            launching.child.terminate()  # it must not run without its probes
             raise
         return Session(engine, permissions, _search(libraries), KEPT)
 
@@ -204,7 +204,7 @@ class BaseSession:
             if not self._left:
                 self.detach()
         except TargetGone:
-            pass  # nothing is left to be put back; readers of events are told
+            pass  # nothing is left to restore; readers of events get the error
         except BtpyError:
             if error is None:
                 raise

@@ -21,7 +21,7 @@ from btpy.wire.channel import Channel
 from btpy.wire.messages import Classes, ClassFiles, Done, LoadedClass, Message, Pattern
 
 ANSWER_SECONDS = 30.0
-"""How long the agent may take for what touches no class."""
+"""How long the agent may take for a request that changes no class."""
 
 RESTORE_SECONDS = 120.0
 """How long it may take to put all classes back; the longest part of leaving."""
@@ -39,8 +39,9 @@ WEAVE_AT_ONCE = 256
 """Classes in one WEAVE; the agent says then how long it has stopped the target."""
 
 WEAVE_FIRST = 16
-"""Classes in the first WEAVE of a session, so that the target has something to do soon; each further one may have four
-times as many. The batches of the agent grow alike, so that none is cut short."""
+"""Classes in the first WEAVE of a session, so that the target can begin soon. Each further WEAVE may have four times as
+many. The batches of the agent grow at the same rate, so that none is cut short.
+"""
 
 READ_AT_ONCE = 64
 """Classes in one READ; the agent answers with as many as fit into a frame."""
@@ -51,7 +52,7 @@ Waited = TypeVar("Waited")
 PreweaveMethods = Callable[[Sequence[LoadedClass]], tuple[messages.PrewovenMethods, ...]]
 
 ClassFileOf = Callable[[LoadedClass], bytes | None]
-"""The class file of a class, None where it is not known."""
+"""The class file of a class, None if it is not known."""
 
 _Reading = Callable[[float | None], dict[int, bytes]]
 """How to wait for class files, by class id."""
@@ -88,7 +89,8 @@ def _unknown(loaded: LoadedClass) -> bytes | None:
 
 class Agent:
     """``lost``: as of :class:`Channel`. ``loaded``: classes of the target when it was attached to. ``progress``: of
-    what takes long."""
+    long requests.
+    """
 
     def __init__(self, channel: Channel, lost: Callable[[str], TargetGone], loaded: int) -> None:
         self.progress = Progress()
@@ -120,7 +122,7 @@ class Agent:
     def class_files(
         self, classes: Sequence[LoadedClass], known: ClassFileOf = _unknown
     ) -> Iterator[tuple[LoadedClass, bytes]]:
-        """Class files that are not ``known``, the target reads: the next ones while the caller works on these."""
+        """The target reads class files that are not ``known``: the next ones while the caller works on these."""
         chunks = [classes[start : start + READ_AT_ONCE] for start in range(0, len(classes), READ_AT_ONCE)]
         with self.progress.of(Work.READING, len(classes)):
             begun = [self._begun(chunk, known) for chunk in chunks[:1]]
@@ -163,7 +165,7 @@ class Agent:
         return self._wait(read, ANSWER_SECONDS)
 
     def class_file(self, name: str) -> bytes | None:
-        """Of a loaded class; None when none of that name is loaded, or it has no class file."""
+        """The class file of a loaded class; None if no class of that name is loaded, or it has no class file."""
         return next(iter(self._files(Pattern(ClassPatternKind.EXACT, name), 1)), None)
 
     def subtypes(self, name: str, most: int) -> list[bytes]:
@@ -174,7 +176,7 @@ class Agent:
         return [data for _, data in self.class_files(self.search((pattern,), most).classes) if data]
 
     def supertypes(self, loader: str, names: Sequence[str]) -> Iterator[tuple[messages.TypeFact, ...]]:
-        """Of types that need not be loaded, as the loader finds them."""
+        """Class files of types that may not be loaded, as the loader finds them."""
         for start in range(0, len(names), LOOK_UP_AT_ONCE):
             asked = tuple(names[start : start + LOOK_UP_AT_ONCE])
             build = partial(messages.LookUp, loader=loader, names=asked)
@@ -191,7 +193,7 @@ class Agent:
 
     def watch(self, patterns: tuple[Pattern, ...]) -> Callable[[], None]:
         """From now on the agent looks for these patterns, and no others, among classes being loaded. The function
-        returned waits until it does. What is asked for afterwards comes after it."""
+        returned waits until it does. Later requests are handled after it."""
         answering = self._channel.ask(lambda request: messages.Watch(request, patterns), Done)
         return lambda: _accepted(messages.Watch, self._wait(answering, ANSWER_SECONDS))
 
@@ -203,8 +205,8 @@ class Agent:
         searches: bool = False,
         loses_names: bool = False,
     ) -> messages.WeaveResult:
-        """Have classes retransformed; takes as long as it takes. ``prewoven`` weaves some of them, the next while the
-        target retransforms these. ``searches``: the caller looks for classes that were loaded meanwhile.
+        """Have classes retransformed, without a time limit. ``prewoven`` weaves some of them, the next while the target
+        retransforms these. ``searches``: the caller looks for classes that were loaded meanwhile.
         ``loses_names``: as in :class:`~btpy.wire.messages.Weave`."""
         total = NOTHING_WOVEN
         under_way: _UnderWay | None = None
@@ -245,7 +247,7 @@ class Agent:
         probes: tuple[messages.ProbeDecl, ...],
         handlers: Sequence[messages.HandlerClass],
     ) -> None:
-        """In as many messages as the handlers take."""
+        """It uses as many messages as the handlers need."""
         batch: list[messages.HandlerClass] = []
         size = 0
         for handler in handlers:
@@ -264,7 +266,7 @@ class Agent:
         self.done(lambda request: messages.Enable(request, probe, on))
 
     def remove(self, probes: Sequence[int], sites: Sequence[int]) -> None:
-        """Probes that are not to fire any more; ``sites``: of the timers and hooks that end."""
+        """Removes probes; ``sites``: of the timers and hooks that end."""
         self.done(lambda request: messages.Remove(request, tuple(probes), tuple(sites)))
 
     def send(self, event: str) -> None:
@@ -278,7 +280,7 @@ class Agent:
         return self.call(lambda request: messages.Snapshot(request, (map_,)), messages.Maps, ANSWER_SECONDS)
 
     def refresh(self) -> None:
-        """Returns when COUNTERS and ERRORS are as the target has them now."""
+        """Returns when this process has the current COUNTERS and ERRORS of the target."""
         self.call(lambda request: messages.Snapshot(request, ()), messages.Maps, ANSWER_SECONDS)
 
     def hook(self, hook: Hook) -> str:

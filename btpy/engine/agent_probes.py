@@ -44,7 +44,7 @@ class Hook:
 
 
 def hooks(program: Program, probes: Iterable[AgentProbe]) -> list[Hook]:
-    """The hooks of the probes that wait for something to happen."""
+    """The hooks of the probes that wait for an event."""
     return [hook for probe in probes if (hook := _hook(program, probe)) is not None]
 
 
@@ -78,7 +78,7 @@ def _line_starts(program: Program) -> tuple[int, ...]:
 
 
 def wire_patterns(patterns: Iterable[ScriptPattern]) -> tuple[Pattern, ...]:
-    """Class patterns as they are sent, each once. Raises UsageError for a malformed one."""
+    """Class patterns in the form of the wire, without duplicates. Raises UsageError for a malformed one."""
     parsed = [classes for pattern in patterns for classes in pattern.classes]
     return tuple(dict.fromkeys(Pattern(classes.kind, classes.text) for classes in parsed))
 

@@ -1,8 +1,8 @@
 """Answers the agent when it asks what to weave into a class that is being loaded or retransformed.
 
 The thread that reads what the target sends calls :meth:`ClassAnswers.answer`, because an application thread may be
-waiting. That thread cannot ask the agent anything: it is the one that reads the answers. A class whose plan needs
-answers gets a thread of its own.
+waiting. That thread cannot send requests to the agent, because it reads the answers itself. A class whose plan needs
+requests gets a separate thread.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ class ClassAnswers:
         self._deployed = deployed
         self._preweaving = preweaving
         self._changed = changed
-        self._one_at_a_time = threading.Lock()  # what one answer has looked up the next one may rely on
+        self._one_at_a_time = threading.Lock()  # later answers may use what an earlier answer has looked up
 
     def answer(self, asked: ClassBytes) -> None:
-        """Answer at once, or on a thread of its own where that takes further questions."""
+        """Answer at once, or on a separate thread if further requests are needed."""
         self._preweaving.saw(asked.name)
         if asked.class_id:
             self._agent.progress.advance()
@@ -73,8 +73,8 @@ class ClassAnswers:
     def _answer_with_others(self, asked: ClassBytes) -> None:
         """For a class on which others depend, or that depends on types that have to be looked up.
 
-        A thread that loads such a class waits for the look-up, at most as long as for any answer. A class that is
-        loaded and being retransformed is answered for at once: the agent retransforms, and looks up, in one thread.
+        A thread that loads such a class waits for the look-up, at most as long as for any answer. A loaded class that
+        is being retransformed gets its answer at once, because the same thread of the agent retransforms and looks up.
         """
         # The end of the connection is reported by the channel.
         with self._one_at_a_time, contextlib.suppress(BtpyError):
@@ -89,7 +89,7 @@ class ClassAnswers:
             self._send(asked)
 
     def _answer_with_room(self, asked: ClassBytes) -> None:
-        """For a class for which a probe has room only if not all prewoven classes are loaded."""
+        """The answer for a class for which a probe has room only if some prewoven classes are never loaded."""
         with contextlib.suppress(BtpyError):  # likewise
             self._send(asked)
 
@@ -105,7 +105,7 @@ class ClassAnswers:
             before = weave_state.places(asked.name, asked.loader)
         while (version := self._deployed.version) is not None:
             answer = version.answer(asked)
-            # A version that replaced this one meanwhile relies on no more answers of this one.
+            # A version that replaced this one meanwhile needs no further answers of this one.
             if version is self._deployed.version:
                 if asked.changed:
                     self._changed(version.changed(asked, before))

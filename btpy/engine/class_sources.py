@@ -1,11 +1,11 @@
-"""Class files of a target, read by this process instead of being asked of the agent.
+"""Class files of a target that this process reads itself, without the agent.
 
 Two sources: the archives that the loaded classes came from (:func:`class_files`), and the places where the loaders of
 the target look for classes, loaded or not (:class:`ClassPath`).
 
 A class file found here is a guess: another one may be loaded under the name. The caller compares the file with the
-bytes that the JVM shows. The target decides which files this process reads, and gets their woven content back. So this
-process reads files only for a target that could read them itself (``JvmProcess.shares_files``).
+bytes that the JVM shows. The target can choose which files this process reads, and gets their woven content back. So
+this process reads files only for a target that could read them itself (``JvmProcess.shares_files``).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MAX_ARCHIVE_BYTES = 64 * 1024 * 1024
 """Size of an archive inside an archive, which is read as a whole."""
 
 MAX_FILES = 50_000
-"""In the directories of a class path, one of which may be anything."""
+"""Most files that are read in the directories of a class path, which may be any directories."""
 
 MAX_MANIFEST_BYTES = 1024 * 1024
 
@@ -51,8 +51,9 @@ Place = Callable[[Wanted], Iterator[tuple[str, bytes]]]
 
 @contextmanager
 def class_files(process: JvmProcess) -> Iterator[Callable[[LoadedClass], bytes | None]]:
-    """Gives the class file of a loaded class, from the archive that it came from; None where that is not known or
-    cannot be read. It is faster than asking the agent, which reads one class file after the other in the target."""
+    """Returns the class file of a loaded class, from its archive; None if the archive is not known or cannot be read.
+    It is faster than asking the agent, which reads one class file after the other in the target.
+    """
     opened = frozenset(process.open_archives if process.shares_files else ())
     archives: dict[str, Archive | None] = {}  # by code source
 
@@ -81,16 +82,18 @@ def class_files(process: JvmProcess) -> Iterator[Callable[[LoadedClass], bytes |
 class ClassPath:
     """Directories and archives on the class path and the module path of a target, those that the manifests of these
     name, and archives that the process has open (a loader of the application's own opens the files it loads from).
-    Archives in archives too, one deep, as Spring Boot and web applications have them.
+    It also reads archives inside archives, one level deep, as in Spring Boot and web applications.
 
-    ``located``: what the class path and the module path name, absolute in the target.
+    ``located``: the entries of the class path and the module path, absolute in the target.
     """
 
     process: JvmProcess
     located: tuple[str, ...]
 
     def places(self) -> Iterator[Place]:
-        """One after the other, each to be gone through before the next. Leaves out files that cannot be read."""
+        """Yields the sources one after the other. The caller must exhaust each before the next. Omits files that cannot
+        be read.
+        """
         version = self.process.feature_version or 8
         seen: set[str] = set()
         waiting = [*self.located, *self.process.open_archives]
@@ -113,7 +116,7 @@ class ClassPath:
 
 
 def _mode(path: Path) -> int:
-    """The type and permission bits of a file; 0 where there is none, or its name is one that the system refuses."""
+    """The type and permission bits of a file; 0 if there is none, or the system refuses its name."""
     try:
         return path.stat().st_mode
     except (OSError, ValueError):
@@ -157,7 +160,7 @@ def _below(directory: Path, wanted: Wanted) -> Iterator[tuple[str, bytes]]:
             name = f"{package}.{file}"[:-6].lstrip(".")
             if file.endswith(".class") and wanted(name):
                 path = Path(parent, file)
-                if path.is_file() and path.stat().st_size <= MAX_CLASS_BYTES:  # no pipe, which may never end
+                if path.is_file() and path.stat().st_size <= MAX_CLASS_BYTES:  # not a pipe, which may never end
                     yield name, path.read_bytes()
 
 

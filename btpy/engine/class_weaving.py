@@ -49,8 +49,9 @@ def weave_class(
 
 
 def malformed(class_name: str, error: Exception) -> Refusal:
-    """Why a class is left as it is although probes match it. An unexpected error is a defect of btpy: the class stays
-    unchanged, and the user is told."""
+    """Why a class stays unchanged although probes match it. An unexpected error is a defect of btpy: the class stays
+    unchanged, and the user is told.
+    """
     known = isinstance(error, ClassFileError | CompileError)
     detail = str(error) if known else f"internal error of the weaver: {type(error).__name__}: {error}"
     return Refusal(RefusalReason.MALFORMED, class_name, None, detail)

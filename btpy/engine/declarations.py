@@ -24,8 +24,9 @@ def map_declarations(maps: Iterable[Map]) -> tuple[MapDecl, ...]:
 def probe_declarations(
     probes: Iterable[Probe], maps: Sequence[Map], settings: Mapping[str, object], level: int
 ) -> tuple[ProbeDecl, ...]:
-    """``maps``: all that there are. ``settings``: of the script of the probes; ``level``: the level of the session;
-    probes of a higher level start disabled."""
+    """``maps``: all maps. ``settings``: of the script of the probes; ``level``: the level of the session; probes of a
+    higher level start disabled.
+    """
     failures = 0
     if settings.get("on_error") == "disable":
         failures = int(str(settings.get("max_errors", SETTINGS["max_errors"].default)))

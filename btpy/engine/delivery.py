@@ -26,7 +26,7 @@ from btpy.wire.messages import Counters, Maps, Message, Stacks
 class Delivery:
     """One thread takes messages, or items; any thread may read maps and counters.
 
-    ``outline``: of everything that the target may send records of; it grows with the program. ``stacks``: the stack
+    ``outline``: of all programs whose records the target may send. It grows with the program. ``stacks``: the stack
     traces that records refer to. ``allowance``: how many records are decoded; None: all. ``sent_before``: records, by
     probe, that went to clients which have left the session. ``release`` gives credit for further events back.
     """
@@ -41,7 +41,7 @@ class Delivery:
         self._decoder = ItemDecoder()
         self._queue = EventQueue(release)
         self._accounts: Mapping[int, ProbeAccount] = {}
-        self._accounted: tuple[Counters, int, int] | None = None  # of what ``_accounts`` were made
+        self._accounted: tuple[Counters, int, int] | None = None  # the data from which ``_accounts`` was made
 
     def hide(self, permissions: Permissions) -> None:
         """From now on hide the secrets that these permissions name in all messages."""
@@ -87,7 +87,7 @@ class Delivery:
             raise self._queue.failure
 
     def item(self, message: Message) -> Item:
-        """Decode a message. The messages have to be given in order, each once. Raises ProtocolError."""
+        """Decode a message. The caller must pass every message once, in order. Raises ProtocolError."""
         return self._decoder.item(message, self.outline, self.allowance)
 
     def accept_all(self) -> None:

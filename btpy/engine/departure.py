@@ -59,8 +59,8 @@ class Departure:
     def leave(self, ttl: float, name: str = "") -> int:
         """Leave the probes in for at most ``ttl`` seconds; then the agent puts everything back by itself.
 
-        The agent keeps their records as far as it has room. A client gets it that joins the session by the id that is
-        returned, or by ``name``. The limits of the session should say ``unattended``. Events that have not been taken
+        The agent keeps their records as far as it has room. A client gets them when it joins the session by the
+        returned id or by ``name``. The limits of the session should say ``unattended``. Events that have not been taken
         yet can still be taken.
 
         Raises UsageError when the target refuses; the session is as it was then.

@@ -1,10 +1,10 @@
 """Puts the probes of a session into its target, changes them, and takes them out.
 
 Loading a program goes: search for the classes that its patterns match → read their class files and plan → define its
-handlers → run ``@OnBegin`` → watch for classes being loaded → weave → start its timers. Nothing of the target is
-touched before the plan is known to be right. A further script extends the program of the session
-(:class:`btpy.lang.program.Program`) and goes the same way. A probe that is replaced leaves a class in the same
-retransformation that brings the new one, and stays when the new one cannot come.
+handlers → run ``@OnBegin`` → watch for classes being loaded → weave → start its timers. Nothing in the target changes
+before the plan is known to be correct. A further script extends the program of the session
+(:class:`btpy.lang.program.Program`) and goes the same way. One retransformation replaces an old probe with the new one.
+If the new one fails, the old one stays.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Deployment:
 
 
 class _PreparedVersion(NamedTuple):
-    """A version as far as it is known before anything of the target is touched."""
+    """A version as far as it is known before anything in the target changes."""
 
     version: Instrumentation
     matcher: Matcher
@@ -142,7 +142,7 @@ class Deployer:
 
     @property
     def place(self) -> Place:
-        """Where the session is, for its description."""
+        """The session's identity, for its description."""
         return Place(procfs.boot_id(), self._target.process.start_ticks, self.weave_state.slot)
 
     # ---------------------------------------------------------------- without touching the target
@@ -170,7 +170,7 @@ class Deployer:
     def rehearse(
         self, program: Program, *, missing: str = "error", allow: Iterable[str] = (), replacing: Collection[int] = ()
     ) -> None:
-        """Do what :meth:`load` does before it touches the target. Raises what :meth:`load` would."""
+        """Do the part of :meth:`load` before the target changes. Raises what :meth:`load` would."""
         with self.changing, interpreter.gc_paused():
             self._prepared(program, missing, allow, replacing)
 
@@ -224,8 +224,8 @@ class Deployer:
         ``missing``: what happens when a probe matches no code now: ``error``, ``warn``, ``ignore``, or ``all`` (an
         error where no other probe matches either, else nothing). A probe with ``pending`` may always wait for its
         classes. ``allow``: capabilities given with ``--allow``. ``level``: probes with a higher ``@Level`` start
-        disabled. ``replacing``: probes that go when the new ones come. Activations that began with the old probes still
-        fire them, so no hit is lost.
+        disabled. ``replacing``: probes that the new ones replace. Activations that began with the old probes still fire
+        them, so no hit is lost.
 
         Raises ScriptError when a probe does not fit a method that it matches, NothingMatched, CompileError, UsageError
         as :meth:`match` and for a program that does not extend the session's. The probes that ran before then go on.
@@ -284,7 +284,7 @@ class Deployer:
         return Deployment.of(version, matching, result, warnings)
 
     def _go_back(self, before: Instrumentation | None, failed: Instrumentation, ids: frozenset[int]) -> None:
-        """To the probes that ran before a version came that cannot stay."""
+        """Return to the probes before a version that failed."""
         removed = before.program.removed if before is not None else frozenset()
         program = replace(failed.program, removed=removed | ids)
         version = Instrumentation(program, self.weave_state, failed.allow, before or failed)
@@ -330,7 +330,7 @@ class Deployer:
             return result.put_back
 
     def resume(self, description: Description) -> Deployment:
-        """Go on with the program of a session that was left. Weaves the classes that were loaded meanwhile."""
+        """Continue the program of an unattended session. Weaves the classes that were loaded meanwhile."""
         program, weave_state = description.program, self.weave_state
         version = Instrumentation(program, weave_state, program.permissions.allow)
         version.resume(description.agent_sites)
@@ -393,7 +393,7 @@ class Deployer:
 
 
 def _over(program: Program, gone: Collection[int]) -> frozenset[int]:
-    """The probes that are left of the scripts that are over when these have gone."""
+    """The remaining probes of the scripts that end when these probes are removed."""
     over: set[int] = set()
     for script in program.scripts:
         left = [probe for probe in script.own if probe.id not in program.removed and probe.id not in gone]

@@ -1,8 +1,8 @@
 """The description of an unattended session: another client needs it to read the session's records.
 
-The agent keeps it as bytes. The target hands it back and may be hostile. So btpy reads it only after a MAC has shown
-that this user wrote it (the key is in ``~/.local/state/btpy/key``, which only this user can read), and for which
-session. It is text: the script and its libraries are compiled again, nothing is unpickled.
+The agent keeps it as bytes. The target returns it, and may be hostile. So btpy reads it only after a MAC has shown that
+this user wrote it (the key is in ``~/.local/state/btpy/key``, which only this user can read), and for which session. It
+is text: the script and its libraries are compiled again, nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -39,9 +39,8 @@ class Unreadable(UsageError):
 
 
 class Place(NamedTuple):
-    """The session that a description is of. A target can keep every description that it ever got, and so can any
-    process that may read its memory. So a description that was signed for another session proves nothing about this
-    one.
+    """The session of a description. A target can keep every description that it ever got, and so can any process that
+    may read its memory. So a description that was signed for another session proves nothing about this one.
 
     ``boot``: of the system; ``start_ticks``: when the JVM was started after it; ``slot``: of the session in the JVM.
     """
@@ -83,7 +82,7 @@ class Description:
                 "the session was left by another user, or from another home directory",
                 help=["join it as the user who started it", _REMEDY],
             )
-        facts = json.loads(zlib.decompress(text))  # this user has written it: it is no bomb
+        facts = json.loads(zlib.decompress(text))  # safe to inflate, because this user has written it
         if facts["version"] != [version(), build]:
             raise Unreadable(
                 f"the session was left by btpy {facts['version'][0]}, and this is another build",
@@ -99,7 +98,7 @@ class Description:
 
 
 def _script(program: Program) -> dict[str, Any]:
-    """The last script of a program, and which probes of those before it had gone when it came."""
+    """The last script of a program, and the probes of earlier scripts that were removed before it."""
     source, given = program.source, program.given
     return {
         "name": source.name,
@@ -142,7 +141,7 @@ def _shape(program: Program) -> list[Any]:
 
 
 def _key() -> bytes:
-    """This user's, made when there is none. Raises UsageError."""
+    """The key of this user. It is created if there is none. Raises UsageError."""
     state = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
     path = Path(state) / "btpy" / "key"
     try:
@@ -161,7 +160,7 @@ def _key() -> bytes:
 
 
 def _write_once(path: Path, key: bytes) -> None:
-    """Whole or not at all; the first of several writers wins."""
+    """Writes the whole file or nothing. The first of several writers wins."""
     fresh = path.with_name(f"key.{secrets.token_hex(8)}")
     descriptor = os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     try:

@@ -1,8 +1,8 @@
 """Messages of the agent that the caller has not taken yet. It keeps the credit of the agent (docs/protocol.md, Flow).
 
-Event bytes are given back as soon as they are here while fewer than CAPACITY bytes wait, and only when they are taken
-above that: the buffers of the target stay empty as long as this process has room, and a caller that stops taking
-(a terminal with Ctrl-S) stops the agent, which then drops and counts.
+While fewer than CAPACITY bytes wait, it returns the credit for event bytes when they arrive. Above that, it returns the
+credit when the caller takes them: the buffers of the target stay empty as long as this process has room, and a caller
+that stops taking (a terminal with Ctrl-S) stops the agent, which then drops and counts.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from btpy.wire.codec import encode
 from btpy.wire.messages import EVENT_CREDIT, Counters, Events, Message
 
 CAPACITY = 16 * 1024 * 1024
-"""Bytes of waiting events up to which credit is given back at once."""
+"""Up to this many bytes of waiting events, credit is returned at once."""
 
 OTHERS_CAPACITY = 32 * 1024 * 1024
 """Most bytes of waiting messages of other types, which no credit bounds. Further ones are dropped and counted."""
@@ -116,7 +116,7 @@ class EventQueue:
         self._give_back(owed)
 
     def _settle(self, size: int, *, at_once: bool = False) -> int:
-        """Bytes to give back now, ``size`` more being due."""
+        """The credit to return now, when ``size`` more bytes are due."""
         self._owed += size
         if self._owed < RELEASE_BYTES and not at_once:
             return 0

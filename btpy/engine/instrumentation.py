@@ -52,7 +52,7 @@ _BOOT = "boot"
 file."""
 
 _ORDINARY = "app"
-"""Means any loader but those of the JDK."""
+"""Means any loader except those of the JDK."""
 
 _JDK_LOADERS = (_BOOT, "platform")
 
@@ -63,8 +63,9 @@ _LOST_SHOWN = 3
 
 @dataclass(slots=True)
 class _Prepared:
-    """The plan of a loaded class from its class file. It holds for all bytes with the same members. ``sites``: where it
-    was prewoven."""
+    """The plan of a loaded class from its class file. It is valid for all bytes with the same members. ``sites``: where
+    it was prewoven.
+    """
 
     file: ClassFile
     planned: PlannedClass
@@ -73,7 +74,7 @@ class _Prepared:
 
     @property
     def depends_on_code(self) -> bool:
-        """Whether the plan names offsets, which another writing of the code may have elsewhere."""
+        """Whether the plan contains offsets, which can differ in the bytes that the JVM shows."""
         return any(advice.at is not None for method in self.advised.plan.methods for advice in method.advice)
 
 
@@ -94,8 +95,8 @@ class Instrumentation:
     planner: Planner = field(init=False)
     _factory: HandlerFactory = field(init=False)
     _prepared: dict[tuple[str, str], _Prepared] = field(default_factory=dict)
-    _by_supertype: bool = field(init=False)  # an operation is selected by the supertypes of what it names
-    _of_subtypes: bool = field(init=False)  # a class is selected by its supertypes
+    _by_supertype: bool = field(init=False)  # the supertypes of a named class select an operation
+    _of_subtypes: bool = field(init=False)  # its supertypes select a class
 
     def __post_init__(self, earlier: Instrumentation | None) -> None:
         weave_state = self.weave_state
@@ -179,7 +180,7 @@ class Instrumentation:
             return self._plan(file, loaded.name, loaded.loader)
 
     def waits_for(self, probe: int, name: str, loader: str) -> bool:
-        """Whether a class of the application is one that the probe is about by its name."""
+        """Whether the probe matches a class of the application by its name."""
         patterns = self.planner.class_patterns_of(probe)
         by_name = all(pattern.is_name for pattern in patterns)
         return loader not in _JDK_LOADERS and by_name and any(pattern.matches(name) for pattern in patterns)
@@ -233,18 +234,18 @@ class Instrumentation:
                 woven = weave_methods(prepared.file, prepared.advised.plan, first)
                 prewoven = prewoven_methods(loaded.id, prepared.file, woven, _method_sites(woven.sites))
             except ClassFileError:
-                return None  # said when its turn comes
+                return None  # reported when it is woven
             with weave_state.lock:
                 if prewoven is None or not weave_state.has_room(len(woven.sites)):
                     return None
-                if weave_state.next_site == first:  # else an answer has taken these numbers meanwhile
+                if weave_state.next_site == first:  # otherwise another answer has used these numbers meanwhile
                     weave_state.take_sites(len(woven.sites))
                     weave_state.wove(loaded.name, loaded.loader, woven.sites)
                     prepared.sites = woven.sites
                     return prewoven
 
     def retransformed(self, classes: Iterable[LoadedClass], failed: Container[int]) -> None:
-        """The agent has done what was to be done; ``failed``: ids of classes that are not woven."""
+        """Called when the agent has woven the classes; ``failed``: ids of classes that are not woven."""
         with self.weave_state.lock:
             for loaded in classes:
                 prepared = self._prepared.pop((loaded.name, loaded.loader), None)
@@ -268,8 +269,9 @@ class Instrumentation:
     def preweave(
         self, name: str, data: bytes, most_handlers: int
     ) -> tuple[messages.PrewovenAnswer, tuple[messages.HandlerClass, ...]] | None:
-        """The answer for a class that a loader of the application may load, and handlers that have to be installed
-        before it is told, ``most_handlers`` at most. None: the agent is to ask."""
+        """The answer for a class that a loader of the application may load, and at most ``most_handlers`` handlers that
+        must be installed first. None: the agent must ask.
+        """
         weave_state, shown = self.weave_state, fingerprint(data)
         try:
             file = ClassFile.parse(data)
@@ -284,7 +286,7 @@ class Instrumentation:
                 return None
             woven = weave_class(self._factory, file, planned, first, advised)
         except Exception:
-            return None  # said when it is loaded
+            return None  # reported when it is loaded
         content = None if woven.data is None else messages.PrewovenClass(woven.data, _method_sites(woven.sites))
         with weave_state.lock:
             id_ = weave_state.preweave(
@@ -308,7 +310,7 @@ class Instrumentation:
     def answer(self, asked: ClassBytes) -> messages.Woven | None:
         """The answer to CLASS_BYTES. A class that cannot be woven stays as it is, and the refusal says why.
 
-        None: whether a probe has room for the class depends on which of those that are prewoven have been loaded.
+        None: whether a probe has room for the class depends on the prewoven classes that have been loaded.
         """
         shown = fingerprint(asked.data)
         weave_state = self.weave_state
@@ -334,8 +336,9 @@ class Instrumentation:
         return messages.Late(asked.name, asked.loader, messages.LateOutcome.CHANGED, "; ".join([*words, *more]))
 
     def undecided(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Loaders and types that they know: whether these are subtypes of what an operation is about decides whether it
-        is meant, and nobody has looked. They count as looked up then."""
+        """Pairs of loaders and types whose supertypes decide whether an operation matches, and have not been looked up.
+        After this call they count as looked up.
+        """
         weave_state = self.weave_state
         with weave_state.lock:
             named = [(loader, name) for name, classes in weave_state.naming.items() for loader in classes.values()]
@@ -360,7 +363,7 @@ class Instrumentation:
             return self._callers(name)
 
     def depends(self, asked: ClassBytes) -> bool:
-        """Whether others have to be woven because this class is there, or types looked up before it can be woven."""
+        """Whether this class causes other classes to be woven, or needs types to be looked up first."""
         if not (self._by_supertype or self._of_subtypes):
             return False
         weave_state = self.weave_state
@@ -381,7 +384,7 @@ class Instrumentation:
             try:
                 self._plan(ClassFile.parse(asked.data), asked.name, asked.loader)
             except ClassFileError:
-                return False  # said when it is woven
+                return False  # reported when it is woven
             return any(
                 asked.name in classes and (asked.loader, name) not in weave_state.looked_up
                 for name, classes in weave_state.naming.items()

@@ -8,14 +8,14 @@ from btpy.classfile.reader import ClassFile
 from btpy.plan.plan import Refusal, RefusalReason
 
 LOST_PARAMETER_NAMES = "lost-parameter-names"
-"""Capability that allows weaving classes that then lose their MethodParameters: no class file tells them."""
+"""Capability that allows weaving classes that lose their MethodParameters because no class file is available."""
 
 ANNOTATED_RECORDS = "annotated-records"
 """Capability that allows weaving records with annotated types where the JDK has a fault with them."""
 
 
 def harms(java_version: str, name: str, file: ClassFile) -> Refusal | None:
-    """Why this JDK would harm a class by retransforming it, whatever is woven."""
+    """Why this JDK would damage a class by any retransformation."""
     if breaks_records(java_version) and file.has_annotated_components:
         detail = (
             f"JDK {java_version} may break retransformed records with annotated types (JDK-8376185); 25.0.4 does not"

@@ -43,7 +43,7 @@ class Matcher:
     _searched: int = 0
 
     def match(self, first: int | None = None) -> Matching:
-        """``first``: of more classes only so many, by name, are looked at.
+        """``first``: the largest number of classes to examine, in the order of their names.
 
         Raises UsageError for patterns that match more than MAX_CLASSES classes, unless ``first`` is given.
         """
@@ -58,7 +58,7 @@ class Matcher:
         own = [problem for problem in problems if self._is_own(problem)]
         beyond = found.matched - len(wanted)
         matching = Matching(found.loaded, tuple(classes), tuple(refusals), tuple(own), {}, beyond)
-        # A class that was not looked at, or has no class file, may turn out to match.
+        # A class that was not examined, or has no class file, may match.
         hidden = beyond > 0 or any(class_.planned is None for class_ in classes)
         inventory = self._inventory(found.loaded)
         missing = {
@@ -106,7 +106,7 @@ class Matcher:
         return (*_raised_or_told(warnings, missing), *told)
 
     def _unfit(self, matching: Matching, missing: str) -> list[Diagnostic]:
-        """Warnings for methods that match and do not fit, where they may be left out. Raises ScriptError."""
+        """Warnings for methods that match but do not fit, if they may be left out. Raises ScriptError."""
         if not matching.problems:
             return []
         problems = diagnose.together(matching.problems)
@@ -127,9 +127,7 @@ class Matcher:
         """
         woven = {site.probe for site in self.instrumentation.weave_state.all_sites}
         inventory = self._inventory(matching.loaded)
-        refusals = (
-            self.instrumentation.weave_state.all_refusals
-        )  # those of ``matching``, and what was refused while weaving
+        refusals = self.instrumentation.weave_state.all_refusals  # those of ``matching``, and those during weaving
         found = []
         for probe in self.probes:
             attachment = probe.attachment
@@ -171,7 +169,7 @@ class Matcher:
         if len(classes) <= READ_AT_ONCE:  # one question
             yield from self.agent.class_files(classes)
             return
-        from btpy.engine.class_sources import class_files  # beside the start of everything else
+        from btpy.engine.class_sources import class_files  # while everything else starts
 
         with class_files(self.target.process) as known:
             yield from self.agent.class_files(classes, known)
@@ -183,7 +181,7 @@ class Matcher:
             file = ClassFile.parse(data)
             return MatchedClass(loaded, file, self.instrumentation.plan(loaded, file))
         except ClassFileError:
-            return MatchedClass(loaded, None, None)  # not the class that was loaded: the JVM's own bytes decide
+            return MatchedClass(loaded, None, None)  # not the loaded class: use the bytes of the JVM
 
     def _why_missing(
         self, probe: Probe, classes: Sequence[MatchedClass], refusals: Sequence[Refusal], inventory: Inventory
@@ -192,8 +190,9 @@ class Matcher:
         return why_missing(probe, self.instrumentation.planner, looked_at, refusals, inventory)
 
     def _looked_at(self, probe: int, classes: Sequence[MatchedClass]) -> Sequence[MatchedClass]:
-        """The classes and supertypes that a diagnosis looks at. The target lists no classes that cannot contain the
-        operation, so some of them are fetched."""
+        """The classes and supertypes for a diagnosis. The target lists no classes that cannot contain the operation, so
+        some of them are fetched.
+        """
         planner = self.instrumentation.planner
         if not planner.constants_of(probe):
             return classes
@@ -226,14 +225,14 @@ class Matcher:
         return frozenset(probe.id for probe in self.probes)
 
     def _is_own(self, problem: Diagnostic) -> bool:
-        """A class may have methods that the probes of other scripts do not fit; that was told when it was found."""
+        """Methods that do not fit the probes of other scripts have already been reported."""
         return any(problem.primary.span.source is probe.span.source for probe in self.probes) or any(
             problem.primary.span.source is function.span.source for probe in self.probes for function in probe.calls
         )
 
 
 def refused(loaded: LoadedClass) -> Refusal | None:
-    """Why a class is left alone."""
+    """Why a class is not woven."""
     if loaded.refusal is LoadedRefusal.LOADER:
         detail = f"its loader {loaded.loader} does not see btpy's run-time classes"
         return Refusal(RefusalReason.LOADER, loaded.name, None, detail)
@@ -244,7 +243,7 @@ def refused(loaded: LoadedClass) -> Refusal | None:
 
 
 def look_up(agent: Agent, instrumentation: Instrumentation) -> tuple[str, ...]:
-    """Has the supertypes of undecided types looked up; the classes that are planned otherwise then."""
+    """Looks up the supertypes of undecided types. Returns the classes whose plans change."""
     found: dict[str, None] = {}
     for loader, names in instrumentation.undecided():
         for types in agent.supertypes(loader, names):

@@ -30,8 +30,8 @@ from btpy.wire.messages import LoadedClass, LoadedRefusal
 class MatchedClass:
     """A loaded class that a class pattern matches.
 
-    ``file`` and ``planned`` are None when the class has no class file to read (made at run time): what is woven into it
-    is known when the JVM hands its bytes over.
+    ``file`` and ``planned`` are None when the class has no class file to read (made at run time): the plan is made when
+    the JVM passes its bytes.
     """
 
     loaded: LoadedClass
@@ -48,8 +48,9 @@ def looked_at(classes: Iterable[MatchedClass]) -> list[tuple[ClassFile, PlannedC
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """``missing``: a diagnostic for each probe that matches no code, by probe id; ``told``: warnings about those that
-    do. ``beyond``: number of classes that match and were not looked at."""
+    """``missing``: a diagnostic for each probe that matches no code, by probe id; ``told``: warnings about probes that
+    match. ``beyond``: the number of matching classes that were not examined.
+    """
 
     loaded: int
     classes: tuple[MatchedClass, ...]
@@ -99,7 +100,7 @@ class Matching:
         )
 
     def with_those_of(self, later: Matching) -> Matching:
-        """Also the classes that were loaded later."""
+        """With the classes that were loaded later."""
         return replace(self, classes=(*self.classes, *later.classes), refusals=(*self.refusals, *later.refusals))
 
     @property
@@ -136,7 +137,7 @@ def listed(
             and any(pattern.matches(class_.loaded.name, ancestors(class_.loaded.name)) for pattern in patterns)
             for class_ in matching.classes
         )
-        if not takes_every_method(probe.attachment):  # else a class is listed even where it has none
+        if not takes_every_method(probe.attachment):  # otherwise a class without matches would be listed
             classes = [class_ for class_ in classes if class_.methods or class_.skipped is not None]
         classes.sort(key=lambda class_: (class_.name, class_.loader))
         found.append(ListedProbe(probe.name, tuple(classes), matching.beyond, unseen))
@@ -256,8 +257,9 @@ def _why_no_class(
 def doubtful(
     probes: Iterable[Probe], classes: Sequence[MatchedClass], inventory: Inventory, exists: Callable[[str, str], bool]
 ) -> tuple[Diagnostic, ...]:
-    """Warnings about parts of probes that can never be anything: exceptions of a class that is not there (BT310), the
-    object of static methods (BT311). ``exists``: whether a loader finds the class of a name."""
+    """Warnings about parts of probes that can never have a value: exceptions of a class that is not there (BT310), the
+    object of static methods (BT311). ``exists``: whether a loader finds the class of a name.
+    """
     warnings: list[Diagnostic] = []
     for probe in probes:
         if not isinstance(probe.attachment, MethodAttachment):
@@ -295,7 +297,7 @@ def _is_there(
 
 
 def _self_of(probe: Probe) -> Span | None:
-    """Where a probe first names ``self``."""
+    """The first place where a probe names ``self``."""
     if any(formal.name == "self" for formal in probe.formals or ()):
         return None
     names = (node for node in nodes.walk(probe.tree) if isinstance(node, nodes.Name))
@@ -346,11 +348,11 @@ def why_missing_there(
 
 
 _UNASKED = (RefusalReason.PROTECTED, RefusalReason.PARAMETER_NAMES, RefusalReason.RECORD)
-"""A class that is traced only when that is allowed in so many words."""
+"""A class that is traced only with an explicit permission."""
 
 
 def _why_no_place(probe: Probe, classes: Iterable[MatchedClass], found: Sequence[MethodOperations]) -> Diagnostic:
-    """The reason why no instruction in the matched methods is at the location that the probe asks for."""
+    """The reason why the matched methods have no instruction for the location of the probe."""
     attachment = probe.attachment
     assert isinstance(attachment, MethodAttachment)
     point = attachment.points[0]
@@ -406,7 +408,7 @@ def _other_lines(
 
 
 def _mapped_lines(probe: Probe, file: ClassFile, lines: Iterable[int], at: Iterable[int]) -> MappedLines | None:
-    """``lines``: numbers of the code that the probe looks through; ``at``: those at which it is."""
+    """``lines``: the line numbers in the matched code; ``at``: the line numbers of the probe."""
     attachment = probe.attachment
     assert isinstance(attachment, MethodAttachment)
     sources = source_map(file)

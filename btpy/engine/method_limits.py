@@ -1,4 +1,4 @@
-"""How many methods and classes a probe may be in: ``max=`` of its location and ``--max-classes``."""
+"""The limits on the methods and classes of a probe: ``max=`` of its location and ``--max-classes``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from btpy.plan.planner import PlannedClass
 
 
 def within_limits(program: Program, weave_state: WeaveState, planned: PlannedClass) -> PlannedClass:
-    """The plan without the probes that would pass their limits by it."""
+    """The plan without the probes that would exceed their limits."""
     name = planned.class_name.replace("/", ".")
     passed = {
         id_: detail for id_, more in _methods(planned).items() if (detail := _passed(program, weave_state, id_, more))
@@ -34,7 +34,7 @@ def within_limits(program: Program, weave_state: WeaveState, planned: PlannedCla
 
 
 def _passed(program: Program, weave_state: WeaveState, id_: int, more: int) -> str:
-    """The limit that a probe passes with ``more`` methods of a further class; empty: it passes none."""
+    """The limit that a probe exceeds with ``more`` methods of a further class; empty: none."""
     probe, methods = program.probes[id_], weave_state.methods(id_)
     attachment = probe.attachment
     if not isinstance(attachment, MethodAttachment):
@@ -66,7 +66,7 @@ def limits_classes(program: Program) -> bool:
 
 
 def _room(program: Program, weave_state: WeaveState, planned: PlannedClass) -> Iterator[tuple[int, int]]:
-    """For each probe of a class, how many methods ``max=`` leaves after those of the class."""
+    """For each probe of a class, the methods that ``max=`` still allows after those of the class."""
     for id_, more in _methods(planned).items():
         attachment = program.probes[id_].attachment
         assert isinstance(attachment, MethodAttachment)

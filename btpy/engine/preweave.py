@@ -1,9 +1,9 @@
 """Weaving classes before they are loaded.
 
 A thread that loads a class to be woven waits about a millisecond for the client's answer. Weaving is the smaller part
-of that time. So the client goes through the class path of the target for classes that the patterns name, weaves them,
-and gives the agent its answers in advance, each with the fingerprint of the very bytes that it is the answer for. A
-thread that loads these bytes does not wait. For other bytes the agent asks as usual.
+of that time. So the client searches the class path of the target for classes that the patterns name, weaves them, and
+gives the agent its answers in advance, each with the fingerprint of the bytes for which it is valid. A thread that
+loads these bytes does not wait. For other bytes the agent asks as usual.
 
 Answers are given by one version of the instrumentation. Before the probes change, preweaving stops and the agent
 forgets its answers. Before it reports that, it has told the client which answers it has used.
@@ -30,7 +30,7 @@ MOST_BYTES = 16 * 1024 * 1024
 """Most bytes of woven classes. The target keeps them in a file."""
 
 AT_ONCE_BYTES = 128 * 1024
-"""Most bytes of one PREWEAVE message. An answer that a thread waits for may be sent behind it."""
+"""Most bytes of one PREWEAVE message. An answer for a waiting thread may have to wait for this message."""
 
 LONGEST_REST = 0.1
 """Seconds between two classes, or two archives, while no caller waits."""
@@ -81,14 +81,14 @@ class Preweaving:
                 self._preweaver = self._version = None
 
     def finish(self, seconds: float) -> None:
-        """Wait until the classes are woven, at most so long."""
+        """Wait until the classes are woven, for ``seconds`` at most."""
         preweaver = self._preweaver
         if preweaver is not None:
             with self._agent.progress.of(Work.PREWEAVING, 0):
                 preweaver.finish(seconds)
 
     def stop(self) -> None:
-        """Nothing more is said to the agent when this returns; the agent keeps its answers."""
+        """Afterwards it sends nothing more to the agent, which keeps its answers."""
         preweaver = self._preweaver
         if preweaver is not None:
             preweaver.stop()
@@ -101,7 +101,7 @@ class Preweaving:
 
 
 class Preweaver:
-    """For one version. ``wanted``: which names classes have that may be loaded.
+    """For one version. ``wanted``: whether a class name matches.
 
     It takes at most a quarter of a core, and a whole core while a caller waits (:meth:`finish`).
     """
@@ -123,7 +123,7 @@ class Preweaver:
         self._thread.start()
 
     def finish(self, seconds: float) -> None:
-        """Wait until all is woven, so long at most."""
+        """Wait until all classes are woven, for ``seconds`` at most."""
         self._awaited.set()
         self._thread.join(seconds)
         self._awaited.clear()
@@ -142,10 +142,10 @@ class Preweaver:
             with interpreter.gc_paused():
                 self._preweave()
         except BtpyError:
-            pass  # the agent has no room for more, or the connection is over, which is reported in its place
+            pass  # the agent has no room for more, or the connection has ended, which the channel reports
 
     def _preweave(self) -> None:
-        from btpy.engine.class_sources import ClassPath  # beside the start of everything else
+        from btpy.engine.class_sources import ClassPath  # while everything else starts
 
         path = ClassPath(self._process, self._agent.locations())
         self._begun = time.perf_counter()

@@ -1,10 +1,10 @@
 """Weaving before the JVM has shown a class: into its class file.
 
-When a class is retransformed, the JVM shows its bytes and waits for the woven ones. These bytes are another writing of
-the class file: methods come in another order, and so do the attributes of their code. The client cannot predict them,
-but it can predict what is woven into a method: that depends on the version, the constant pool, and the flags and the
-Code attribute of the method. So the client weaves the methods of the class file and sends them to the agent together
-with all these parts. If the JVM shows the same parts, the agent puts the methods in without asking."""
+When a class is retransformed, the JVM shows its bytes and waits for the woven ones. These bytes differ from the class
+file: the order of the methods changes, and that of the attributes of their code. The client cannot predict them, but it
+can predict what is woven into a method: that depends on the version, the constant pool, and the flags and the Code
+attribute of the method. So the client weaves the methods of the class file and sends them to the agent together with
+all these parts. If the JVM shows the same parts, the agent puts the methods in without asking."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ _IN_CODE = ("LineNumberTable", "StackMapTable", "LocalVariableTable", "LocalVari
 def prewoven_methods(
     class_id: int, file: ClassFile, woven: WovenMethods, sites: tuple[MethodSites, ...]
 ) -> PrewovenMethods | None:
-    """The woven methods, for the agent; None when nothing was, or something could not be (the reason is found again
-    with the bytes of the JVM), or when it is known that the JVM will show something else. Raises ClassFileError."""
+    """The woven methods, for the agent; None if no method was woven, if a method could not be woven (the reason is
+    found again with the bytes of the JVM), or if the JVM will certainly show other parts. Raises ClassFileError.
+    """
     if not woven.code or woven.refusals:
         return None
     methods = []
@@ -42,7 +43,7 @@ def prewoven_methods(
 
 
 def _shown(method: Member) -> bytes | None:
-    """The Code attribute of a method as HotSpot will write it; None when it will leave something out."""
+    """The Code attribute of a method as HotSpot will write it; None if HotSpot will omit an attribute."""
     code, attribute = method.code, code_of(method)
     assert code is not None
     order = _order(tuple([attribute.name for attribute in code.attributes]))
@@ -56,7 +57,7 @@ def _shown(method: Member) -> bytes | None:
 
 @lru_cache(maxsize=256)
 def _order(names: tuple[str, ...]) -> tuple[int, ...] | None:
-    """The order of the attributes; empty when it does not change, None when one is left out."""
+    """The order of the attributes. Empty if it does not change, None if one is omitted."""
     if any(name not in _IN_CODE for name in names):
         return None
     order = tuple(sorted(range(len(names)), key=lambda at: _IN_CODE.index(names[at])))

@@ -13,8 +13,9 @@ from btpy.wire.messages import Counters, Farewell, NotRestored, Restored
 def accounts(
     probes: int, counters: Counters, delivered: Mapping[int, int], sent_before: Mapping[int, int]
 ) -> dict[int, ProbeAccount]:
-    """By id. ``probes``: how many there are. ``delivered``: records that have come, by probe; ``sent_before``: records
-    that went to clients which have left the session."""
+    """By id. ``probes``: the number of probes. ``delivered``: records that have arrived, by probe; ``sent_before``:
+    records that went to clients which have left the session.
+    """
     reported = {counted.probe: counted for counted in counters.probes}
     return {
         id_: ProbeAccount.of(reported[id_], delivered.get(id_, 0), sent_before.get(id_, 0))
@@ -26,8 +27,9 @@ def accounts(
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What detaching found. ``woven``: classes that probes were in at the end; ``restored``: the classes that have
-    their original bytes again, by their hash. ``accounts``: of all probes."""
+    """What detaching found. ``woven``: classes with probes at the end; ``restored``: the classes that have their
+    original bytes again, by their hash. ``accounts``: of all probes.
+    """
 
     woven: int
     restored: int

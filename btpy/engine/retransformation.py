@@ -14,10 +14,10 @@ from btpy.plan.plan import Refusal, failure_reason
 from btpy.wire.messages import LoadedClass, WeaveResult
 
 LOOKS = 5
-"""How often a class is looked for that was being loaded while the probes changed."""
+"""How often to search for a class that was being loaded while the probes changed."""
 
 BETWEEN_LOOKS = 0.05
-"""Seconds between two of these looks."""
+"""Seconds between two of these searches."""
 
 
 def weave(

@@ -6,9 +6,9 @@
             …
         receipt = session.departure.detach()
 
-The thread that reads the messages of the target also weaves, at once and whatever the caller is doing: an application
-thread may be waiting. Leaving the ``with`` block without :meth:`Departure.detach` (an exception, Ctrl-C in the middle
-of anything) closes the connection, and the agent puts every class back by itself.
+The thread that reads the messages of the target also weaves, immediately and independently of the caller, because an
+application thread may be waiting. Leaving the ``with`` block without :meth:`Departure.detach` (an exception, Ctrl-C in
+the middle of anything) closes the connection, and the agent puts every class back by itself.
 """
 
 from __future__ import annotations
@@ -41,13 +41,14 @@ from btpy.wire.channel import Channel, Tap
 from btpy.wire.messages import ClassBytes, Joined, Late, LateOutcome, Message, SessionInfo, Trouble, Welcome
 
 PREWEAVING_SECONDS = 2.0
-"""How long a JVM that starts may wait for classes to be woven before it loads them."""
+"""How long a starting JVM may wait until classes are prewoven."""
 
 
 @dataclass(frozen=True, slots=True)
 class JoinedSession:
-    """A session that another client had begun. ``ttl``: seconds that are left of its time; ``age``: seconds that it had
-    been going on; ``deployment``: of its program, None where only its end was wanted."""
+    """A session that another client had begun. ``ttl``: remaining seconds; ``age``: seconds since its begin;
+    ``deployment``: of its program, None if the client only ends it.
+    """
 
     name: str
     ttl: float
@@ -58,9 +59,8 @@ class JoinedSession:
 class Session:
     """Made by :meth:`attach` or :meth:`join`.
 
-    ``agent`` takes requests that need nothing but their answer. ``deployer`` puts probes in and takes them out,
-    ``delivery`` receives their records, ``departure`` ends the session. ``joined``: None for a session that this client
-    has begun.
+    ``agent`` sends simple requests. ``deployer`` puts probes in and takes them out, ``delivery`` receives their
+    records, ``departure`` ends the session. ``joined``: None for a session that this client has begun.
 
     All methods raise TargetGone when the target has ended or does not answer, and ProtocolError when its agent broke
     the protocol; the connection is over then, and the agent restores the classes if it still runs.
@@ -111,8 +111,8 @@ class Session:
 
         ``take_over``: take it from a client that has joined it. ``read`` False: without its program, only to end it.
 
-        Raises UsageError when there is none, or it cannot be joined; AttachError as :meth:`attach`; Unreadable when it
-        is not known what its ids mean.
+        Raises UsageError when there is none, or it cannot be joined; AttachError as :meth:`attach`; Unreadable when the
+        meaning of its ids is not known.
         """
         session = Session._connected(connecting)
         with session._closed_on_error():
@@ -130,12 +130,12 @@ class Session:
 
     @staticmethod
     def enquire(connecting: Connecting) -> Session:
-        """A connection that has no session of its own: for questions about the sessions in a target."""
+        """A connection without a session, for questions about the sessions in a target."""
         return Session._connected(connecting)
 
     @staticmethod
     def _connected(connecting: Connecting | Launching, tap: Tap | None = None) -> Session:
-        connection, welcome = connecting.take()  # first: it says best why there is none
+        connection, welcome = connecting.take()  # tested first, because it gives the best reason
         try:
             process = connecting.process
         except AttachError:
@@ -145,8 +145,9 @@ class Session:
 
     @contextlib.contextmanager
     def _closed_on_error(self) -> Iterator[None]:
-        """Closes the connection where it does not come to a session. Raises AttachError where that is because the JVM
-        ends (BT507) or stands still (BT513)."""
+        """Closes the connection if no session is created. Raises AttachError if the reason is that the JVM ends (BT507)
+        or is stopped (BT513).
+        """
         process = self.target.process
         try:
             yield
@@ -160,7 +161,7 @@ class Session:
             raise
 
     def _join(self, wanted: SessionInfo, take_over: bool) -> Joined:
-        """What the client that left has to say to the next one."""
+        """The description that the former client left for the next one."""
         joined = self.agent.join(wanted.id, take_over)
         if joined.error:
             raise UsageError(
@@ -178,18 +179,19 @@ class Session:
         self.close()
 
     def go(self) -> None:
-        """Let a JVM that was started with the agent run its main method; does nothing to others. It waits until classes
-        that it is going to load are woven, at most PREWEAVING_SECONDS."""
+        """Let a JVM that was started with the agent run its main method; does nothing to others. Waits until classes
+        that it may load are woven, for PREWEAVING_SECONDS at most.
+        """
         if self._starting:
             self.finish_preweaving(PREWEAVING_SECONDS)
         self.agent.go()
 
     def finish_preweaving(self, seconds: float) -> None:
-        """Wait until the classes that may be loaded later are woven, at most so long."""
+        """Wait until the classes that may be loaded later are woven, for ``seconds`` at most."""
         self._preweaving.finish(seconds)
 
     def close(self) -> None:
-        """Close the connection, whatever state it is in; the agent then puts back what is still woven and leaves."""
+        """Close the connection, in any state. Then the agent restores the classes that are still woven, and leaves."""
         self._preweaving.abandon()
         self._channel.close()
 
@@ -206,7 +208,7 @@ class Session:
                     raise ProtocolError(f"LATE tells of {message.prewoven}, which was not prewoven")
             if message.outcome is LateOutcome.WOVEN:
                 self.delivery.put(message)
-        elif not isinstance(message, Trouble):  # the channel reports that one
+        elif not isinstance(message, Trouble):  # the channel reports this error
             self.delivery.put(message)
 
     def _ended(self, failure: BtpyError | None) -> None:
@@ -214,5 +216,5 @@ class Session:
         self.delivery.end(failure)
 
     def _release(self, size: int) -> None:
-        with contextlib.suppress(BtpyError):  # the connection is over: what ended it is reported in its place
+        with contextlib.suppress(BtpyError):  # the connection has ended: the channel reports the reason
             self._channel.send(messages.Release(size))

@@ -1,4 +1,4 @@
-"""Which of the sessions in a JVM is meant."""
+"""Finds the session in a JVM that the user means."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from btpy.wire.messages import Joined, SessionInfo
 
 
 def id_text(session: SessionInfo) -> str:
-    """As it is shown and typed: eight hex digits."""
+    """Its text for users: eight hexadecimal digits."""
     return f"{session.id:08x}"
 
 
 def name_of(session: SessionInfo | Joined) -> str:
-    """Its name, which comes from the target: nothing that a terminal would act on."""
+    """Its name, without control characters, because it comes from the target."""
     return "".join(char if char.isprintable() else "?" for char in session.name)
 
 
 def chosen(sessions: Sequence[SessionInfo], wanted: str) -> SessionInfo:
-    """The one with this id, or the only one whose id begins so, or that has this name. Raises UsageError."""
+    """The session with this id or this name, or the only one whose id has this prefix. Raises UsageError."""
     found = [
         session
         for session in sessions

@@ -1,4 +1,4 @@
-"""The attached JVM, and what it is told when a session begins."""
+"""The attached JVM, and the limits that it gets when a session begins."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from btpy.model.diagnostics import Diagnostic, Label, Severity
 from btpy.wire.messages import Configure, Welcome
 
 CPU_BUDGET = 0.02
-"""Of one core, for a script that says nothing else."""
+"""The default share of one core."""
 
 _ENDING_SECONDS = 1.0
-"""What a JVM may take to end when its connections are closed."""
+"""Seconds that a JVM may need to end after its connections are closed."""
 
 
 _HASH_KEY = secrets.token_bytes(16)
@@ -29,9 +29,10 @@ _HASH_KEY = secrets.token_bytes(16)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What CONFIGURE says; milliseconds, bytes and counts. ``unattended``: the session may be left, so that the
-    agent has to keep what was woven. ``secret_names``: those of :class:`~btpy.model.secrets.Secrets`. ``cpu_budget``:
-    share of one core, 0: no bound."""
+    """The limits in CONFIGURE, in milliseconds, bytes and counts. ``unattended``: the client may leave the session, so
+    the agent must keep the woven classes. ``secret_names``: those of :class:`~btpy.model.secrets.Secrets`.
+    ``cpu_budget``: share of one core, 0: no bound.
+    """
 
     lease_ms: int = 10_000
     class_load_deadline_ms: int = 1_000
@@ -49,7 +50,7 @@ class Limits:
 
     @staticmethod
     def of(settings: Mapping[str, object]) -> Limits:
-        """What the ``config`` of a script asks for."""
+        """The limits in the ``config`` of a script."""
         given = {name: settings[setting] for name, setting in _LIMIT_OF_SETTING.items() if setting in settings}
         return replace(Limits(cpu_budget=CPU_BUDGET), **given)  # type: ignore[arg-type]  # the checker has seen to the types
 
@@ -107,7 +108,7 @@ def without_effect(program: Program, limits: Limits) -> list[Diagnostic]:
 
 
 def lost(process: JvmProcess, reason: str) -> TargetGone:
-    """What the end of a connection means is told by whether the JVM still runs."""
+    """The error for a lost connection. It depends on whether the JVM still runs."""
     if processes.has_ended(process, _ENDING_SECONDS):
         causes = endings.likely_causes(process)
         return TargetGone(f"the JVM {process.pid} has ended", help=causes or ["its own output may tell why"])

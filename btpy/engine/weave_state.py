@@ -1,7 +1,7 @@
-"""What is known of a target, and what was done to it by all scripts of the session.
+"""The known facts about a target, and the changes to it by all scripts of the session.
 
 The versions of a session's instrumentation share one weave state, and its lock. While one version is prepared on the
-thread that adds a script, another answers for classes on the thread that reads.
+thread that adds a script, another version answers for classes on the reading thread.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from btpy.plan.plan import SITES, Refusal, Site, first_site
 from btpy.wire.messages import LoadedClass
 
 ARRIVING_SECONDS = 10.0
-"""How long after its class file was answered for a class may still not be among the loaded ones."""
+"""How long a class may be missing from the loaded classes after btpy has answered for it."""
 
 SITES_AT_ONCE = 1024
-"""Site ids that are reserved at once for prewoven classes. Other answers take their ids behind them."""
+"""Site ids that are reserved at once for prewoven classes. Other answers use the ids after them."""
 
 Place = tuple[int, str, str]
 """A probe, and the name and descriptor of a method that it is in."""
@@ -50,10 +50,10 @@ class WeaveState:
     """``slot`` is the session's (CONFIGURED). Fields are read and written under ``lock``, which the methods whose
     docstrings say so take themselves.
 
-    ``woven``: by class and loader, where probes are in the bytes which the JVM was last given. ``naming``: by type
-    of which it is undecided whether operations on it are meant, the classes that name it, and their loaders.
-    ``prewoven``: by id. ``told``: what was said of classes that were there. ``looked_up``: loaders and types.
-    ``extended``: of a class being loaded, its loader and a supertype.
+    ``woven``: by class and loader, the sites in the bytes that the JVM got last. ``naming``: for each type for which it
+        is undecided whether operations on it match, the classes that name it, and their loaders.
+    ``prewoven``: by id. ``told``: the reports about loaded classes. ``looked_up``: loaders and types.
+    ``extended``: loader and supertype of classes being loaded.
     """
 
     slot: int
@@ -82,13 +82,13 @@ class WeaveState:
         self._next_site = first_site(self.slot)
 
     def take_sites(self, count: int) -> int:
-        """The first of so many ids for sites."""
+        """The first of ``count`` new site ids."""
         first = self._next_site
         self._next_site += count
         return first
 
     def has_room(self, count: int) -> bool:
-        """Whether so many ids are left."""
+        """Whether ``count`` ids are left."""
         return self._next_site + count <= (self.slot + 1) * SITES
 
     @property
@@ -100,7 +100,7 @@ class WeaveState:
         return self._first_sites.get((name, loader, shown, probes))
 
     def keep_sites(self, name: str, loader: str, shown: bytes, probes: frozenset[int], count: int) -> None:
-        """The next ``count`` sites are those of these bytes with these probes."""
+        """Assigns the next ``count`` sites to these bytes with these probes."""
         self._first_sites[name, loader, shown, probes] = self.take_sites(count)
 
     def first_prewoven_site(self) -> int:
@@ -122,16 +122,16 @@ class WeaveState:
         return self._last_prewoven
 
     def prewoven_method_count(self, probe: int) -> int:
-        """In how many more methods the probe will be if all prewoven classes are loaded."""
+        """The number of further methods of the probe if all prewoven classes are loaded."""
         return self._prewoven_method_count[probe]
 
     def forget_prewoven(self) -> None:
-        """The agent has forgotten all answers, and has said which of them it had used."""
+        """Called when the agent has discarded all answers and has reported those that it used."""
         self._prewoven_method_count.clear()
         self.prewoven.clear()
 
     def arrived(self, id_: int, loader: str) -> bool:
-        """A prewoven class was loaded and got its answer. False: no answer has that id."""
+        """Called when a prewoven class was loaded and got its answer. False: no answer has that id."""
         found = self.prewoven.get(id_)
         if found is None:
             return False
@@ -148,7 +148,7 @@ class WeaveState:
         return True
 
     def wove(self, name: str, loader: str, sites: Iterable[Site]) -> None:
-        """The JVM is given the class with these sites; with none: as it is."""
+        """Called when the JVM gets the class with these sites, or unchanged without sites."""
         places = set()
         for site in sites:
             self.sites[site.id] = site.of_loader(loader)
@@ -160,14 +160,16 @@ class WeaveState:
             self.woven.pop((name, loader), None)
 
     def withdraw(self, name: str, loader: str, sites: Iterable[Site]) -> None:
-        """The class was prewoven with these sites, but not so given to the JVM."""
+        """Called when the class was prewoven with these sites, but the JVM did not get that form."""
         for site in sites:
             self.sites.pop(site.id, None)
             self._methods.get(site.probe, {}).pop((name, loader, site.method, site.descriptor), None)
             self.woven.pop((name, loader), None)
 
     def resume(self, sites: Iterable[Site], agent_sites: Iterable[int]) -> None:
-        """What a client that left had woven, and the sites of its probes in the agent. Before all else."""
+        """Takes over the woven classes of a former client, and the sites of its probes in the agent. Before all
+        else.
+        """
         woven: dict[tuple[str, str], list[Site]] = {}
         for site in sites:
             woven.setdefault((site.class_name, site.loader), []).append(site)
@@ -176,7 +178,7 @@ class WeaveState:
         self._next_site = max((self._next_site, *(site + 1 for site in (*self.sites, *agent_sites))))
 
     def places(self, name: str, loader: str) -> frozenset[Place]:
-        """Where probes are in a class."""
+        """The sites in a class."""
         return self.woven.get((name, loader), frozenset())
 
     def methods(self, probe: int) -> Collection[_Method]:
@@ -205,7 +207,7 @@ class WeaveState:
                 self.refuse(refusal)
 
     def add_told(self, diagnostics: Iterable[Diagnostic]) -> None:
-        """These need not be said again of classes that are loaded later. Takes the lock."""
+        """Marks diagnostics as reported, so they are not repeated for classes that are loaded later. Takes the lock."""
         with self.lock:
             self.told.update(diagnostics)
 
@@ -223,20 +225,21 @@ class WeaveState:
 
     @property
     def all_problems(self) -> tuple[Diagnostic, ...]:
-        """Why probes do not fit methods of the classes that were answered for. Takes the lock."""
+        """Why probes do not fit methods of the classes that btpy has answered for. Takes the lock."""
         with self.lock:
             return tuple(self.problems)
 
     def arrives(self, name: str, loader: str, version: object) -> None:
-        """The version answers for a class that is being loaded."""
+        """Called when this version answers for a class that is being loaded."""
         now = time.monotonic()
         while self._arriving and self._arriving[0][0] < now - ARRIVING_SECONDS:
             self._arriving.popleft()
         self._arriving.append((now, name, loader, version))
 
     def take_arriving(self, version: object) -> set[tuple[str, str]]:
-        """Name and loader of the classes that were being loaded a moment ago and for which another version answered;
-        they are told once."""
+        """Name and loader of the classes that were recently being loaded and got the answer of another version. Each is
+        returned once.
+        """
         since = time.monotonic() - ARRIVING_SECONDS
         found = {(name, loader) for at, name, loader, by in self._arriving if at >= since and by is not version}
         self._arriving = deque(arrival for arrival in self._arriving if arrival[3] is version)
