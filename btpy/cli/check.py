@@ -1,4 +1,4 @@
-"""``btpy check``: whether a script is right as far as the script alone tells. Needs no JVM, but can ask one."""
+"""``btpy check``: checks a script without running it. Needs no JVM, but can ask one."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def _print_json(diagnostics: Sequence[Diagnostic]) -> None:
 
 
 def _matched(arguments: Arguments, program: Program, console: Console) -> Matching | None:
-    """What the program matches; None where no classes are given.
+    """The matches of the program; None if no classes are given.
 
     Raises ScriptError for what does not fit, NothingMatched.
     """

@@ -1,4 +1,4 @@
-"""The commands, as a table: for running them, for help, for completion and for the man page."""
+"""The commands, as a table: used to run them, and for help, completion and the man page."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _MODULES = {
     "completion": "completion",
     "demo": "demo",
 }
-_DEFAULT = "run_script"  # what runs without a command's name
+_DEFAULT = "run_script"  # used when no command is named
 
 EXIT_CODES = {
     0: "done, also after Ctrl-C",
@@ -52,7 +52,7 @@ EXIT_CODES = {
     130: "ended by a second Ctrl-C",
     141: "the reader of the output closed it, as in btpy … | head -1",
 }
-"""exit(n) of a script ends with n, which should be 64 to 119."""
+"""exit(n) in a script ends btpy with the status n, which should be 64 to 119."""
 
 NAMES = tuple(_MODULES)
 
@@ -104,7 +104,7 @@ NAME is a pid, or a part of the main class, the jar or -Dbtpy.name.
 Ctrl-C ends a run and puts everything back.
 """
 
-_JVMS_SHOWN = 6  # what a screen of 24 lines has left
+_JVMS_SHOWN = 6  # lines that remain on a screen of 24
 
 
 def first_contact() -> Iterator[str]:

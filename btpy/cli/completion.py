@@ -1,7 +1,8 @@
-"""``btpy completion``: scripts for shells, and what can come at a word of a command line, for these to ask.
+"""``btpy completion``: scripts for shells, and the candidates for a word of a command line, which these scripts
+request.
 
-The candidates come from the tables of the commands: names, flags, the choices of a flag, and from the first line of
-usage what the arguments are (``PID|NAME``, ``FILE.bt``, a word in small letters is itself).
+The candidates come from the tables of the commands: names, flags, the choices of a flag, and the kinds of arguments
+from the first line of usage (``PID|NAME``, ``FILE.bt``, a word in small letters is literal).
 """
 
 from __future__ import annotations
@@ -98,14 +99,14 @@ _SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 
 
 class Candidate(NamedTuple):
-    """``text`` may begin with a colon: ``:files.bt`` and ``:directories`` are for the shell to find."""
+    """``text`` may begin with a colon: ``:files.bt`` and ``:directories`` are completed by the shell."""
 
     text: str
     about: str = ""
 
 
 class Here(NamedTuple):
-    """Candidates that are not in the tables. They are looked up only where they can come."""
+    """Candidates that are not in the tables. They are looked up only if they are possible."""
 
     jvms: Callable[[], Iterable[Candidate]]
     libraries: Callable[[], Iterable[Candidate]]
@@ -134,8 +135,9 @@ def run(arguments: Arguments, console: Console) -> int:
 
 
 def candidates(words: Sequence[str], at: int, here: Here) -> list[Candidate]:
-    """The candidates for the word number ``at``; ``words[0]`` is btpy itself. Bash takes ``=`` for a word of its own,
-    other shells ``--format=js`` for one."""
+    """The candidates for the word number ``at``; ``words[0]`` is btpy itself. Bash splits at ``=``. Other shells treat
+    ``--format=js`` as one word.
+    """
     before, current = _joined(list(words[1:at])), words[at] if at < len(words) else ""
     if current == "=":
         before, current = _joined([*before, "="]), ""
@@ -150,7 +152,7 @@ def candidates(words: Sequence[str], at: int, here: Here) -> list[Candidate]:
 
 
 def _line(text: str) -> str:
-    """A text from the process of another user, as a part of one line, because each line is a completion."""
+    """A text from the process of another user, without line ends, because each line is a completion."""
     from btpy.output.values import visible
 
     return visible(text)
@@ -276,7 +278,9 @@ def _jvms() -> Iterator[Candidate]:
 
 
 def _is_one(name: str, names: Sequence[str]) -> bool:
-    """Whether the name means this JVM alone, and neither an option nor a pid nor anything to the shell."""
+    """Whether the name means only this JVM, is neither an option nor a pid, and has no characters that are special for
+    the shell.
+    """
     return (
         names.count(name) == 1
         and all(char.isalnum() or char in "._-" for char in name)

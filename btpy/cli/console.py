@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 class Console:
     """``verbosity``: −1 quiet (errors and warnings only), 0, 1 for ``-v`` and so on. ``write``: as ``os.write``.
-    ``about``: stands before each line.
+    ``about``: a prefix for each line.
 
-    Never raises: a terminal that is gone must not keep a target from being put back.
+    Never raises: btpy must restore the target even if the terminal has been closed.
     """
 
     def __init__(self, *, unicode: bool = True, color: bool = False, verbosity: int = 0, about: str = "") -> None:
@@ -25,7 +25,7 @@ class Console:
         self.color = color
         self.verbosity = verbosity
         self.about = about
-        self.typed: Sequence[str] = ()  # the command line, if what it runs takes --allow
+        self.typed: Sequence[str] = ()  # the command line, if the command has --allow
         self.write: Callable[[int, bytes], int] = os.write
 
     def error(self, error: BtpyError) -> None:
@@ -74,7 +74,9 @@ class Console:
             self._print(self._paint(self._clean(text), "2"))
 
     def _clean(self, text: str) -> str:
-        """Names of classes and threads come from the target: nothing of them may steer the terminal."""
+        """Names of classes and threads come from the target: they must not contain control characters for the
+        terminal.
+        """
         if text.isprintable():
             return text
         from btpy.output.values import visible
@@ -85,10 +87,10 @@ class Console:
         return f"\x1b[{code}m{text}\x1b[0m" if self.color else text
 
     def of(self, about: str) -> Console:
-        """The same for what is about one of several."""
+        """A console for messages about one of several JVMs."""
         console = Console(unicode=self.unicode, color=self.color, verbosity=self.verbosity, about=f"{about}  ")
         console.typed = self.typed
-        console.write = lambda descriptor, data: self.write(descriptor, data)  # wherever it goes by then
+        console.write = lambda descriptor, data: self.write(descriptor, data)  # use the current target of the parent
         return console
 
     def _print(self, text: str) -> None:
@@ -117,7 +119,7 @@ _ASCII = {
 
 
 def speaks_unicode() -> bool:
-    """Whether the locale says that the terminal shows UTF-8."""
+    """Whether the terminal shows UTF-8, according to the locale."""
     for name in ("LC_ALL", "LC_CTYPE", "LANG"):
         value = os.environ.get(name)
         if value:

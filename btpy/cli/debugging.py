@@ -1,4 +1,4 @@
-"""``-d STAGE``: what each stage makes of a script, on standard error.
+"""``-d STAGE``: shows the result of each stage for a script, on standard error.
 
 The stages: its tree, the tree with its libraries, the checked program, the plan, handlers and woven methods as
 bytecode, what the agent reports, every message.
@@ -58,7 +58,7 @@ class Debugging:
             self._print("bytecode", bytecode(deployment.program, deployment.matching))
 
     def message(self, message: Message, size: int, sent: bool) -> None:
-        """One passed on the wire; from the threads that send and receive."""
+        """Called for each message on the wire, by the sending and receiving threads."""
         milliseconds = (time.monotonic() - self._began) * 1000
         name = type(message).__name__
         if "wire" in self._stages:
@@ -78,4 +78,4 @@ class Debugging:
 _DATA = frozenset(
     ("Events", "Errors", "ClassBytes", "ClassFiles", "Classes", "Stacks", "Maps", "Map", "Pong", "Supertypes")
 )
-"""Messages of the agent that are no reports, or that have texts of the program, in which secrets are not masked yet."""
+"""Messages of the agent that are no reports, or that contain texts of the program with unmasked secrets."""

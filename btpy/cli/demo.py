@@ -1,4 +1,4 @@
-"""``btpy demo``: a Java program to trace comes with btpy; this traces it for a while and leaves."""
+"""``btpy demo``: traces the Java program that comes with btpy, for a while."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ COMMAND = Command(
     ),
 )
 
-_MAIN = "com.acme.shop.OrderApp"  # by which JVMs are found: `btpy OrderApp`, in another terminal
+_MAIN = "com.acme.shop.OrderApp"  # the name for finding it: `btpy OrderApp`, in another terminal
 
 SCRIPT = """\
 // Large orders as they come in: arguments at entry.
@@ -75,13 +75,13 @@ def run(arguments: Arguments, console: Console) -> int:
 
 @contextmanager
 def _shop() -> Iterator[int]:
-    """The shop's JVM. It ends with its standard input: also when btpy is killed."""
+    """The shop's JVM. It ends when its standard input is closed, so also when btpy is killed."""
     from btpy import children
 
     with _jar() as jar:
         java = _java()
         command = [java, "-XX:+IgnoreUnrecognizedVMOptions", "-XX:+EnableDynamicAgentLoading", "-cp", str(jar), _MAIN]
-        shop = children.start(  # Ctrl-C is for btpy, which then ends the shop
+        shop = children.start(  # only btpy gets Ctrl-C, and then ends the shop
             [*command, "--exit-with-stdin"],
             inherited=(*children.LOCALE, "TZ"),
             stdin=children.PIPE,

@@ -1,4 +1,4 @@
-"""Where the output of a run or of a replay goes, and as what."""
+"""The destination and the format of the output of a run or a replay."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ RECORD_OPTIONS = (Option(("--record",), "record beside the output, for btpy repl
 
 
 class Destination(NamedTuple):
-    """``path`` None: standard output. ``record``: the file of a recording; ``silent``: which is all there is.
-    ``slash``: the path was given as that of a directory. ``width``: columns that charts fill; None: as is
-    usual. ``export``: the URL of a backend that gets everything beside that."""
+    """``path`` None: standard output. ``record``: the file of a recording; ``silent``: there is only the recording.
+    ``slash``: the path was given as that of a directory. ``width``: columns that charts fill; None: the default.
+        ``export``: the URL of a backend that gets everything beside that."""
 
     format: Format = formats.FORMATS[0]
     path: Path | None = None
@@ -77,8 +77,9 @@ class Destination(NamedTuple):
         return self.path is not None and self.format.tables and (self.slash or self.path.is_dir())
 
     def check(self, program: Program, console: Console, *, several: bool = False) -> None:
-        """Before anything is touched; ``several``: targets. Raises UsageError for what the format cannot show, and
-        OutputError."""
+        """Checks before anything in a target changes; ``several``: targets. Raises UsageError for what the format
+        cannot show, and OutputError.
+        """
         from btpy.api.programs import outline_of
         from btpy.api.results import StackTable
         from btpy.output.selection import check_names
@@ -100,7 +101,7 @@ class Destination(NamedTuple):
             stream.abandon()
 
     def tell(self, outline: Outline, console: Console) -> None:
-        """The parts of the results that an export, or a file of one shape, leaves out. Raises UsageError."""
+        """Tells the user which results an export, or a file of one shape, leaves out. Raises UsageError."""
         if self.export is not None:
             from btpy.output.otlp.settings import NOT_EXPORTED
 
@@ -179,8 +180,9 @@ class Destination(NamedTuple):
         return Style(usual.unicode, usual.color, self.width, fills=True, window=self.width)
 
     def displayed(self, stream: Stream, rate: int | None) -> int | None:
-        """Events a second of one probe, ``rate`` being what --rate says; None: all. Recordings and formats for programs
-        are not cut."""
+        """Events a second of one probe; ``rate``: the value of --rate; None: all. Recordings and formats for programs
+        have no limit.
+        """
         if rate is not None:
             return rate or None
         return DISPLAYED if self.is_text and os.isatty(stream.descriptor) else None
@@ -318,7 +320,7 @@ def _rotation(text: str) -> Rotation:
 
 
 def _check_writable(path: Path) -> None:
-    """Raises OutputError. Says early what opening the file would, and leaves it alone."""
+    """Raises OutputError. Raises the errors of opening the file early, without changing the file."""
     if path.is_dir():
         raise OutputError(f"cannot write {path}: is a directory", help=["name a file in it"])
     if not path.parent.is_dir():

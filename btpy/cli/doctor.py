@@ -1,4 +1,4 @@
-"""``btpy doctor``: every step of an attach tested, each with the remedy where it fails."""
+"""``btpy doctor``: tests every step of an attach, and shows a remedy for each failure."""
 
 from __future__ import annotations
 

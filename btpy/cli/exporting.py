@@ -1,4 +1,4 @@
-"""The export of a run, from its first connection to what was lost."""
+"""The export of a run, from its first connection to the report of losses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @contextlib.contextmanager
 def exporting(url: str | None, console: Console, *, patient: bool = False) -> Iterator[Exporter | None]:
     """None without a URL. At the end everything is sent and the user is told what was. ``patient``: the run waits for
-    the backend. Raises UsageError; OutputError where something was lost."""
+    the backend. Raises UsageError; OutputError if something was lost."""
     if url is None:
         yield None
         return

@@ -70,7 +70,7 @@ def _format(source: Source, path: str, arguments: Arguments, console: Console) -
 
 
 def _fixed(source: Source, console: Console) -> str:
-    """The text with the replacements applied that its diagnostics offer, again until there are none."""
+    """Applies the replacements of the text's diagnostics, repeatedly until there are none."""
     from btpy.api.programs import check_source
     from btpy.errors import ScriptError, UsageError
     from btpy.model.source import Source
@@ -81,7 +81,7 @@ def _fixed(source: Source, console: Console) -> str:
             found: Sequence[Diagnostic] = check_source(source).warnings
         except ScriptError as error:
             found = error.diagnostics
-        except UsageError:  # a parameter has no value: nothing to mend in the text
+        except UsageError:  # a parameter has no value: the text needs no correction
             found = ()
         fixes = sorted(
             {
@@ -93,7 +93,7 @@ def _fixed(source: Source, console: Console) -> str:
         )
         text, end = source.text, len(source.text) + 1
         for start, stop, replacement in reversed(fixes):
-            if stop <= end:  # of two that overlap, the later
+            if stop <= end:  # of two overlapping replacements, the later
                 text, end = text[:start] + replacement + text[stop:], start
                 applied += 1
         if text == source.text or applied > _MOST_FIXES:
@@ -108,7 +108,7 @@ _MOST_FIXES = 1000
 
 
 def _replace(path: str, text: str) -> None:
-    """Writes beside the file and renames, so that the script is never half there. Raises UsageError."""
+    """Writes a new file and renames it, so that the script is never incomplete. Raises UsageError."""
     import tempfile
 
     target = os.path.realpath(path)

@@ -1,4 +1,4 @@
-"""Keys one by one, as they are pressed, without Enter. Ctrl-C and its like stay signals."""
+"""Keys one by one, as they are pressed, without Enter. Ctrl-C and similar keys remain signals."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ _SEQUENCES = {
     "OF": "end",
 }
 _NAMES = {" ": "space", "\t": "tab", "\r": "enter", "\n": "enter"}
-_LOCAL_MODES = 3  # in what tcgetattr returns
+_LOCAL_MODES = 3  # index in the result of tcgetattr
 
 
 class Keyboard:
-    """A terminal as keyboard, within the context; afterwards it is as it was found.
+    """A terminal as keyboard. The context restores it at the end.
 
     In the background it leaves the terminal alone, because the shell uses it.
     """
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._found: list[Any] | None = None  # while keys come one by one: how the terminal was before
+        self._found: list[Any] | None = None  # while keys come one by one: the previous state of the terminal
         self._rest = b""
         self._gone = False
 
@@ -61,7 +61,7 @@ class Keyboard:
             return False
 
     def take(self) -> None:
-        """Make keys come one by one, if the terminal is not another's."""
+        """Make keys come one by one, unless another job uses the terminal."""
         if self._found is not None or self._gone or not self.in_foreground:
             return
         try:
@@ -76,7 +76,7 @@ class Keyboard:
     def give_back(self) -> None:
         found, self._found = self._found, None
         if found is not None and self.in_foreground:
-            with contextlib.suppress(termios.error):  # the terminal is gone
+            with contextlib.suppress(termios.error):  # the terminal was closed
                 termios.tcsetattr(self._descriptor, termios.TCSANOW, found)
 
     def pressed(self) -> list[str]:
@@ -86,7 +86,7 @@ class Keyboard:
             return []
         try:
             if not select.select((self._descriptor,), (), (), 0)[0]:
-                self._rest = b""  # what began a sequence was the Escape key
+                self._rest = b""  # the beginning of the sequence was the Escape key
                 return []
             data = os.read(self._descriptor, 1024)
         except OSError:

@@ -19,7 +19,7 @@ from btpy.frozen import dataclass
 
 _VOLATILE = frozenset(("ts", "tid", "thread", "v", "pid", "percentiles"))
 _COSTS = frozenset(("cpu_ns", "ns", "ns_error", "p99_ns", "timed"))  # of the probes of `end`
-"""Members of a record that differ from run to run."""
+"""Members of a record that differ between runs."""
 
 _UNTOLD = frozenset(("attached_probes",))
 """Records that are not compared."""
@@ -27,7 +27,7 @@ _UNTOLD = frozenset(("attached_probes",))
 
 @dataclass(frozen=True, slots=True)
 class ClassesTest:
-    """``methods``: by probe. ``refused``: methods that a probe selects and cannot be woven into."""
+    """``methods``: by probe. ``refused``: methods that a probe selects but that cannot be woven."""
 
     cp: tuple[Path, ...]
     parameters: dict[str, str]
@@ -37,8 +37,9 @@ class ClassesTest:
 
 @dataclass(frozen=True, slots=True)
 class RunTest:
-    """``java``: what follows the word on a command line, started in the directory of the file. ``expect``: the recorded
-    run. ``ignore``: names of values, maps and types of records that are not compared."""
+    """``java``: the arguments of the java command, which is started in the directory of the file. ``expect``: the
+    recorded run. ``ignore``: names of values, maps and types of records that are not compared.
+    """
 
     java: tuple[str, ...]
     parameters: dict[str, str]
@@ -61,7 +62,7 @@ def results(script: Path, arguments: Arguments) -> Iterator[tuple[str, str]]:
 
 
 def read_tests(path: Path) -> tuple[list[ClassesTest], list[RunTest]]:
-    """Raises UsageError: the file is not there, is not TOML, or says something that is not known."""
+    """Raises UsageError: the file does not exist, is not TOML, or has unknown settings."""
     try:
         with open_trusted(path, named=True) as file:
             content = tomllib.load(file)
@@ -208,8 +209,9 @@ def _check_run(script: Path, test: RunTest, arguments: Arguments, *, record: boo
 
 
 def comparable(ndjson: str, ignore: frozenset[str]) -> list[str]:
-    """The records of a run as far as they are the same in the next one: in one order, without times and threads; of a
-    distribution the number of its samples."""
+    """The parts of a run's records that are equal in each run: sorted, without times and threads. For a distribution
+    only the number of samples.
+    """
     lines = []
     for line in ndjson.splitlines():
         record = json.loads(line)

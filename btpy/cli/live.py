@@ -1,5 +1,6 @@
-"""Runs beside the events of a run: shows its maps again and again, and reacts to keys and signals. On a terminal the
-maps are a view that is drawn in place; anywhere else they are printed anew each interval."""
+"""Works while the events of a run are shown: shows the maps repeatedly, and reacts to keys and signals. On a terminal
+the maps are a view that is drawn in place; otherwise they are printed at each interval.
+"""
 
 from __future__ import annotations
 
@@ -32,19 +33,19 @@ if TYPE_CHECKING:
     from btpy.output.style import Style
 
 USUAL_INTERVAL = 1.0
-"""Seconds between two looks at the maps of a script that shows nothing by itself."""
+"""Seconds between two readings of the maps, for a script that shows nothing itself."""
 
 _PRINTING = (TemplateKind.PRINT, TemplateKind.EMIT, TemplateKind.MAP, TemplateKind.PLOT, TemplateKind.TABLE)
-_REMEMBERED_TURNS = 5  # that the end of the connection may take to arrive
-_KEY_SECONDS = 0.05  # between two looks at the keyboard
-_STALE_SECONDS = 1.0  # after which the clock and the counts below the maps are drawn anew
-_REST = 10  # one in so many parts of a processor may go into reading maps
-_KEPT_SECONDS = 2.0  # between two looks at maps of several targets that nobody sees
-_EVENTS_SHARE = 3  # one in so many lines is left to events
+_REMEMBERED_TURNS = 5  # turns during which the end of the connection may arrive
+_KEY_SECONDS = 0.05  # seconds between two readings of the keyboard
+_STALE_SECONDS = 1.0  # seconds after which the clock and the counts below the maps are redrawn
+_REST = 10  # reading maps may use this fraction (1/n) of a processor
+_KEPT_SECONDS = 2.0  # seconds between two readings of the maps of several targets that are not shown
+_EVENTS_SHARE = 3  # this fraction (1/n) of the lines is for events
 
 
 def prints_by_itself(outline: Outline) -> bool:
-    """Whether a script shows something while it runs, other than when it is asked to or ends."""
+    """Whether a script shows something while it runs, apart from requests and its end."""
     moments = (Moment.METHOD, Moment.TIMER)
     return any(
         template.kind in _PRINTING and outline.probes[template.probe].moment in moments
@@ -53,10 +54,10 @@ def prints_by_itself(outline: Outline) -> bool:
 
 
 class Terms(NamedTuple):
-    """How a run goes on beside its events. ``interval``: seconds between two looks at its maps, None: never.
-    ``in_place``: as a view, if there is an interval; ``keys``: the terminal's are for btpy; ``pausable``: its output is
-    for people, so that it may be withheld; ``fresh``: its maps were empty when it began; ``level``, ``levels``: the
-    present one, and the highest of its probes."""
+    """The settings of the live display. ``interval``: seconds between two looks at its maps, None: never.
+    ``in_place``: as a view, if there is an interval; ``keys``: btpy reads the keys of the terminal; ``pausable``: its
+        output is for people, so the user may pause it; ``fresh``: its maps were empty when it began; ``level``,
+    ``levels``: the present one, and the highest of its probes."""
 
     style: Style
     interval: float | None = None
@@ -84,7 +85,7 @@ class Live:
         outline = targets[0].context.outline
         self._targets = targets
         self._together = together
-        self._showings = [target.showing for target in targets]  # of those, too, that have ended by then
+        self._showings = [target.showing for target in targets]  # also of targets that have ended
         self._stream = stream
         self._console = console
         self._signals = signals
@@ -115,7 +116,7 @@ class Live:
             self._signals.echoed = not self._keyboard.is_ours
         if self._screen is not None:
             self._stream.sink.system_write = self._console.write = self._screen.write
-            self._signals.echoed = False  # what the terminal shows of a Ctrl-C is drawn over
+            self._signals.echoed = False  # the view overwrites the ^C that the terminal shows
         self._signals.attend(True)
         return self
 
@@ -134,7 +135,7 @@ class Live:
 
     @property
     def patience(self) -> float:
-        """Seconds until there may be something to do."""
+        """Seconds until the next work may be due."""
         until_due = max(0.0, min(self._due, self._stale) - time.monotonic())
         return until_due if self._keyboard is None else min(_KEY_SECONDS, until_due)
 
@@ -144,7 +145,7 @@ class Live:
         return max(*self._pauses, time.monotonic() - self._turned)
 
     def turn(self) -> None:
-        """Does all work that is due, and reacts to signals and keys. Raises ProtocolError, OutputError."""
+        """Does all due work, and reacts to signals and keys. Raises ProtocolError, OutputError."""
         now = time.monotonic()
         self._pauses.append(now - self._turned)
         self._turned = now
@@ -166,8 +167,9 @@ class Live:
     # ---- maps
 
     def _look(self) -> None:
-        """Reads the maps, and shows them if that is wanted. The maps of several targets are always read: then the
-        counts of a target are not lost when it is killed."""
+        """Reads the maps, and shows them if the settings say so. The maps of several targets are always read, so that
+        the counts of a killed target are not lost.
+        """
         assert self._interval is not None
         began = time.process_time()
         if self._screen is None and self._shows_maps and not self._paused:
@@ -198,7 +200,7 @@ class Live:
         return min(columns, self._style.width) if self._style.fills else columns, lines
 
     def _room(self, lines: int) -> int:
-        """Lines for the view: all, but where there are events too, some of them have to be seen."""
+        """Lines for the view. If there are events, some lines remain for them."""
         return lines - lines // _EVENTS_SHARE if self._prints else lines
 
     def _below(self, columns: int) -> list[str]:
@@ -238,7 +240,7 @@ class Live:
                 self._help = not self._help
             case "enter" if self._screen is None:
                 with contextlib.suppress(OSError):
-                    os.write(2, b"\n")  # people separate what they have seen from what comes
+                    os.write(2, b"\n")  # users press Enter to separate old output from new
         if self._screen is not None:
             columns, lines = self._size(self._screen)
             room = self._room(lines) - len(self._below(columns))
@@ -274,7 +276,7 @@ class Live:
         self._draw()
 
     def _print_now(self) -> None:
-        """The reaction to SIGUSR1: the script's own, or else all maps are shown."""
+        """The reaction to SIGUSR1: the probes of the script for it, otherwise all maps are shown."""
         if self._answers_signal:
             for target in self._targets:
                 with target.noticing():
@@ -296,7 +298,7 @@ class Live:
             self._console.say(f"level {level} of {self._levels}")
 
     def _suspend(self) -> None:
-        """Ctrl-Z: the shell gets its terminal back as it was, until it continues the run."""
+        """Ctrl-Z: the shell gets its terminal back in the original state, until it continues the run."""
         if self._screen is not None:
             self._screen.clear()
         if self._keyboard is not None:

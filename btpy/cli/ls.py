@@ -146,7 +146,7 @@ def _summary(probes: Sequence[ListedProbe], matching: Matching, process: JvmProc
 
 
 def _source(arguments: Arguments) -> Source:
-    """The script, or one that is made from a pattern. Raises UsageError."""
+    """The script, or a script created from a pattern. Raises UsageError."""
     from btpy.cli.script import is_path, libraries, read_source
 
     given, texts = arguments.positionals[1:], arguments.texts("e")

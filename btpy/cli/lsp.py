@@ -1,4 +1,4 @@
-"""``btpy lsp``: what editors ask about a script that is being written."""
+"""``btpy lsp``: the language server, which editors start."""
 
 from __future__ import annotations
 

@@ -42,14 +42,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def open_standard_descriptors() -> None:
-    """Opens the descriptors 0, 1 and 2 that the process was started without (``2>&-``). Otherwise the next file or
-    socket would get their number, and messages for the user would go there. Input is empty, standard output cannot be
-    written (which is told), and what goes to standard error is lost."""
+    """Opens those of the descriptors 0, 1 and 2 that were closed when the process started (``2>&-``). Otherwise the
+    next file or socket would get their number, and messages for the user would go there. Standard input is empty,
+    writing to standard output is an error, and messages to standard error are lost.
+    """
     for descriptor, mode in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
         try:
             os.fstat(descriptor)
         except OSError:
-            os.open(os.devnull, mode)  # gets the lowest number that is free: this one
+            os.open(os.devnull, mode)  # uses the lowest free number, which is this one
 
 
 def _run(given: list[str], console: Console) -> int:

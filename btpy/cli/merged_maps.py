@@ -1,4 +1,4 @@
-"""The maps of a run as one, however many targets it has."""
+"""The maps of a run, merged over its targets."""
 
 from __future__ import annotations
 
@@ -26,15 +26,16 @@ class One(Protocol):
 
 
 class AtEnd:
-    """The maps of several targets, when these end. ``first``: of one of them. ``writer``: makes what writes merged
-    maps, whose stacks are in the table that it is given; None: there is one, which writes its own."""
+    """The maps of several targets, when these end. ``first``: of one of them. ``writer``: creates the writer of merged
+    maps, for the given table of stacks; None: there is one target, which writes its own maps.
+    """
 
     def __init__(self, first: Context, writer: Callable[[StackTable], Writer] | None) -> None:
         self.stacks = StackTable() if writer is not None else first.stacks
         self._shares = Shares(self.stacks)
         self._writer = None if writer is None else writer(self.stacks)
-        self._at_end: set[str] = set()  # titles of maps that are to be shown then
-        self._asked: dict[int, list[MapContent]] = {}  # what @OnEnd prints of them, by template
+        self._at_end: set[str] = set()  # titles of maps to show at the end
+        self._asked: dict[int, list[MapContent]] = {}  # the maps that @OnEnd prints, by template
         self._killed: list[MapContent] = []
         self._outline = first.outline
 
@@ -79,9 +80,9 @@ class AtEnd:
 
 
 class MergedMaps(AtEnd):
-    """``running``: the targets. Some may end meanwhile. ``writer``: as of :class:`AtEnd`.
+    """``running``: the targets. Some may end meanwhile. ``writer``: as in :class:`AtEnd`.
 
-    A target that is found to be gone says so at its next turn.
+    If a target has ended, its next turn reports it.
     """
 
     def __init__(self, running: Sequence[TargetRun], writer: Callable[[StackTable], Writer] | None) -> None:
@@ -94,8 +95,7 @@ class MergedMaps(AtEnd):
         return self._writer is not None
 
     def read(self, titles: Iterable[str] | None = None) -> list[MapContent]:
-        """These maps, or all, as they are now, for who looks at them: where they cannot be merged, with the pid before
-        the key."""
+        """The current content of these maps, or of all. Maps that cannot be merged have the pid before the key."""
         found: list[MapContent] = []
         for run in self._running:
             with run.noticing():
@@ -106,7 +106,7 @@ class MergedMaps(AtEnd):
         return self._shares.merged(content.map for content in found) if self.of_several else found
 
     def show(self) -> None:
-        """Writes all maps as they are now. Raises OutputError."""
+        """Writes the current content of all maps. Raises OutputError."""
         found: list[MapContent] = []
         for run in self._running:
             with run.noticing():

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from btpy.cli.watching import Watching
 
 FORMATS = ("text", "ndjson", "json", "csv", "tsv")
-"""Those in which several targets can write to one file."""
+"""The formats in which several targets can write to one file."""
 
 
 def run(
@@ -72,7 +72,7 @@ def _refuse_what_is_for_one(arguments: Arguments, settings: Settings) -> None:
 
 
 def _found(text: str, *, every: bool) -> tuple[list[JvmProcess], list[BtpyError]]:
-    """The JVMs that are meant, and why others that are cannot be traced. Raises AttachError, UsageError."""
+    """The selected JVMs that can be traced, and the errors of those that cannot. Raises AttachError, UsageError."""
     if every:
         named = jvms.find_all(text)
         failures = [process.obstacle for process in named if process.obstacle is not None]

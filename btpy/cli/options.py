@@ -1,6 +1,6 @@
 """Options of a command: one table from which arguments are parsed and help is printed.
 
-Not argparse: importing it costs more than all else that ``btpy --help`` does, and its errors are not ours.
+Not argparse: importing it takes longer than all other work of ``btpy --help``, and its errors look different.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from btpy.errors import UsageError
 
 
 class Option(NamedTuple):
-    """``metavar`` empty: a switch, which counts. ``repeat``: may be given more than once. The last name is the key."""
+    """``metavar`` empty: a switch, whose occurrences are counted. ``repeat``: may be given more than once. The last
+    name is the key.
+    """
 
     names: tuple[str, ...]
     help: str
@@ -26,10 +28,10 @@ class Option(NamedTuple):
 
 
 class Command(NamedTuple):
-    """``usage``: lines after ``btpy``; ``about``: its description, in full sentences; ``examples``: what follows
-    ``btpy``, and what that is for.
+    """``usage``: lines after ``btpy``; ``about``: its description, in full sentences; ``examples``: the text after
+    ``btpy``, and its purpose.
 
-    Where it ``takes_parameters``, options that it does not know are parameters of a script, for :class:`Arguments`.
+    ``takes_parameters``: unknown options are parameters of a script, for :class:`Arguments`.
     ``refused``: options that people may expect, and why it does not have them.
     """
 
@@ -40,7 +42,7 @@ class Command(NamedTuple):
     options: tuple[Option, ...]
     positionals: tuple[int, int]  # least and most
     takes_parameters: bool = False  # of the script: `--name VALUE`, for any name
-    takes_command: bool = False  # what follows `--` is a command of its own
+    takes_command: bool = False  # the arguments after `--` are a separate command
     examples: tuple[tuple[str, str], ...] = ()
     refused: dict[str, str] = {}  # noqa: RUF012  # nobody changes it
 
@@ -63,7 +65,7 @@ class Arguments:
     def __init__(self, command: Command) -> None:
         self._texts: dict[str, list[str]] = {option.key: [] for option in command.options if option.metavar}
         self._switches: dict[str, int] = {option.key: 0 for option in command.options if not option.metavar}
-        for name in command.refused:  # what they would say is asked for all the same
+        for name in command.refused:  # the code also reads the values of refused options
             key = name.lstrip("-").replace("-", "_")
             self._texts.setdefault(key, [])
             self._switches.setdefault(key, 0)
@@ -71,7 +73,7 @@ class Arguments:
         self.positionals: list[str] = []
         self.command: list[str] = []  # after `--`
         self.parameters: dict[str, str | None] = {}  # without `--`; None: given without a value
-        self.taken: list[tuple[str, str]] = []  # of those, name and value of the ones written as two arguments
+        self.taken: list[tuple[str, str]] = []  # name and value of the parameters that were given as two arguments
         self.wants_help = False
 
     def text(self, key: str) -> str | None:
@@ -101,7 +103,7 @@ class Arguments:
         self._texts[option.key].append(value)
 
     def add_parameter(self, name: str, value: str | None, rest: list[str]) -> None:
-        """A parameter of the script, with what follows as its value, unless that is an option."""
+        """A parameter of the script. The next argument is its value, unless it is an option."""
         if name in self.parameters:
             raise UsageError(f"--{name} is given twice")
         if value is None and rest and (not rest[0].startswith("-") or _is_number(rest[0])):
@@ -110,12 +112,12 @@ class Arguments:
         self.parameters[name] = value
 
     def missing(self, message: str, help: Sequence[str]) -> UsageError:
-        """An argument is missing; perhaps because a parameter took it for its value."""
+        """The error for a missing argument. Perhaps a parameter took it as its value."""
         hints = [f"--{name} took {value!r} as its value: write --{name}=VALUE" for name, value in self.taken]
         return UsageError(message, help=[*hints, *help])
 
     def unknown(self, name: str, declared: Iterable[str], described: Sequence[str]) -> UsageError:
-        """The script has no parameter ``name``, and the command no such option."""
+        """The error for a name that is neither a parameter of the script nor an option of the command."""
         from difflib import get_close_matches
 
         known = [*(f"--{parameter}" for parameter in declared), *self._options]

@@ -1,4 +1,4 @@
-"""A checked program as the flags of the command line change it."""
+"""Changes a checked program as the flags of the command line say."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def checked(compile_: Callable[[], Program], console: Console) -> Program:
-    """The program, its warnings told. Raises ScriptError, UsageError."""
+    """Returns the program, after its warnings were shown. Raises ScriptError, UsageError."""
     started = time.monotonic()
     program = compile_()
     console.detail(f"script checked in {(time.monotonic() - started) * 1000:.0f} ms")
@@ -27,8 +27,9 @@ def checked(compile_: Callable[[], Program], console: Console) -> Program:
 
 
 def bounded(program: Program, settings: Settings) -> Program:
-    """With what --max-methods, --max-classes and --sample say of every method probe. Raises UsageError for what they or
-    --until cannot say."""
+    """Applies --max-methods, --max-classes and --sample to every method probe. Raises UsageError for invalid values of
+    these flags or of --until.
+    """
     if settings.until is not None:
         from btpy.api.stop_condition import StopCondition
 
@@ -39,7 +40,7 @@ def bounded(program: Program, settings: Settings) -> Program:
         program = resampled(program, _sampling(settings.sample))
     from dataclasses import replace
 
-    if settings.budget is not None:  # it goes before what the script says
+    if settings.budget is not None:  # it is stronger than the script
         program = replace(
             program, settings=tuple(setting for setting in program.settings if setting[0] != "cpu_budget")
         )
@@ -64,7 +65,7 @@ def _bounded(attachment: MethodAttachment, settings: Settings) -> MethodAttachme
 
 
 def _sampling(text: str) -> Sampling:
-    """Of ``1/100``, ``5%`` or ``50/s``. Raises UsageError."""
+    """The sampling for ``1/100``, ``5%`` or ``50/s``. Raises UsageError."""
     import re
 
     from btpy.model.sampling import SampleMode, Sampling

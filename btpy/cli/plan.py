@@ -1,4 +1,4 @@
-"""The effect of a script on a program, before anything is changed: ``--plan`` and ``btpy check --plan``."""
+"""The effect of a script on a program, before anything changes: ``--plan`` and ``btpy check --plan``."""
 
 from __future__ import annotations
 

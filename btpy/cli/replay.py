@@ -94,7 +94,7 @@ def run(arguments: Arguments, console: Console) -> int:
 
 
 def _replay_lines(path: Path, arguments: Arguments, where: Destination, console: Console) -> int:
-    """Of a file of ndjson. Raises UsageError."""
+    """Replays a file of ndjson. Raises UsageError."""
     from btpy.api.recordings import Lines, nanos
     from btpy.api.results import MapContent
     from btpy.errors import UsageError
@@ -134,7 +134,7 @@ def _replay_lines(path: Path, arguments: Arguments, where: Destination, console:
 
 
 class _Part:
-    """One recording on its way to where it is shown. ``alone``: it is the only one."""
+    """One recording and its output. ``alone``: it is the only one."""
 
     def __init__(
         self,
@@ -154,8 +154,8 @@ class _Part:
         started = recording.started
         self.recording = recording
         self.pid = started.pid
-        self.moments: deque[tuple[MapContent, ...]] = deque()  # what maps held that were shown before the end
-        self.last: tuple[MapContent, ...] | None = None  # what they held then
+        self.moments: deque[tuple[MapContent, ...]] = deque()  # the maps that were shown before the end
+        self.last: tuple[MapContent, ...] | None = None  # the maps at the end
         self.context = Context(
             recording.outline,
             recording.sites,
@@ -228,7 +228,7 @@ class _Part:
             self._export.item(item)
 
     def cut_off(self) -> None:
-        """All of the recording has been read, and its end is missing."""
+        """Called when the whole recording has been read, but its end is missing."""
         recording, showing = self.recording, self.showing
         showing.close((), recording.accounts)
         reports = showing.reports(recording.accounts, recording.sites.values())
@@ -289,7 +289,8 @@ class _Played:
 
     def show(self, wall_nanos: int, part: _Part, item: Recorded) -> None:
         part.show(wall_nanos, item)
-        # A part is read in pieces of a quarter of a second: what all have shown at once may come one after the other.
+        # A part is read in pieces of a quarter of a second, so maps that all parts showed at the same time may arrive
+        # one after the other.
         while any(part.moments for part in self._parts) and all(
             part.moments or part.last is not None for part in self._parts
         ):
@@ -298,7 +299,7 @@ class _Played:
             )
 
     def cut_off(self) -> None:
-        """All has been read. Says which recordings lack their end."""
+        """Called when everything has been read. Says which recordings lack their end."""
         for part in self._parts:
             if not part.recording.complete:
                 part.cut_off()

@@ -47,7 +47,7 @@ def run(arguments: Arguments, console: Console) -> int:
     files = arguments.positionals
     if not arguments.command:
         raise arguments.missing("no program to start", ["btpy run FILE.bt -- java -jar app.jar"])
-    # The terminal is the program's too.
+    # The program uses the terminal, too.
     settings = settings_of(arguments, files, missing="ignore")._replace(keys=False, in_place=False)
     present(settings, arguments, console)
     source = read_script(arguments, files)
@@ -70,7 +70,7 @@ def run(arguments: Arguments, console: Console) -> int:
             code = left_behind = error.exit_status
         except BtpyError as error:
             if not (tracing.has_begun and isinstance(error, OutputError)):
-                launching.child.terminate()  # it was not meant to run without its probes
+                launching.child.terminate()  # it must not run without its probes
                 raise
             if error.is_told:  # the program goes on
                 console.error(error)
@@ -80,7 +80,7 @@ def run(arguments: Arguments, console: Console) -> int:
 
 
 def _wait(launching: Launching, console: Console) -> int:
-    """The status of the program, as a shell tells it. Ctrl-C reaches it too, and is its own affair."""
+    """The exit status of the program, in the form of a shell. It also gets Ctrl-C, and handles it itself."""
     import signal
 
     from btpy.children import TimeoutExpired

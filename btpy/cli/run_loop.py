@@ -38,12 +38,14 @@ if TYPE_CHECKING:
     from btpy.output.writer import Writer
 
 SWITCH_SECONDS = 0.0002
-"""How long the thread that prints may keep the interpreter from the one that weaves, for which threads of the target
-wait. Python's default, 5 ms, is what every class loaded there would wait while events come in."""
+"""The thread switch interval. The printing thread must not block the weaving thread for long, because threads of the
+target wait for it. With Python's default of 5 ms, every class load in the target would wait that long while events
+arrive.
+"""
 
-_POLL = 0.1  # seconds between looks at the clock and at signals
+_POLL = 0.1  # seconds between checks of the clock and of signals
 _STAYING = ("left", "interrupt", "for", "hits", "reader-gone", "error")
-"""Reasons to end that leave a session with --keep, or one that was joined, running."""
+"""Reasons to end after which a session continues if it has --keep or was joined."""
 
 Reachable = Union["Connecting", "Launching", PulledSession]
 
@@ -90,7 +92,7 @@ class RunLoop:
 
     @staticmethod
     def joined(session: PulledSession, settings: Settings, console: Console) -> RunLoop:
-        """Of a session that is under way."""
+        """The loop for a session that was joined."""
         return RunLoop(None, [session], settings, console)
 
     @property
@@ -99,7 +101,7 @@ class RunLoop:
         return self._has_begun
 
     def run(self) -> int:
-        """The exit code. Raises BtpyError, LeftBehind among them; KeyboardInterrupt when the user insisted."""
+        """The exit code. Raises BtpyError, LeftBehind among them; KeyboardInterrupt at the second Ctrl-C."""
         with (
             Signals(to_file=self._destination.is_file) as self._signals,
             self._destination.open(self._console) as self._stream,
@@ -193,7 +195,7 @@ class RunLoop:
     # ---- while it runs
 
     def _follow(self) -> None:
-        """Until each has a reason to end, or all do."""
+        """Runs until every target has ended."""
         if not self._running:
             raise NothingTraced(self._failures[0])
         if not self._alone:
@@ -241,7 +243,7 @@ class RunLoop:
                 self._stream.reopen(self._destination.path)
 
     def _export(self) -> None:
-        """Has the metrics reported when they are due."""
+        """Reports the metrics when they are due."""
         if self._exporter is None:
             return
         for notice in self._exporter.notices():
@@ -311,19 +313,20 @@ class RunLoop:
         except LostInTheEnd:
             raise
         except TargetGone as gone:
-            if one.receipt is not None:  # it was left in order before it ended
+            if one.receipt is not None:  # the session had ended regularly before
                 raise
             self._lost(one, gone, 0.0)
         except LeftBehind as error:
             self._exit_code = error.exit_status
             self._fail(pid, error)
         except OutputError:
-            self._running.append(one)  # it is yet to be put back in order
+            self._running.append(one)  # it must still be restored
             raise
 
     def _end_without_output(self, error: OutputError) -> None:
-        """The output cannot be written any more: every target is left as Ctrl-C would leave it, and standard error says
-        so. Of ``error`` the caller tells the user."""
+        """The output cannot be written any more: every target is restored as after Ctrl-C, and standard error reports
+        it. The caller reports ``error``.
+        """
         reason = "error"
         if isinstance(error, ReaderGone):
             reason = "reader-gone"
@@ -334,13 +337,13 @@ class RunLoop:
             try:
                 self._leave(one, reason)
             except TargetGone:
-                pass  # nothing is left to be put back
+                pass  # nothing is left to restore
             except LeftBehind:
                 if reason == "reader-gone":
-                    raise  # this is the error to report: that the reader has gone is none
+                    raise  # report this error: a closed reader is no error
 
     def _lost(self, one: TargetRun, gone: TargetGone, absent: float) -> None:
-        """``absent``: seconds that btpy itself was stopped for."""
+        """``absent``: seconds for which btpy itself was stopped."""
         self._gone += 1
         lease = self._limits.lease_ms / 1000
         alive = jvms.is_alive(one.session.target.process)
@@ -370,7 +373,7 @@ class RunLoop:
 
 
 def recording_of(path: Path, pid: int) -> Path:
-    """Where one of several targets is recorded: ``run-4711.btz``."""
+    """The file for the recording of one of several targets: ``run-4711.btz``."""
     return path.with_name(f"{path.stem}-{pid}{path.suffix}")
 
 

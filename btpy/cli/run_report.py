@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from btpy.cli.settings import Settings
 
 _UNIMPORTANT = (RefusalReason.NO_CODE, RefusalReason.UNMODIFIABLE)
-_LISTED = 10  # lines of one kind before the rest is summed up
+_LISTED = 10  # lines of one kind that are shown; the others are counted
 
 
 class Drawing(Protocol):
@@ -43,15 +43,14 @@ class Drawing(Protocol):
 
     @property
     def drawn(self) -> str:
-        """What was made of the events: ``5 trees``."""
+        """The drawing: ``5 trees``."""
 
     def explain(self) -> str:
-        """Why there was nothing to be shown; empty: there was."""
+        """Why there is nothing to show; empty if there is."""
 
 
 class RunReport:
-    """``alone``: no other target is traced, so that nothing says which one it is. ``drawing``: of a verb, if one
-    runs."""
+    """``alone``: no other target is traced, so lines need not name the target. ``drawing``: of a verb, if one runs."""
 
     def __init__(
         self,
@@ -150,8 +149,9 @@ class RunReport:
         return self._presenter.reports(self.accounts, list(self._session.context.sites.values()))
 
     def summarize(self, left: Left | None, stays: str = "") -> None:
-        """At the end. ``left``: what leaving found; None: the target could not say. ``stays``: what becomes of a
-        session that goes on."""
+        """At the end. ``left``: the result of leaving; None: the target could not report it. ``stays``: a text about a
+        session that continues.
+        """
         console, presenter, program = self._console, self._presenter, self._program
         presenter.show_remaining_errors()
         reports = self.reports

@@ -1,4 +1,4 @@
-"""``btpy PID FILE``: attach, show what the probes produce, leave the target as it was."""
+"""``btpy PID FILE``: attach, show the output of the probes, and restore the target."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Lines at the bottom of a terminal that are drawn again and again, while everything else scrolls by above them.
+"""Lines at the bottom of a terminal that are redrawn, while other output scrolls above them.
 
-The cursor rests where the lines begin. There a terminal keeps it in place when its window is resized, whether it wraps
-what is on it anew or cuts it off, so that the lines are always drawn over themselves. What is written in between goes
-where they begin, and they follow it, in one write: nothing flickers.
+The cursor rests where the lines begin. A terminal keeps the cursor at this position when its window is resized, whether
+it rewraps or cuts rows. So the lines are always drawn over themselves. Other output is written at this position,
+followed by the lines, in one write, so nothing flickers.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ _ERASE_BELOW = "\x1b[J"
 _ERASE_RIGHT = "\x1b[K"
 _NEXT_ROW = "\x1b[B"
 _SAVE, _RESTORE = "\x1b7", "\x1b8"  # the position of the cursor
-_CUT, _WRAP = "\x1b[?7l", "\x1b[?7h"  # what is too wide for a row
+_CUT, _WRAP = "\x1b[?7l", "\x1b[?7h"  # a line that is too wide for a row
 
 
 class Screen:
-    """The terminal of a descriptor. Drawing never raises: a terminal that is gone is noticed elsewhere."""
+    """The terminal of a descriptor. Drawing never raises: other code notices a closed terminal."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -34,7 +34,7 @@ class Screen:
 
     @property
     def in_foreground(self) -> bool:
-        """Whether the terminal is ours to draw on now: a job in the background only writes to it."""
+        """Whether btpy may draw on the terminal now. A background job only writes to it."""
         try:
             return os.tcgetpgrp(self._descriptor) == os.getpgrp()
         except OSError:  # it is not the terminal that controls this process, so no shell shares it
@@ -42,7 +42,9 @@ class Screen:
 
     @property
     def size(self) -> tuple[int, int]:
-        """Columns that may be used, one less than there are (in the last one, terminals differ), and lines."""
+        """The usable columns and lines. One column less than the terminal has, because terminals differ in the last
+        one.
+        """
         try:
             size = os.get_terminal_size(self._descriptor)
         except OSError:
@@ -59,7 +61,7 @@ class Screen:
         self._put(before + self._drawing())
 
     def clear(self) -> None:
-        """The lines go, and the cursor is where the next line of output belongs."""
+        """Erases the lines. The cursor is then at the position for the next line of output."""
         if self._drawn:
             self._put(self._erasing())
             self._drawn = ()
@@ -72,16 +74,18 @@ class Screen:
         return len(data)
 
     def _drawing(self) -> bytes:
-        """The control sequences that draw the lines from the cursor on, and put the cursor back. Of lines that were
-        made for a larger window, as many as fit: they are made anew in a moment."""
+        """The control sequences that draw the lines from the cursor on, and put the cursor back. The lines that fit, if
+        they were made for a larger window. They will soon be made again.
+        """
         lines = self._drawn[: self.size[1]]
         rows = "\r\n".join(f"{line}{_ERASE_RIGHT}" for line in lines)
         up = f"\x1b[{len(lines) - 1}A" if len(lines) > 1 else ""
         return f"{_CUT}{rows}{_ERASE_BELOW}{_WRAP}{up}\r".encode("utf-8", "backslashreplace")
 
     def _erasing(self) -> bytes:
-        """The control sequences that erase the rows that are drawn. Row by row: tmux moves into its history what is
-        erased from the first row of the screen on."""
+        """The control sequences that erase the rows that are drawn. It erases row by row, because tmux moves rows to
+        its history when everything from the first row on is erased.
+        """
         rows = _NEXT_ROW.join([_ERASE_RIGHT] * max(1, len(self._drawn)))
         return f"\r{_SAVE}{rows}{_RESTORE}{_ERASE_BELOW}".encode()
 

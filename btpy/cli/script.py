@@ -22,7 +22,7 @@ STANDARD_INPUT = "<standard input>"
 
 def read_source(path: str | None, texts: Sequence[str], search: Libraries | None = None) -> Source:
     """``path``: a file, the name of a library of ``search``, ``-`` for standard input; else ``texts`` are those of
-    ``-e``. With ``search``, a file is written as a path (:func:`is_path`), and its script is to run.
+    ``-e``. With ``search``, a file must be given as a path (:func:`is_path`), because its script will run.
 
     Raises UsageError.
     """
@@ -62,7 +62,7 @@ def read_script(arguments: Arguments, files: Sequence[str]) -> Source:
         remedy = f"FILE.bt, the name of a library, - for standard input, or -e '{EXAMPLE}'"
         raise arguments.missing("no program", [remedy])
     source = read_source(files[0] if files else None, texts, libraries(arguments))
-    parameter_texts(source, arguments)  # a slip in the command line is told before anything else
+    parameter_texts(source, arguments)  # report mistakes in the command line first
     return source
 
 
@@ -82,8 +82,10 @@ def _text(library: Path, search: Libraries) -> str:
 
 
 def is_path(text: str) -> bool:
-    """Whether a word of the command line is the path of a script: it has a slash, or ends as scripts do. Another word
-    is the name of a library, whatever files there are: anybody may have put one into the working directory."""
+    """Whether a word of the command line is the path of a script: it has a slash, or ends as scripts do. Any other word
+    is the name of a library, even if a file has this name, because another user may have put it into the working
+    directory.
+    """
     return "/" in text or text.endswith(".bt")
 
 
@@ -111,8 +113,8 @@ def compile_source(
     classes: Classes | None = None,
     earlier: Program | None = None,
 ) -> Program:
-    """The checked program; ``arguments`` say where its libraries are and what its parameters are given; ``classes``:
-    what messages may tell of the traced program; ``earlier``: the program that it extends.
+    """The checked program; ``arguments``: the search path for libraries and the values of parameters; ``classes``:
+    facts about the traced program for messages; ``earlier``: the program that it extends.
 
     Raises ScriptError for an error in it, UsageError when it is empty and for unfit parameters.
     """

@@ -35,7 +35,7 @@ def run(arguments: Arguments, console: Console) -> int:
 
     process = find(arguments.positionals[0])
     found: Sequence[Listed] = ()
-    if process.sessions:  # else there is nothing to be asked, and this is quicker
+    if process.sessions:  # otherwise no request is needed, which is faster
         from btpy.api.unattended import listed
 
         found = listed(process)

@@ -33,10 +33,10 @@ ONE_LINER_HITS = 100
 
 class Settings(NamedTuple):
     """The values of the flags. ``limit`` in seconds; ``hits`` None: no limit; ``color`` None: as the terminal suggests;
-    ``missing`` None: as the script says; ``rate`` None: as is usual where the output goes; ``interval`` in seconds, 0:
-    never, None: as suits the script and the terminal; ``keys``: btpy reads the keys of the terminal; ``in_place``: so
-    are its lines; ``stay``: the session goes on when btpy ends; ``ends``: it is joined only to be ended; ``budget``:
-    share of one core, 0: no bound, None: as the script says."""
+    ``missing`` None: as the script says; ``rate`` None: the default for the destination; ``interval`` in seconds, 0:
+    never, None: the default for the script and the terminal; ``keys``: btpy reads the keys of the terminal;
+    ``in_place``: btpy draws on the terminal; ``stay``: the session continues when btpy ends; ``ends``: btpy joins the
+        session only to end it; ``budget``: share of one core, 0: no bound, None: as the script says."""
 
     limit: float | None = None
     hits: int | None = None
@@ -77,14 +77,14 @@ def settings_of(arguments: Arguments, files: Sequence[str], *, missing: str | No
 
 
 def flags(arguments: Arguments, name: str, *, one_liner: bool, missing: str | None = None) -> Settings:
-    """The values of the flags for a run of any kind; ``name``: of a session where they give none. Raises UsageError."""
+    """The values of the flags for a run of any kind; ``name``: the default name of a session. Raises UsageError."""
     budget = arguments.text("budget")
     said = arguments.text("missing")
     if said not in (None, "ignore") and arguments.switch("pending"):
         raise UsageError(f"--pending and --missing={said} contradict each other")
     interval = arguments.text("interval")
     methods, classes = arguments.text("max_methods"), arguments.text("max_classes")
-    permissions(arguments)  # a wrong one is reported before a JVM is looked for
+    permissions(arguments)  # report errors before searching for a JVM
     shown = shown_settings(arguments)
     return limited(shown, arguments, one_liner=one_liner and not shown.destination.silent)._replace(
         missing="ignore" if arguments.switch("pending") else said or missing,
@@ -110,7 +110,7 @@ def shown_settings(arguments: Arguments) -> Settings:
 
 
 def limited(settings: Settings, arguments: Arguments, *, one_liner: bool = False) -> Settings:
-    """And what LIMIT_OPTIONS say. Raises UsageError."""
+    """Adds the values of LIMIT_OPTIONS. Raises UsageError."""
     limit, hits = arguments.text("for"), arguments.text("hits")
     return settings._replace(
         limit=None if limit is None else seconds("--for", limit),

@@ -1,8 +1,8 @@
 """Signals while probes are in place.
 
-The first interrupt asks: the run ends, the target is put back, the summary is printed. The second insists:
-``KeyboardInterrupt`` leaves everything at once, and the agent, its connection gone, puts the target back by itself.
-All others are noted, for the run to act on between two items.
+The first interrupt ends the run regularly: btpy restores the target and prints the summary. The second insists:
+``KeyboardInterrupt`` ends btpy immediately. The agent notices the closed connection and restores the target. Other
+signals are stored, and the run reacts to them between two items.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 class Signals:
     """A context. Outside of :meth:`ask`, an interrupt is a ``KeyboardInterrupt`` like anywhere else in Python.
 
-    ``stop``: the name of what asked to end. ``echoed``: whether the terminal shows ``^C`` where the cursor is.
+    ``stop``: the name of the signal that ends the run. ``echoed``: whether the terminal shows ``^C`` at the cursor.
     """
 
     def __init__(self, *, to_file: bool) -> None:
@@ -31,22 +31,24 @@ class Signals:
         self._before: dict[int, Any] = {}
 
     def ask(self) -> None:
-        """From now on the first interrupt only asks for the end."""
+        """From now on the first interrupt ends the run regularly."""
         self._asking = True
 
     def attend(self, attended: bool) -> None:
-        """Whether the run looks at what is noted often: then it is what stops the process (Ctrl-Z), with the terminal
-        in order."""
+        """Whether the run checks stored signals often. Then the run itself stops the process after Ctrl-Z, and restores
+        the terminal before.
+        """
         self._attended = attended
 
     @property
     def pending(self) -> bool:
-        """Whether a signal waits to be acted on."""
+        """Whether a stored signal has not been handled yet."""
         return self.stop is not None or bool(self._noted)
 
     def take(self, number: signal.Signals) -> bool:
-        """Whether that one came since the last call: SIGUSR1 (maps are wanted), SIGQUIT (pause), SIGWINCH, SIGTSTP, or
-        SIGHUP with output going to a file, which may have been rotated away."""
+        """Whether this signal arrived since the last call: SIGUSR1 (maps are wanted), SIGQUIT (pause), SIGWINCH,
+        SIGTSTP, or SIGHUP with output going to a file, which may have been rotated away.
+        """
         wanted = number in self._noted
         self._noted.discard(number)
         return wanted
@@ -54,7 +56,7 @@ class Signals:
     def suspend(self) -> None:
         """Stop the process, as Ctrl-Z does by default; returns when it is continued."""
         signal.signal(signal.SIGTSTP, signal.SIG_DFL)
-        # To this thread, so that it does not go on before the process has stopped.
+        # The signal is sent to this thread, so that the thread does not continue before the process has stopped.
         signal.pthread_kill(threading.get_ident(), signal.SIGTSTP)
         signal.signal(signal.SIGTSTP, self._stopped)
 
@@ -84,7 +86,7 @@ class Signals:
         if self.stop is None and self._asking:
             self.stop = signal.Signals(number).name
             if number == signal.SIGINT and self.echoed:
-                with contextlib.suppress(OSError):  # the terminal is gone
+                with contextlib.suppress(OSError):  # the terminal was closed
                     os.write(2, b"\n")
             return
         raise KeyboardInterrupt

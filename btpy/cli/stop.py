@@ -55,7 +55,7 @@ def run(arguments: Arguments, console: Console) -> int:
     for wanted in wanted_ones:
         try:
             code = max(code, _stop(process, wanted, settings, console))
-        except LeftBehind as error:  # the others are to end too
+        except LeftBehind as error:  # end the others, too
             console.error(error)
             code = max(code, error.exit_status)
     return code

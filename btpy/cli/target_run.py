@@ -50,7 +50,7 @@ _OTHER_AGENT = (
     "the agent of another build of btpy was loaded into this JVM before, and stays until it ends; "
     "if anything looks wrong, use that btpy or restart the JVM"
 )
-_BACKLOG_SECONDS = 0.5  # after the last old print of a session that was joined, its backlog is over
+_BACKLOG_SECONDS = 0.5  # the backlog of a joined session ends this long after its last old print
 _ACTED_ON = (TemplateKind.EXIT, TemplateKind.WARN)
 
 
@@ -60,12 +60,13 @@ class Companion(Drawing, Protocol):
     def writer(self, stream: Stream, context: Context, console: Console) -> Writer: ...
 
     def turn(self, session: PulledSession, console: Console) -> str:
-        """After what came has been shown. Why it is all over; empty: it is not."""
+        """Called after the received items were shown. Returns why the run must end; empty: it continues."""
 
 
 class TargetRun:
-    """``alone``: there is no other, so that nothing says which one it is. ``session`` may have been joined: its probes
-    are in. All methods raise the errors of the session, and OutputError."""
+    """``alone``: it is the only target, so its output does not name it. ``session`` may have been joined: its probes
+    are in. All methods raise the errors of the session, and OutputError.
+    """
 
     def __init__(
         self,
@@ -92,11 +93,13 @@ class TargetRun:
         self._writer: Writer | None = None
         self._recorder: Recorder | None = None
         self._gone: TargetGone | None = None
-        self._backlog: dict[tuple[object, ...], PrintedMaps] = {}  # by what was printed: the latest before the join
+        self._backlog: dict[
+            tuple[object, ...], PrintedMaps
+        ] = {}  # the latest prints before the join, by the printed maps
         self._backlog_came = 0.0
         self._replaced = 0
         self._emptied: frozenset[int] | None = None  # maps; computed when the first old print comes
-        self._id: str | None = None  # of the session, when it goes on without this client
+        self._id: str | None = None  # the id of the session, if it continues without this client
 
     def begin(self, program: Program | None, file: ChunkWriter | None, signals: Signals) -> None:
         """Puts the probes of ``program`` in; None: it was joined. ``file``: of a recording."""
@@ -148,7 +151,7 @@ class TargetRun:
 
     @property
     def program(self) -> Program:
-        """All that is in it."""
+        """The program that is in the target."""
         return self._deployment.program
 
     def _new_writer(self, context: Context) -> Writer:
@@ -179,7 +182,7 @@ class TargetRun:
 
     @contextlib.contextmanager
     def noticing(self) -> Iterator[None]:
-        """Around what finds out that the target is gone: its next turn says so."""
+        """A context for requests to the target. If the target has ended, the next turn reports it."""
         try:
             yield
         except TargetGone as gone:
@@ -201,7 +204,7 @@ class TargetRun:
             self._show_backlog()
         if self._recorder is not None:
             self._recorder.flush()
-        self._stream.flush()  # what is due by the clock
+        self._stream.flush()  # output that is due by the clock
         self._report.show_findings()
         return self._why_over()
 
@@ -262,7 +265,9 @@ class TargetRun:
         return outline.probes[template.probe].moment is Moment.TIMER and self._emptied.isdisjoint(template.maps)
 
     def _is_of_now(self, item: Item) -> bool:
-        """Whether it was produced after this client joined, so that the backlog is over: it comes first."""
+        """Whether the item was produced after this client joined. Then the backlog is complete and must be shown
+        first.
+        """
         joined = self.session.target.nano_time
         if isinstance(item, PrintedMaps):
             return item.nano_time >= joined
@@ -283,7 +288,7 @@ class TargetRun:
             self.session.remove(probe)
 
     def show_maps(self) -> list[MapContent]:
-        """As they are now, all of them; of one that is not alone, those that can be merged are not shown."""
+        """Reads all maps and shows them. If there are several targets, maps that can be merged are not shown."""
         answers = self.session.maps.answers()
         if self._recorder is not None:
             self._recorder.maps_shown(answers)
@@ -292,23 +297,24 @@ class TargetRun:
         return contents
 
     def read_for_export(self) -> None:
-        """Gives the export all maps as they are now."""
+        """Passes the current content of all maps to the export."""
         if self._export is not None:
             self._export.read(self.session.maps.contents(self.session.maps.answers()), self._report.accounts)
 
     def _own(self, contents: Iterable[MapContent]) -> list[MapContent]:
-        """What it shows itself."""
+        """The maps that this target shows itself."""
         return [content for content in contents if self._alone or not can_be_merged(content.map)]
 
     # ---- the end
 
     def leave(self, reason: str) -> list[MapContent]:
-        """Probes out, ``@OnEnd``, the rest of the events, maps: in this order. What the maps held is returned; of one
-        that is not alone, those that can be merged are not shown."""
+        """Removes the probes, runs ``@OnEnd``, and shows the remaining events and the maps, in this order. Returns the
+        content of the maps. If there are several targets, maps that can be merged are not shown.
+        """
         session = self.session
         with told(session.progress, self.console, session.target.process):
             self.receipt = receipt = session.detach()
-        for message in session.received():  # all that had come by then, however slow the reader of the output is
+        for message in session.received():  # everything that has arrived, even if the reader of the output is slow
             self._take(message)
             self._stream.flush()
         self._show_backlog()
@@ -327,7 +333,9 @@ class TargetRun:
         return contents
 
     def stay(self, stay: Stay) -> list[MapContent]:
-        """btpy ends, the session does not; the rest as of :meth:`leave`. Raises UsageError when the target refuses."""
+        """Ends this run but not the session; otherwise like :meth:`leave`. Raises UsageError when the target
+        refuses.
+        """
         session = self.session
         if self._id is None:
             self._id = session.leave(stay.ttl, stay.name)
@@ -357,7 +365,7 @@ class TargetRun:
         return contents
 
     def give_up(self, last: Sequence[MapContent], age: float | None) -> None:
-        """The target is gone. ``last``: what its maps held ``age`` seconds ago; None: they were never read."""
+        """The target is gone. ``last``: the content of its maps ``age`` seconds ago; None: they were never read."""
         self.showing.give_up()
         self._end_export("target-exited", last, None)
         last = self.showing.unprinted(last)
@@ -372,7 +380,7 @@ class TargetRun:
 
     def mute(self) -> None:
         """The output cannot be written any more: from here on nothing is shown, and a recording beside it goes on.
-        :meth:`leave` and :meth:`stay` may be called again where that has interrupted them."""
+        :meth:`leave` and :meth:`stay` may be called again if this interrupted them."""
         with contextlib.suppress(OutputError):
             self._close_writer()
         self.showing.mute()
@@ -383,7 +391,7 @@ class TargetRun:
         return self._id is not None
 
     def close(self) -> None:
-        """Once, whatever has happened."""
+        """Must be called once in any case."""
         try:
             self._close_writer()
         finally:

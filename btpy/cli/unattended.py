@@ -17,7 +17,7 @@ NAME = Option(("--name",), "what to call the session", "NAME")
 
 
 class Stay(NamedTuple):
-    """The session is to outlive btpy, ``ttl`` seconds at most; ``at_once``: as soon as the probes are in."""
+    """The session continues after btpy, for ``ttl`` seconds at most; ``at_once``: as soon as the probes are in."""
 
     ttl: float = DEFAULT_TTL
     name: str = ""
@@ -25,7 +25,7 @@ class Stay(NamedTuple):
 
 
 def stay_of(arguments: Arguments, script: str) -> Stay | None:
-    """What the flags say; ``script`` names the session where nothing else does. Raises UsageError."""
+    """What the flags say; ``script``: the default name of the session. Raises UsageError."""
     at_once, keep = arguments.switch("unattended"), arguments.switch("keep")
     if not at_once and not keep:
         for name in ("ttl", "name"):

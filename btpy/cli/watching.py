@@ -1,5 +1,6 @@
-"""``--watch``: when the file of a script changes, its new version takes the place of the old in one step. One that
-cannot come, into one of several targets, leaves the old one running in all of them."""
+"""``--watch``: when the file of a script changes, its new version replaces the old one in one step. If the new version
+fails in one of several targets, the old version continues in all of them.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
     from btpy.cli.target_run import TargetRun
 
 FORMATS = ("text", "ndjson", "json")
-"""Those that take what a program does not say when it begins."""
+"""Formats that cannot show probes that were added later."""
 
-_INTERVAL = 0.25  # seconds between two looks at the files; what has changed must then have stayed so
+_INTERVAL = 0.25  # seconds between two checks of the files; a change must be the same in two checks
 
 State = tuple[tuple[int, int, int] | None, ...]
-"""Of each file: its inode, size and time of change; None: it is not there."""
+"""The inode, size and time of change of each file; None: it does not exist."""
 
 
 def check(path: Path | None, destination: Destination) -> Path:
@@ -41,7 +42,7 @@ def check(path: Path | None, destination: Destination) -> Path:
 
 
 class Watching:
-    """``compile_``: the script as its file has it, after what it is given. ``missing``: as for
+    """``compile_``: compiles the current text of the file as an extension of the given program. ``missing``: as for
     :meth:`btpy.Session.add`."""
 
     def __init__(
@@ -61,19 +62,19 @@ class Watching:
         self._running = self._seen = _state(self._files)
 
     def turn(self, targets: Sequence[TargetRun]) -> None:
-        """Swaps the probes in all of them if it is time to look, and there is a new version. Raises ProtocolError."""
+        """If a check is due and there is a new version, replaces the probes in all targets. Raises ProtocolError."""
         now = time.monotonic()
         if now < self._due:
             return
         self._due = now + _INTERVAL
         before, self._seen = self._seen, _state(self._files)
         if self._seen == self._running or self._seen != before or None in self._seen:
-            return  # as it was; or somebody is writing it
+            return  # unchanged, or still being written
         self._running = self._seen
         versions: list[_Version] = []
         for target in targets:
             with target.noticing():
-                console = self._console  # what is wrong with the script alone is not about one of the targets
+                console = self._console  # errors of the script itself concern no single target
                 try:
                     version = self._compiled(target, warn=not versions)
                     console = target.console

@@ -1,1 +1,1 @@
-"""Verbs: the questions that are asked most, each a script that is written for the user, shown and run."""
+"""Verbs answer the most common questions: each generates a script, shows it and runs it."""

@@ -59,7 +59,7 @@ class Point(NamedTuple):
 
     @property
     def keys(self) -> list[str]:
-        """The key that tells apart the methods that the patterns match, if they match several."""
+        """The key that distinguishes the matching methods, if there are several."""
         return ["cls"] * _is_wide(self.owner) + ["method"] * _is_wide(self.method)
 
     def __str__(self) -> str:
@@ -82,7 +82,7 @@ def subject(arguments: Arguments) -> Point:
 
 
 def key(arguments: Arguments, automatic: list[str]) -> str:
-    """``[cls, method, $sku]``, or nothing where one key is enough."""
+    """``[cls, method, $sku]``, or empty if no key is needed."""
     parts = [*automatic, *arguments.texts("key")]
     return f"[{', '.join(parts)}]" if parts else ""
 
@@ -94,7 +94,7 @@ def when(arguments: Arguments) -> str:
 
 
 def quoted(pattern: str) -> str:
-    """A pattern as a string of the language, in which the backslashes of a regular expression are its own."""
+    """A pattern as a string literal of the language. Backslashes of a regular expression are kept."""
     return '"' + pattern.replace('"', '\\"') + '"'
 
 
@@ -103,8 +103,9 @@ def top(arguments: Arguments) -> int:
 
 
 def settings_of(name: str, arguments: Arguments, *, prints_each: bool = False, missing: str | None = None) -> Settings:
-    """``prints_each``: a line a call, so that there is a limit. ``missing``: as :meth:`btpy.Session.add` takes it.
-    Raises UsageError."""
+    """``prints_each``: it prints a line for each call, so a limit applies. ``missing``: as :meth:`btpy.Session.add`
+    takes it. Raises UsageError.
+    """
     settings = flags(arguments, name, one_liner=prints_each, missing=missing)
     if arguments.switch("json"):
         if arguments.text("format") not in (None, "ndjson"):
@@ -122,7 +123,9 @@ def run(
     prints_each: bool = False,
     missing: str | None = None,
 ) -> int:
-    """Shows the script that was written and runs it; the exit code. The rest as of :func:`settings_of`."""
+    """Shows the script that was written and runs it; the exit code. The other parameters are those of
+    :func:`settings_of`.
+    """
     settings = settings_of(name, arguments, prints_each=prints_each, missing=missing)
     return start(name, script, arguments, settings, console)
 

@@ -1,4 +1,4 @@
-"""``btpy stacks``: from where methods are called."""
+"""``btpy stacks``: shows the callers of methods."""
 
 from __future__ import annotations
 

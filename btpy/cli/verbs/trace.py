@@ -1,7 +1,7 @@
 """``btpy trace``: where the calls of a method spend their time, as a tree that grows along the slow path.
 
 First the method's own calls are timed. Next, btpy times the calls inside the slowest method that it has not looked into
-yet. So it times few calls at any moment, and the important ones. All calls of a root method are one tree.
+yet. So at any moment it times only a few calls, which are the important ones. All calls of a root method are one tree.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ COMMAND = Command(
 
 _FORMATS = ("text", "ndjson", "json")
 _EVERY = 10.0  # seconds between drawings
-_LEAST = 0.05  # share of a tree that is worth looking into
+_LEAST = 0.05  # smallest share of a tree whose calls are timed
 _JDK = ("java.", "javax.", "jdk.", "sun.", "com.sun.")
 
 _ROOT = """\
@@ -133,7 +133,7 @@ class _Growing:
         self._settings = settings
         self._looked_into: set[tuple[str, str]] = set()
         self._trees: TreeWriter
-        self._looked_at = 0  # calls that the last decision was made after
+        self._looked_at = 0  # number of calls at the last decision
         self._next = time.monotonic() + _EVERY
 
     def writer(self, stream: Stream, context: Context, console: Console) -> Writer:
@@ -166,7 +166,7 @@ class _Growing:
         return ""
 
     def _look_into(self, row: MergedCalls, what: str, session: PulledSession, console: Console) -> None:
-        """Has the calls timed in what took most."""
+        """Times the calls inside the method that took most time."""
         from btpy.errors import BtpyError, ProtocolError, TargetGone
         from btpy.model.points import Point
 
