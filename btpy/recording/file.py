@@ -159,10 +159,13 @@ class ChunkReader:
     @staticmethod
     def open(path: Path) -> ChunkReader:
         """Raises UsageError."""
-        try:
-            return ChunkReader(path.open("rb"), str(path))
-        except OSError as cause:
-            raise UsageError(f"cannot read {path}: {(cause.strerror or str(cause)).lower()}") from cause
+        with contextlib.ExitStack() as unless_opened:
+            try:
+                reader = ChunkReader(unless_opened.enter_context(path.open("rb")), str(path))
+            except OSError as cause:
+                raise UsageError(f"cannot read {path}: {(cause.strerror or str(cause)).lower()}") from cause
+            unless_opened.pop_all()
+            return reader
 
     def __enter__(self) -> ChunkReader:
         return self

@@ -93,6 +93,15 @@ def test_what_is_no_recording_of_this_format() -> None:
             read(data)
 
 
+def test_a_file_that_is_refused_is_closed(tmp_path: Path) -> None:
+    path = tmp_path / "other.btz"
+    path.write_bytes(b"no recording")
+    before = len(os.listdir("/proc/self/fd"))
+    with pytest.raises(UsageError, match="is not a recording") as refused:
+        ChunkReader.open(path)
+    assert len(os.listdir("/proc/self/fd")) == before, refused  # whose traceback keeps the reader
+
+
 def test_a_full_disk(tmp_path: Path) -> None:
     with ChunkWriter(os.open("/dev/full", os.O_WRONLY), "/dev/full") as writer:
         writer.add(1, b"x")
