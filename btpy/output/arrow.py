@@ -1,7 +1,7 @@
 """The ``parquet`` and ``arrow`` formats, through ``pyarrow``: one shape a file (:mod:`btpy.output.shapes`).
 
-Times are timestamps in UTC and durations durations, both of nanoseconds. A column whose type the script does not tell
-takes that of its first rows; stacks are lists of text, objects, arrays and maps JSON.
+Times are timestamps in UTC and durations durations, both of nanoseconds. If the script does not determine the type of a
+column, its first rows do. Stacks are lists of text; objects, arrays and maps are JSON.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class ArrowWriter(SilentWriter):
         self._chosen = chosen(context.outline, only, format_) if files is None else None
         self._tables: dict[tuple[str, tuple[str, ...]], _Table | None] = {}
         self._rows: dict[int, tuple[_Table | None, Callable[[Record], Row]]] = {}
-        for template in context.outline.templates:  # so that a shape without rows is a table too
+        for template in context.outline.templates:  # so that a shape without rows is also a table
             self._rows[template.id] = self._of_template(template)
         for map_ in context.outline.maps:
             self._of_map(map_)
@@ -118,7 +118,7 @@ class ArrowWriter(SilentWriter):
         timed = is_timed(map_, self._context.outline)
         columns = columns_of_map(map_, timed=timed)
         kinds = ["timestamp[ns, tz=UTC]" if column == "ts" and timed else None for column in columns]
-        kinds[-3:] = ["int64", "double", "double"]  # of what most runs have nothing to say
+        kinds[-3:] = ["int64", "double", "double"]  # columns that are empty in most runs
         return self._table(map_.title, columns, kinds)
 
     def _of_template(self, template: Template) -> tuple[_Table | None, Callable[[Record], Row]]:
@@ -218,7 +218,7 @@ class _Table:
 
 
 def _type(arrow: Any, kind: str | None, cells: list[Any]) -> Any:
-    """As the script tells, or as the first rows are."""
+    """The type from the script, or from the first rows."""
     known = {
         "int64": arrow.int64(),
         "double": arrow.float64(),
@@ -243,7 +243,7 @@ def _type(arrow: Any, kind: str | None, cells: list[Any]) -> Any:
 
 
 class _Sink:
-    """A stream as pyarrow writes to a file."""
+    """A stream with the interface of a file, for pyarrow."""
 
     closed = False
 

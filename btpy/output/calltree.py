@@ -21,10 +21,10 @@ from btpy.output.style import Style
 from btpy.output.values import visible
 
 _MOST = 12
-"""Most rows of one call. The fastest calls beyond that are summed up."""
+"""Most rows of one call. The other, faster calls are summed up."""
 
 LEAST = 0.005
-"""Share of the root that a row must have; the others are summed up where there are several."""
+"""The smallest share of the root for a row. Smaller rows are summed up if there are several."""
 
 
 def tree_lines(root: MergedCalls, style: Style, least: float = LEAST) -> list[str]:

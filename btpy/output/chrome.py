@@ -2,13 +2,13 @@
 
 A record with a duration is a slice (``ph: X``) that ends when the record was made; any other is an instant (``i``) of
 its thread; a map of numbers without keys, or with one, is a counter (``C``) each time it is shown. Times are in
-microseconds since the run began. The closing bracket may be missing: the format allows it, so that a run that was
-killed can be loaded too.
+microseconds since the run began. The closing bracket may be missing: the format allows it, so that a viewer can load
+the file of a killed run.
 
-Slices of a thread have to nest: Perfetto drops one that overlaps another in part. Two probes at one exit do, and calls
-within calls, because a record is made a moment after its duration was measured; so a slice begins up to as much
-earlier as that moment may last. One that overlaps by more, such as a time spent in a queue, is an asynchronous slice
-(``b`` and ``e``), beside its thread.
+Slices of a thread have to nest: Perfetto drops one that overlaps another in part. Slices of two probes at one exit, and
+of nested calls, can overlap, because a record is made shortly after its duration was measured. So a slice may begin
+earlier by this delay. A slice that overlaps by more, such as a time spent in a queue, is an asynchronous slice (``b``
+and ``e``), beside its thread.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from btpy.output.values import ValueText
 from btpy.output.writer import Arity, Context, site_fact, slot_value, template_of
 
 PROCESS = 1
-"""The target: there is one."""
+"""The process id of the only target."""
 
-_COUNTERS = 16  # series of one counter, the largest
-_MOMENT = 50_000  # ns from the measuring of a duration to its record; of long ones, a hundredth of them
-_REMEMBERED = 4096  # slices of a thread that are over, and in no other
+_COUNTERS = 16  # the largest series of one counter
+_MOMENT = 50_000  # ns from the measurement of a duration to its record; 1 % of long durations
+_REMEMBERED = 4096  # finished outermost slices of a thread
 
 _encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode
 _Render = Callable[[Record], Sequence[dict[str, Any]]]
@@ -50,7 +50,7 @@ class ChromeWriter(SilentWriter):
         self._text = ValueText(context.stacks, Style())
         self._renders: dict[int, _Render | None] = {}
         self._threads: dict[int, str] = {}
-        self._over: dict[int, deque[tuple[int, int]]] = {}  # slices by thread, the latest last
+        self._over: dict[int, deque[tuple[int, int]]] = {}  # slices by thread, in order of time
         self._beside = 0
         self._ended = context.clock.nano_time
         stream.begin(Document("[\n", "\n]\n", ",\n"))
@@ -156,15 +156,16 @@ class ChromeWriter(SilentWriter):
 
 
 def _range(value: Aggregate | Value) -> list[float | None] | None:
-    """Where the number of a counter lies; None: it is exact."""
+    """The interval that contains the number of a counter; None: it is exact."""
     found = intervals(value)
     interval = found.get("", found.get("count"))
     return None if interval is None else [interval.low, interval.high]
 
 
 def nested(over: deque[tuple[int, int]], start: int, end: int) -> int | None:
-    """When a slice begins so that it holds, or follows, each of those that are ``over`` (start and end, in order, one
-    after the other), and takes its place among them; None where that is too much before ``start``."""
+    """The begin of a slice such that it contains, or follows, each finished slice in ``over`` (start and end, in
+    order). The slice is then inserted into ``over``; None if it would be too long before ``start``.
+    """
     first, inside = start, 0
     for earlier_start, earlier_end in reversed(over):
         if earlier_end <= first:
@@ -180,7 +181,7 @@ def nested(over: deque[tuple[int, int]], start: int, end: int) -> int | None:
 
 
 def _duration(part: str | Slot) -> int | None:
-    """The value that says how long it took."""
+    """The value that is the duration of the record."""
     if isinstance(part, Slot) and isinstance(part.value, int) and part.type.kind is Kind.DURATION and not part.rest:
         return part.value
     return None

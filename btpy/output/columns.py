@@ -1,4 +1,4 @@
-"""Text in the columns of a terminal: wide characters take two, combining ones and colours none."""
+"""Text in the columns of a terminal. Wide characters take two columns, combining characters and colours none."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def columns_of(text: str) -> int:
 
 
 def padded(text: str, width: int, *, right: bool = False) -> str:
-    """Filled with blanks, of which there may be none; ``right``: on the left, so that the text stands on the right."""
+    """Fills the text with blanks; ``right``: on its left side, so that the text is right-aligned."""
     space = " " * (width - columns_of(text))
     return space + text if right else text + space
 
 
 def clipped(text: str, width: int, ellipsis: str = "…") -> str:
-    """As much of one line as fits into ``width`` columns, with an ellipsis where something is missing."""
+    """The part of one line that fits into ``width`` columns, with an ellipsis if text is missing."""
     plain = _COLOUR.sub("", text) if "\x1b" in text else text
     most = _MOST_CHARACTERS * width
     if (len(plain) <= width and plain.isascii()) or (len(plain) <= most and columns_of(plain) <= width):
@@ -82,7 +82,7 @@ def shortened(text: str, width: int, ellipsis: str = "…") -> str:
     return (ellipsis + text[len(ellipsis) - width :] if width > len(ellipsis) else ellipsis)[:width]
 
 
-_MOST_CHARACTERS = 8  # for each column: what hundreds of combining characters pile up on one is cut too
+_MOST_CHARACTERS = 8  # characters for each column, so that hundreds of combining characters on one are cut, too
 
 
 @cache

@@ -49,7 +49,7 @@ _WORDS: dict[ErrorKind, tuple[str, str, tuple[str, ...]]] = {
     ErrorKind.NULL_SAMPLE: ("null is no sample in `{text}`", "skipped", ("choose a value for null:  x ?? 0",)),
 }
 
-# Their message says more than the kind.
+# Kinds of errors whose message is more specific than the kind.
 _TOLD = (ErrorKind.INTERNAL, ErrorKind.NO_FIELD, ErrorKind.NOT_ALLOWED, ErrorKind.FEWER_SAMPLES)
 
 

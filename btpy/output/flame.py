@@ -16,7 +16,7 @@ from btpy.output.stream import Stream
 from btpy.output.writer import Context
 
 MAX_DEPTH = 500
-"""Frames of a stack that are drawn."""
+"""The most frames of a stack that are drawn."""
 
 
 class FlameWriter(FoldedWriter):

@@ -1,10 +1,11 @@
-"""Stacks with a weight: the ``folded`` format, a line a stack as flame graph tools take it, and what flame graphs draw.
+"""Stacks with a weight: the ``folded`` format, a line a stack as flame graph tools take it, and the data of flame
+graphs.
 
     com.acme.Server.run;com.acme.Orders.place;com.acme.Prices.quote 204
 
 From maps with a stack among their keys: a count weighs as many as it counts, a distribution by its sum. Each event with
-a stack counts one. The other keys of a map are the outermost frames. Where there is more than one source, each has its
-name below all of its stacks.
+a stack counts as one. The other keys of a map are the outermost frames. If there are several sources, the name of each
+is the root of its stacks.
 """
 
 from __future__ import annotations
@@ -39,8 +40,9 @@ def check_stacks(outline: Outline, format_: str) -> None:
 
 
 class Stacks:
-    """Collects the stacks and their counts. Outermost frames first, without lines. Weights that are estimates stand
-    above a frame that says so, because these formats have no other place for it."""
+    """Collects the stacks and their counts. Outermost frames first, without lines. Estimated weights get an extra frame
+    that says so, because these formats have no other place for it.
+    """
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -64,7 +66,7 @@ class Stacks:
                     self._events.setdefault(name, Counter())[frames] += 1
 
     def map(self, content: MapContent) -> None:
-        """The latest content of a map counts: it has what those before had."""
+        """The latest content of a map counts, because it includes the earlier ones."""
         stacks: Counter[Frames] = Counter()
         for key, value in content.entries:
             frames = self._key(key)
@@ -120,7 +122,7 @@ class FoldedWriter(SilentWriter):
 
 
 def folded(stack: StackRef, stacks: StackTable) -> Frames:
-    """Outermost first; a recursion stays as deep as it was. Empty: the stack was not recorded."""
+    """The frames of a stack, outermost first. Recursion is not shortened. Empty: the stack was not recorded."""
     frames = stacks.frames(stack.id) or ()
     return tuple(visible(f"{frame.class_name}.{frame.method}") for frame in reversed(frames))
 

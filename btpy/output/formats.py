@@ -1,4 +1,4 @@
-"""The formats: what ``-f`` can say, which names of files suggest them, and what each can do."""
+"""The formats: the values of ``-f``, the file names that suggest them, and their abilities."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 
 class Format(NamedTuple):
-    """``suffixes``: of files that are written in it unless ``-f`` says otherwise. ``appends``: output can be added to
-    a file. ``rotates``: it can go on in another one. ``tables``: one shape a file, and a directory may take several."""
+    """``suffixes``: file names that choose the format without ``-f``. ``appends``: output can be added to a file.
+    ``rotates``: output can continue in another file. ``tables``: one shape a file, and a directory may take several.
+    """
 
     name: str
     summary: str
@@ -82,8 +83,9 @@ def writer(
     *,
     csv_safe: bool = False,
 ) -> Writer:
-    """``only``: names of the wanted shapes; empty: all. ``files``: of a format of tables, makes one by its name where
-    each shape has its own. Raises UsageError for a program that the format cannot show."""
+    """``only``: names of the wanted shapes; empty: all. ``files``: for a format of tables, creates the file of a shape
+    by its name, if each shape has one. Raises UsageError for a program that the format cannot show.
+    """
     match format_.name:
         case "ndjson":
             from btpy.output.ndjson import NdjsonWriter

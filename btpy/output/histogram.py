@@ -22,10 +22,10 @@ from btpy.output.style import Style
 PERCENTILES = (50.0, 90.0, 99.0)
 PLAIN = Style()
 
-_BAR = 32  # columns of the longest bar, and of the longest where there is little room
+_BAR = 32  # columns of the longest bar, and its minimum if there is little space
 _SHORT_BAR = 4
 _EIGHTHS = " ▏▎▍▌▋▊▉"
-_NARROW = 3  # powers of two up to which the finer buckets are shown
+_NARROW = 3  # up to this many powers of two, the finer buckets are shown
 
 
 def headline(
@@ -95,7 +95,9 @@ def bars(histogram: Histogram | LinearHistogram, kind: Kind, style: Style, unit:
 
 
 def rows(histogram: Histogram | LinearHistogram, kind: Kind, unit: str = "") -> list[tuple[str, int]]:
-    """Where each bucket begins, and its samples: of powers of two, where finer ones would be many."""
+    """The lower bound and the samples of each bucket. Buckets are powers of two if there would be too many finer
+    ones.
+    """
     if isinstance(histogram, LinearHistogram):
         return _linear(histogram, kind, unit)
     return _powers(histogram, kind, unit)
@@ -125,7 +127,7 @@ def _linear(histogram: LinearHistogram, kind: Kind, unit: str) -> list[tuple[str
 
 
 def longest_bar(style: Style, beside: int) -> int:
-    """Columns of it, where other text takes so many of the line."""
+    """The columns of the longest bar, if other text needs ``beside`` columns of the line."""
     room = style.width - beside
     return max(_SHORT_BAR, room if style.fills else min(_BAR, room))
 
@@ -137,7 +139,7 @@ def padded_bar(value: Number, most: Number, style: Style, columns: int) -> str:
 
 
 def _bar(value: Number, most: Number, style: Style, columns: int) -> str:
-    """In eighths of a column, rounded to the nearest, but never nothing for something."""
+    """In eighths of a column, rounded to the nearest, but at least one for a value above 0."""
     if not most > 0 or not value > 0:
         return ""
     share = min(1.0, value / most)

@@ -1,4 +1,4 @@
-"""What probes match, as text and as JSON: classes, their methods, lines, locals, and what is left out and why.
+"""What probes match, as text and as JSON: classes, their methods, lines, locals, and omitted methods with the reason.
 
 com.acme.shop.PricingEngine  class · app · shop.jar · 2 of 3 methods
   quote(String sku, int qty): Money                 31-74
@@ -19,13 +19,13 @@ from btpy.output.values import visible
 from btpy.plan.listing import ListedClass, ListedMethod, ListedProbe, Skipped
 from btpy.plan.plan import RefusalReason
 
-_COLUMN = 52  # where the lines of a method are told, unless its signature is longer
+_COLUMN = 52  # column of the line numbers of a method, unless its signature is longer
 
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """The details to show beyond names. ``classes`` and ``methods``: the most of them, of a probe and of a class.
-    ``for_more``: what has more classes listed."""
+    """The details to show beyond names. ``classes`` and ``methods``: the most for each probe and each class.
+    ``for_more``: the option that lists more classes."""
 
     full_names: bool = False
     lines: bool = False
@@ -115,7 +115,7 @@ def _span(lines: Sequence[int]) -> str:
 
 
 def ranges(numbers: Sequence[int]) -> str:
-    """``31-33 35`` of ascending numbers."""
+    """``31-33 35`` for ascending numbers."""
     parts: list[list[int]] = []
     for number in dict.fromkeys(numbers):
         if parts and number == parts[-1][-1] + 1:
@@ -126,7 +126,7 @@ def ranges(numbers: Sequence[int]) -> str:
 
 
 def listing_json(probe: ListedProbe, classes: int | None = None) -> Iterable[dict[str, Any]]:
-    """An object a class, and one for what is not listed."""
+    """An object for each class, and one for the classes that are not listed."""
     shown = probe.classes[:classes]
     for class_ in shown:
         yield {

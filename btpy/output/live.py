@@ -1,11 +1,11 @@
-"""Maps as a view that is drawn again and again: what they hold now, how fast it grows, in a window of a given size.
+"""Maps as a view that is redrawn: their current values and growth rates, in a window of a given size.
 
       @lat              n▼   rate     p50     p99     max  last 60 s
       SKU-1187         164    9/s  25.2ms   212ms   231ms  ▁▂▂▃▂▅▇▃▂▁▂▂
       SKU-0031          12    1/s  31.5ms  44.0ms  44.1ms  ▁▁▂▁▁▁▁▂▁▁▁▁
 
-:class:`History` keeps what was read over the last minute, :class:`Arrangement` how a person wants to see it, and
-:class:`LiveText` turns both into lines. This module does not know the terminal; the caller draws the lines.
+:class:`History` keeps the contents of the last minute, :class:`Arrangement` the user's choices, and :class:`LiveText`
+turns both into lines. This module does not know the terminal; the caller draws the lines.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ SPAN = 60.0
 """Seconds that a history goes back."""
 
 _REMEMBERED = 1000  # entries of a map whose past is kept: those with the most samples
-_RATE_SECONDS = 5.0  # over which the present rate is taken
-_RATE_HEAD = "  rate"  # as wide as rates get, so that the columns stand still
-_SPARKS = 30  # columns of the line of past rates, and the fewest that are worth it
+_RATE_SECONDS = 5.0  # seconds over which the current rate is measured
+_RATE_HEAD = "  rate"  # the width of the longest rate, so that columns do not move
+_SPARKS = 30  # columns of the line of past rates, and the least useful number
 _FEWEST_SPARKS = 8
-_LEAST_LABEL = 10  # columns of a key that figures do not take
-_LABEL_WITH_SPARKS = 24  # columns of a key that past rates do not take
+_LEAST_LABEL = 10  # columns that are reserved for a key before figures
+_LABEL_WITH_SPARKS = 24  # columns that are reserved for a key before past rates
 _PLOTTED = 100  # entries of a map that are drawn as charts
-_BLOCKS = (MapKind.TOPK, MapKind.SAMPLE_OF)  # more than a row an entry
+_BLOCKS = (MapKind.TOPK, MapKind.SAMPLE_OF)  # these need more than one row for each entry
 _DISTRIBUTIONS = (MapKind.HIST, MapKind.LHIST, MapKind.PCTL)
 _WITHOUT_RATE = (MapKind.VALUE, MapKind.TSERIES, MapKind.FIRST, MapKind.LAST)
 _TEXTS = (MapKind.VALUE, MapKind.TSERIES, MapKind.FIRST, MapKind.LAST)
@@ -51,7 +51,7 @@ _TEXTS = (MapKind.VALUE, MapKind.TSERIES, MapKind.FIRST, MapKind.LAST)
 
 @dataclass(frozen=True, slots=True)
 class _Moment:
-    """``sizes``: of the entries of each map. ``complete``: the maps whose entries are all there; None: all maps."""
+    """``sizes``: of the entries of each map. ``complete``: the maps with all their entries; None: all maps."""
 
     number: int
     seconds: float
@@ -59,7 +59,7 @@ class _Moment:
     complete: frozenset[int] | None
 
     def size(self, map_: int, key: Hashable) -> Number | None:
-        """0 for an entry that was not there, None for one that may have been."""
+        """0 for an entry that did not exist, None for one that may have existed."""
         known = self.sizes.get(map_, {}).get(key)
         return 0 if known is None and (self.complete is None or map_ in self.complete) else known
 
@@ -71,10 +71,10 @@ class _Moment:
 
 
 class History:
-    """What maps held at moments of the last SPAN seconds; ``contents`` are the latest.
+    """The contents of maps at moments in the last SPAN seconds; ``contents`` are the latest.
 
-    Where all maps are known to have been empty (their probes just went in), add no contents for that moment: the first
-    rates are then those since.
+    If all maps were empty at a moment (their probes were just added), call :meth:`add` without contents for it. The
+    first rates then refer to that moment.
     """
 
     def __init__(self) -> None:
@@ -101,7 +101,7 @@ class History:
             self._moments.popleft()
 
     def rates(self, map_: Map) -> Callable[[Key], float | None]:
-        """Samples a second of a key in the last seconds; None where that is not known yet."""
+        """Samples a second of a key in the last seconds; None if it is not known yet."""
         if len(self._moments) < 2:
             return lambda key: None
         latest = self._moments[-1]
@@ -119,7 +119,7 @@ class History:
         known = _identity(key)
         interval = (moments[-1].seconds - moments[0].seconds) / (len(moments) - 1)
         together = max(1, math.ceil(SPAN / max(interval, 0.001) / most))
-        # Cut at fixed numbers, not from the end: else the whole line would change with each moment.
+        # The groups begin at fixed numbers, not from the end. Otherwise the whole line would change each time.
         marks = [moment for moment in moments if moment.number % together == 0 or moment is moments[-1]]
         if map_.kind is MapKind.VALUE:
             return [mark.sizes.get(map_.id, {}).get(known) for mark in marks][-most:]
@@ -145,8 +145,9 @@ def _size(value: Aggregate | Value) -> Number | None:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Of the rows of one map. ``by``: empty for what suits it, a figure's, ``rate`` or ``key``; ``offset``: rows above
-    the first that is shown."""
+    """Of the rows of one map. ``by``: the order: empty for the default, a figure, ``rate`` or ``key``; ``offset``: rows
+    above the first that is shown.
+    """
 
     by: str = ""
     reverse: bool = False
@@ -155,7 +156,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """``focus``: the map that keys are about; ``plot``: distributions and charts instead of tables."""
+    """``focus``: the map to which keys apply; ``plot``: distributions and charts instead of tables."""
 
     orders: Mapping[int, Order] = field(default_factory=dict)
     focus: int | None = None
@@ -224,7 +225,7 @@ class LiveText:
     def pressed(
         self, key: str, history: History, arrangement: Arrangement, columns: int, lines: int
     ) -> Arrangement | None:
-        """How it is looked at after a key; None for one that means nothing here."""
+        """The arrangement after a key was pressed; None for a key without a meaning."""
         if key not in KEYS:
             return None
         parts, _ = self._parts(history, arrangement, columns, lines)
@@ -254,7 +255,7 @@ class LiveText:
     # ---- which maps, and how much of each
 
     def _parts(self, history: History, arrangement: Arrangement, columns: int, lines: int) -> tuple[list[_Part], int]:
-        """The maps for which there is room, the focused one always, and how many others there are."""
+        """The maps that fit, always with the focused one, and the number of other maps."""
         parts = [self._whole(content, history, arrangement, columns) for content in history.contents if content.entries]
         if not parts:
             return [], 0
@@ -283,7 +284,7 @@ class LiveText:
 
     @staticmethod
     def _shown(part: _Part) -> int:
-        """Rows. Where they are not all there, the last line says how many others there are."""
+        """Rows. If some rows are missing, the last line has their number."""
         return part.share if part.share >= part.rows or part.share < 2 else part.share - 1
 
     def _whole(self, content: MapContent, history: History, arrangement: Arrangement, columns: int) -> _Part:
@@ -407,7 +408,7 @@ class LiveText:
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    """A column as text. ``needed``: it stays however narrow the window is."""
+    """A column as text. ``needed``: it is shown even in a narrow window."""
 
     head: str
     cells: Sequence[str]
@@ -421,7 +422,7 @@ class _Drawn:
 
 
 def _fit(label: int, columns: Sequence[_Drawn], room: int) -> tuple[int, list[_Drawn], int]:
-    """Columns of the label, the columns that there is room for, and how many are left for the line of past rates."""
+    """The width of the label, the columns that fit, and the width that remains for the line of past rates."""
     kept = list(columns)
 
     def left() -> int:

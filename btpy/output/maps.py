@@ -1,4 +1,4 @@
-"""Maps as text: a line a key with its values in columns, or a block of lines a key."""
+"""Maps as text: a line for each key with its values in columns, or a block of lines for each key."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from btpy.output.style import Style
 from btpy.output.tables import Joined, TableOptions, joined, table
 from btpy.output.values import ValueText
 
-_LABEL_COLUMNS = 60  # labels wider than this do not push the values of the others to the right
+_LABEL_COLUMNS = 60  # wider labels do not move the values of the others to the right
 _SPARKS = 60  # intervals of a series in a line
 _CHART_LINES = 5
 _BLOCKS = (MapKind.HIST, MapKind.LHIST, MapKind.TOPK, MapKind.SAMPLE_OF)
@@ -46,8 +46,9 @@ _BLOCKS = (MapKind.HIST, MapKind.LHIST, MapKind.TOPK, MapKind.SAMPLE_OF)
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A column of a table: one number or text of each value. ``name``: empty for what the map is about; ``by``: what
-    rows are ranked by it with (:func:`btpy.events.aggregates.measure`)."""
+    """A column of a table: a number or text for each value. ``name``: empty for the main value of the map; ``by``: the
+    order of rows by this column (:func:`btpy.events.aggregates.measure`).
+    """
 
     name: str
     by: str
@@ -96,7 +97,7 @@ class MapText:
         columns: list[list[str]] = []
         own = [map_.name.rpartition(".")[2] for map_ in found.maps]
         for at, map_ in enumerate(found.maps):
-            name = own[at] if own.count(own[at]) == 1 else map_.name  # without its library where that is enough
+            name = own[at] if own.count(own[at]) == 1 else map_.name  # without its library if the name is unique
             for figure in self.figures(map_, found.unit):
                 cells = ["-" if row[at] is None else figure.text(row[at]) for _, row in found.rows]
                 columns.append([f"{name} {figure.name}".rstrip(), *cells])
@@ -185,7 +186,7 @@ class MapText:
         return [f"  {line}" for line in text.split("\n")]
 
     def _series_figures(self, value: TimeSeries, kind: Kind, unit: str) -> list[str]:
-        """``last 60 × 1s``, the present value and the extremes."""
+        """``last 60 × 1s``, the current value and the extremes."""
         counts = value.series.operator is SeriesOperator.COUNT
         shown = Kind.ANY if counts else kind
         known = [window for window in value.values() if window is not None]
@@ -279,7 +280,7 @@ class MapText:
             for index in range(max((len(cells) for _, cells in rows), default=0))
         ]
         most = _LABEL_COLUMNS
-        if self._style.window is not None:  # as wide as the window, and no line goes on in the next row for a package
+        if self._style.window is not None:  # the width of the window; do not wrap a line because of a package name
             most = max(_LABEL_COLUMNS // 2, self._style.window - sum(2 + width for width in widths))
             rows = [(self._fitted(label, most), cells) for label, cells in rows]
         label_width = min(most, max((columns_of(label) for label, _ in rows), default=0))
@@ -289,14 +290,14 @@ class MapText:
             filled = [
                 padded(cell, widths[index], right=to_the_right and len(widths) == 1) for index, cell in enumerate(cells)
             ]
-            if cells and "\n" in cells[0]:  # a stack as value stands below its key
+            if cells and "\n" in cells[0]:  # a stack as value is shown below its key
                 lines += [*above, last, *cells[0].split("\n")]
             else:
                 lines += [*above, f"{padded(last, label_width)}  {'  '.join(filled)}".rstrip()]
         return lines
 
     def _fitted(self, label: str, most: int) -> str:
-        """The last line of a label without the middle of packages, where it would be too wide. Other text stays."""
+        """The last line of a label. If it is too wide, the middle of package names is removed. Other text stays."""
         *above, last = label.split("\n")
         short = shortened(last, most, self._style.ellipsis) if columns_of(last) > most else last
         return "\n".join([*above, short if columns_of(last) <= most or _has_place(last) else last])

@@ -1,9 +1,9 @@
 """One JSON object a line, for programs: ``jq``, pandas, DuckDB.
 
 Every line has ``"v": 1`` and ``"type"``. The shapes of ``attached_probes``, ``printf``, ``map``, ``hist`` and
-``stats`` are those of bpftrace's JSON, with more members; ``event`` carries what ``emit`` named. Times are ISO 8601,
-UTC; durations are integers of nanoseconds. A string or a sequence that was cut at capture is shown as far as it goes,
-and ``"cut"`` tells by its path how long it was.
+``stats`` are those of bpftrace's JSON, with more members; ``event`` has the fields of ``emit``. Times are ISO 8601,
+UTC; durations are integers of nanoseconds. A string or sequence that was cut at capture is shown in part, and ``"cut"``
+has its full length by its path.
 """
 
 from __future__ import annotations
@@ -86,8 +86,8 @@ _Renderer = Callable[[Record], str]
 _MOST_HEADS = 1 << 14  # of threads
 
 
-class _Unusual(Exception):  # no error: it takes the longer way
-    """A value that is written with more care than most."""
+class _Unusual(Exception):  # not an error: the value takes the slow path
+    """A value that the fast path cannot write."""
 
 
 def _quoted(text: str) -> str:
@@ -144,11 +144,11 @@ class NdjsonWriter:
         self._stream.write_all(lines)
 
     def line(self, line: dict[str, Any]) -> None:
-        """A record as it was written before."""
+        """Writes a record that was read from ndjson."""
         self._write({name: value for name, value in line.items() if name != "v"})
 
     def tree(self, record: Record, data: dict[str, Any]) -> None:
-        """A tree of timed calls; ``record``: of the call that it is of."""
+        """A tree of timed calls; ``record``: of its root call."""
         self._write({**self._head("tree", record), "data": data})
 
     def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:
@@ -267,13 +267,14 @@ class NdjsonWriter:
     def _encoded(self, line: dict[str, Any]) -> str:
         members = {**self._first, **line}
         text = _encode(members)
-        # JSON may hold C1 controls and U+2028 as they are, but terminals obey the ones and readers split at the others.
+        # JSON may contain C1 controls and U+2028. But terminals execute C1 controls, and some readers split lines at
+        # U+2028.
         return text if text.isprintable() else _encode_ascii(members)
 
     # ---- records
 
     def _compile(self, template: Template) -> _Renderer:
-        """What gives the line of a record; an empty one: nothing is written."""
+        """A function that renders a record as a line. If the line is empty, nothing is written."""
         if template.kind is TemplateKind.EMIT:
             any_event = self._event(template)
             return self._simple_event(template, lambda record: self._encoded(any_event(record)))
@@ -282,7 +283,9 @@ class NdjsonWriter:
         return lambda record: ""
 
     def _simple_event(self, template: Template, any_event: _Renderer) -> _Renderer:
-        """Most events: each value is a number or a string that needs no care, written without a dictionary between."""
+        """The fast path for most events: each value is a number or a simple string, which is written without an
+        intermediate dictionary.
+        """
         slots = [part for part in template.parts if isinstance(part, Slot)]
         labels = [slot.label or "value" for slot in slots]
         if not are_the_values(slots) or any(slot.time for slot in slots) or len(set(labels)) < len(labels):
@@ -407,7 +410,7 @@ _DISTRIBUTIONS = (MapKind.HIST, MapKind.PCTL, MapKind.LHIST)
 
 
 def json_value(value: Value, stacks: StackTable, cuts: dict[str, int], path: str) -> Any:
-    """A value as JSON has it. ``cuts`` collects the full length of what was cut, by path (``order.items``)."""
+    """A value in JSON. ``cuts`` collects the full length of what was cut, by path (``order.items``)."""
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, str):
@@ -466,7 +469,7 @@ def _mapping(value: MappingValue, stacks: StackTable, cuts: dict[str, int], path
 
 
 def _shown(value: Aggregate | Value, stacks: StackTable) -> Any:
-    """What stands for one key of a map."""
+    """The value of one key of a map."""
     if isinstance(value, Histogram):
         buckets = [{"min": bucket.low, "max": bucket.high, "count": bucket.count} for bucket in value.occupied()]
         if value.negatives:
@@ -533,7 +536,7 @@ def _percentiles(map_: Map, value: Aggregate | Value) -> dict[str, Any]:
 
 
 def _add_skips(line: dict[str, Any], content: MapContent) -> None:
-    """What its readers have to know of a map whose values are not exact."""
+    """Adds the facts about a map whose values are not exact."""
     estimated = estimated_text(content)
     if estimated is not None:
         line["estimated"] = estimated
@@ -569,7 +572,7 @@ def _pair(interval: Interval) -> list[int | float | str | None]:
 
 
 def _key_texts(keys: Sequence[Key], text: ValueText) -> list[str]:
-    """Keys as bpftrace writes them, components joined by commas; made different where two would read the same."""
+    """Keys in the form of bpftrace, with components joined by commas. Equal texts get a suffix."""
     taken: dict[str, Any] = {}
     for key in keys:
         label = _unused(

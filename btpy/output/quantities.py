@@ -16,7 +16,7 @@ def is_unit(kind: Kind, unit: str) -> bool:
 
 
 def quantity(number: int | float, kind: Kind, unit: str = "") -> str:
-    """A number of the language's ``kind``; DURATION and BYTES get the unit that suits them, or ``unit``."""
+    """A number of the language's ``kind``; DURATION and BYTES get a suitable unit, or ``unit``."""
     if kind is Kind.DURATION:
         return _in_unit(number, unit, _NANOS) if unit in _NANOS else duration(number)
     if kind is Kind.BYTES:
@@ -82,7 +82,7 @@ def plain(number: int | float) -> str:
 
 
 def mean(number: int | float, kind: Kind, unit: str = "") -> str:
-    """A computed average: as :func:`quantity`, without digits that mean nothing."""
+    """A computed average: like :func:`quantity`, without insignificant digits."""
     if kind in (Kind.DURATION, Kind.BYTES) or isinstance(number, int) or not math.isfinite(number):
         return quantity(number, kind, unit)
     return _strip(f"{number:.3f}") if abs(number) >= 1 else f"{number:.3g}"

@@ -1,4 +1,4 @@
-"""How far off estimates may be, as text: intervals beside values, and what of a map was not looked at below it."""
+"""The errors of estimates as text: intervals beside values, and notes about skipped hits below a map."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from btpy.output.quantities import duration, grouped
 from btpy.output.style import Style
 
 _OF_LOOKED_AT = (MapKind.VALUE, MapKind.FIRST, MapKind.LAST, MapKind.SAMPLE_OF)
-"""Kinds whose values are those of the hits that were looked at, and stand for no others."""
+"""Kinds whose values come only from hits that fired, and do not represent others."""
 
 
 def estimate(shown: str, interval: Interval | None, text: Callable[[Number], str], style: Style) -> str:
-    """``≈12834 (12001…13700)``: a value, ``shown``, with the interval that holds the true one. ``≥12834``: that is a
-    bound. Without an interval the value is exact."""
+    """``≈12834 (12001…13700)``: a value, ``shown``, with the interval that holds the true one. ``≥12834``: the value is
+    a lower bound. Without an interval the value is exact.
+    """
     if interval is None:
         return shown
     low = None if interval.low is None else text(interval.low)
@@ -31,8 +32,7 @@ def estimate(shown: str, interval: Interval | None, text: Callable[[Number], str
 
 
 def skip_notes(content: MapContent, style: Style) -> list[str]:
-    """What the reader of a map has to know: which hits its values leave out, or only estimate. Nothing where it is
-    exact."""
+    """Notes for the reader of a map: the hits that its values omit or only estimate. Empty if it is exact."""
     skips = content.skips
     if skips is None:
         return []
@@ -54,7 +54,7 @@ def one_in(skips: Skips) -> str:
 
 
 def estimated_text(content: MapContent) -> str | None:
-    """By how much samples are weighed: ``100``, ``1…64``; None: the values are exact, and no probe samples."""
+    """The weight of samples, as text: ``100``, ``1…64``; None: the values are exact, and no probe samples."""
     if content.map.estimated is not None:
         return content.map.estimated
     return None if content.skips is None or not content.skips.skipped else f"1…{content.skips.factor}"

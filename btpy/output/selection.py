@@ -1,4 +1,4 @@
-"""A part of what a run gives: of some probes, events and maps, by name."""
+"""Selects the output of some probes, events and maps by name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from btpy.output.writer import Attached, Context, End, Loss, ProbeError, Restrai
 
 
 class Selection:
-    """Passes on what ``names`` name: everything of a probe, an event, a map (``@name``)."""
+    """Passes on the named output: of a probe, an event, or a map (``@name``)."""
 
     def __init__(self, writer: Writer, context: Context, names: frozenset[str]) -> None:
         self._writer = writer

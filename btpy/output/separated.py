@@ -2,15 +2,15 @@ r"""The ``csv`` and ``tsv`` formats: a header, a line a row, one shape a file (:
 
 ``csv`` is RFC 4180 with ``\n`` at the end of lines: cells with a comma, a quote or a line end are quoted, null is an
 empty cell and an empty string ``""``. In ``tsv`` a backslash always begins an escape: null, and only null, is ``\N``; a
-tab, a line feed, a carriage return and a backslash are ``\t``, ``\n``, ``\r`` and ``\\``; any other character that
-could steer a terminal is ``\e``, ``\xHH``, ``\uHHHH`` or ``\UHHHHHHHH``. So every text reads back as it was.
+tab, a line feed, a carriage return and a backslash are ``\t``, ``\n``, ``\r`` and ``\\``; any other control character
+for terminals is ``\e``, ``\xHH``, ``\uHHHH`` or ``\UHHHHHHHH``. So every text can be read back exactly.
 
-Where several targets are written, ``pid`` is the first column of what each of them gives, and null where it is of all.
-Objects, arrays and maps are JSON; a stack is its frames, innermost first, with ``;`` between. Times are ISO 8601, UTC;
-durations and sizes are numbers of nanoseconds and of bytes.
+With several targets, ``pid`` is the first column. It is null for rows of all targets together. Objects, arrays and maps
+are JSON; a stack is its frames, innermost first, with ``;`` between. Times are ISO 8601, UTC; durations and sizes are
+numbers of nanoseconds and of bytes.
 
-``safe``: for spreadsheets, which run what a cell has after ``=``, ``+``, ``-`` or ``@``. A text comes from the traced
-program; one that begins so gets an apostrophe before it, and no longer reads back as it was. Numbers stay.
+``safe``: for spreadsheets, which execute a cell that begins with ``=``, ``+``, ``-`` or ``@``. Such a text from the
+    traced program gets an apostrophe before it, so it can no longer be read back exactly. Numbers stay.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class SeparatedWriter(SilentWriter):
         self._merged = {
             map_.title
             for map_ in context.outline.maps
-            if can_be_merged(map_) and not is_timed(map_, context.outline)  # else each target writes its own
+            if can_be_merged(map_) and not is_timed(map_, context.outline)  # otherwise each target writes its own
         }
         self._streams: dict[tuple[str, tuple[str, ...]], Stream | None] = {}
         self._rows: dict[int, tuple[Stream | None, Callable[[Record], Row]]] = {}
@@ -115,7 +115,7 @@ class SeparatedWriter(SilentWriter):
         return self._stream_of(*shape), event_row(template, self._context)
 
     def _stream_of(self, name: str, columns: tuple[str, ...]) -> Stream | None:
-        """None: of this shape nothing is wanted."""
+        """None: this shape is not selected."""
         if (name, columns) not in self._streams:
             self._streams[name, columns] = self._made(name, columns)
         return self._streams[name, columns]
@@ -148,8 +148,9 @@ class SeparatedWriter(SilentWriter):
         return "\t".join([_escaped(cell) for cell in cells]) + "\n"
 
     def _text(self, value: Value) -> str | None:
-        """None: null. In ``csv`` what could steer a terminal is escaped, but for line ends and tabs. What ``tsv``
-        escapes is escaped when its line is written."""
+        """None: null. In ``csv``, control characters for terminals are escaped, except line ends and tabs. ``tsv``
+        escapes characters when it writes a line.
+        """
         if type(value) is int:
             return str(value)
         text = value if type(value) is str else self._long_text(value)
@@ -179,7 +180,7 @@ class SeparatedWriter(SilentWriter):
 
 
 _FORMULA = frozenset("=+-@\t\r\n")
-"""With these a spreadsheet begins a formula, or takes what follows for its beginning."""
+"""A spreadsheet starts a formula at these characters, or ignores them before the start of one."""
 
 _SPECIAL = re.compile(r'[,"\n\r]').search
 

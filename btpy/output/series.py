@@ -2,7 +2,7 @@
 
     ▁▁▂▅█▃▁
 
-Blocks stand on zero where no value is below it, else on the least value. No value is no block.
+Blocks begin at zero if no value is negative, otherwise at the least value. A missing value has no block.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def sparkline(values: Sequence[Number | None], style: Style) -> str:
 
 
 def chart(values: Sequence[Number | None], style: Style, height: int) -> list[str]:
-    """Lines from the top down, all as wide as there are values."""
+    """Lines from the top down. Each has a column for each value."""
     known = [value for value in values if value is not None and value == value]
     base = min(0, *known) if len(known) > 1 else min([0, *known])
     span = max(known, default=0) - base
@@ -35,7 +35,7 @@ def chart(values: Sequence[Number | None], style: Style, height: int) -> list[st
 
 
 def _level(value: Number | None, base: Number, span: Number, steps: int) -> int:
-    """How many eighths of a line: at least one for a value, none where there is no value."""
+    """The height in eighths of a line: at least one for a value, none for a missing value."""
     if value is None or value != value:
         return 0
     return max(1, round((value - base) / span * steps)) if span > 0 else 1

@@ -1,7 +1,7 @@
-"""What a run gives as tables: for each shape a name and columns, and how a record or a map becomes rows.
+"""The output of a run as tables: for each shape a name, columns, and the conversion of records and maps to rows.
 
-A shape is the events of one name and the same values, what scripts print, or one map. Formats that have columns
-(``csv``, ``tsv``, ``parquet``, ``arrow``) write one shape a file.
+A shape is one map, everything that scripts print, or the events with one name and the same fields. Formats that have
+columns (``csv``, ``tsv``, ``parquet``, ``arrow``) write one shape a file.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from btpy.output.writer import Arity, Clock, Context, pairs, site_fact, slot_val
 Row = tuple[Value, ...]
 
 PRINTED = "print"
-"""Name of the shape of what scripts print."""
+"""Name of the shape for printed lines."""
 
 _LISTED = 6
 _OF_EVENT = ("ts", "probe", "tid", "thread")
@@ -50,7 +50,7 @@ _ESTIMATES = ("skipped", "low", "high")
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """``names``: by which it can be asked for with --only: its own, and those of its probes."""
+    """``names``: the values of --only that select it: its own name, and those of its probes."""
 
     name: str
     columns: tuple[str, ...]
@@ -61,7 +61,7 @@ class Shape:
 
 
 def shapes(outline: Outline) -> list[Shape]:
-    """All that the probes of a program can give."""
+    """All shapes of a program."""
     found: dict[tuple[str, tuple[str, ...]], set[str]] = {}
     for template in outline.templates:
         shape = shape_of(template)
@@ -73,7 +73,7 @@ def shapes(outline: Outline) -> list[Shape]:
 
 
 def chosen(outline: Outline, only: frozenset[str], format_: str) -> Shape:
-    """The shape that a single file is about: the only one, or the only one of events, or of a map.
+    """The shape for a single file: the only one, or the only one of events, or of a map.
 
     Raises UsageError when it takes a choice.
     """
@@ -99,7 +99,7 @@ def chosen(outline: Outline, only: frozenset[str], format_: str) -> Shape:
 
 
 def left_out(outline: Outline, only: frozenset[str], format_: str) -> tuple[str, list[str]]:
-    """What a single file is about, and what is wanted, too, and is not in it: by names that --only takes.
+    """The name of the shape in a single file, and the selected shapes that are not in it, by names for --only.
 
     Raises UsageError.
     """
@@ -115,7 +115,7 @@ def _listed(wanted: list[Shape]) -> str:
 
 
 def shape_of(template: Template) -> tuple[str, tuple[str, ...]] | None:
-    """Name and columns of what the records of a template are rows of; None: of nothing."""
+    """Name and columns of the table for the records of a template; None: of nothing."""
     if template.kind is TemplateKind.PRINT:
         return PRINTED, (*_OF_EVENT, "text")
     if template.kind is not TemplateKind.EMIT:
@@ -125,7 +125,7 @@ def shape_of(template: Template) -> tuple[str, tuple[str, ...]] | None:
 
 
 def is_timed(map_: Map, outline: Outline) -> bool:
-    """Whether the script says when the map is shown, so that there are rows of several times."""
+    """Whether the script itself shows the map, so that there are rows of several times."""
     return any(map_.id in template.maps for template in outline.templates)
 
 
@@ -164,7 +164,7 @@ def _different(columns: Iterable[str]) -> tuple[str, ...]:
 
 
 def file_name(name: str, others: Iterable[tuple[str, tuple[str, ...]]]) -> str:
-    """That of the file of a shape, which no other has, whatever the script calls its events."""
+    """A unique file name for a shape, for any names of events."""
     stem = re.sub(r"[^\w.@-]", "_", name).lstrip(".") or "event"
     taken = sum(other == name for other, _ in others)
     return f"{stem}-{taken + 1}" if taken else stem
@@ -174,7 +174,7 @@ def file_name(name: str, others: Iterable[tuple[str, tuple[str, ...]]]) -> str:
 
 
 def event_row(template: Template, context: Context) -> Callable[[Record], Row]:
-    """What gives the row of a record of an EMIT or a PRINT. Times stay as they are: ns since 1970."""
+    """A function that turns a record of EMIT or PRINT into a row. Times stay unchanged: ns since 1970."""
     head = _head(context)
     if template.kind is TemplateKind.PRINT:
         text = printed(template, context, ValueText(context.stacks, Style()))
@@ -218,8 +218,8 @@ def _getter(slot: Slot, context: Context) -> Callable[[Record], Value]:
 def map_rows(content: MapContent, template: Template | None, time: int | None, *, timed: bool) -> Iterator[Row]:
     """``time``: ns since 1970 at which it was shown; None: at the end.
 
-    The last three columns are null where the map is exact: hits that were skipped, and between which the first number
-    of the row lies. A map that holds nothing because all hits were skipped is a row of these.
+    The last three columns are null if the map is exact. They are the number of skipped hits, and the interval for the
+    first number of the row. A map that is empty because all hits were skipped is a row with only these columns.
     """
     skipped = None if content.skips is None else content.skips.skipped
     first = (time,) if timed else ()
@@ -232,7 +232,7 @@ def map_rows(content: MapContent, template: Template | None, time: int | None, *
 
 
 def _bounds(value: Aggregate | Value) -> Iterator[tuple[Number | None, Number | None]]:
-    """Of each row of a value: where the number of hits lies, or the one number that the value is."""
+    """For each row of a value: the interval for the number of hits, or for the value if it is one number."""
     if isinstance(value, TimeSeries | Top) and value.weights is not None:
         yield from ((interval.low, interval.high) for interval in part_intervals(value))
     elif not isinstance(value, TimeSeries | Top | Examples):

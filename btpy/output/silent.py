@@ -1,4 +1,4 @@
-"""A writer that writes nothing: for what is only recorded, and to stand on for formats that leave things out."""
+"""A writer that writes nothing: used for runs that only record, and as a base class of formats that omit parts."""
 
 from __future__ import annotations
 

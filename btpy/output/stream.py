@@ -1,4 +1,4 @@
-"""Where output goes: standard output or a file, as bytes, flushed when the caller says so."""
+"""The destination of output: standard output or a file, as bytes. The caller decides when to flush."""
 
 from __future__ import annotations
 
@@ -28,15 +28,16 @@ class ReaderGone(OutputError):  # named like TargetGone
     is_told = False
 
 
-_LOOK_SECONDS = 0.1  # between two looks at whether the output still has a reader
+_LOOK_SECONDS = 0.1  # seconds between two checks whether the output still has a reader
 
 SYNC_SECONDS = 1.0
-"""Of compressed output, what a killed btpy may lose."""
+"""Seconds of compressed output that a killed btpy may lose."""
 
 
 class Rotation(NamedTuple):
-    """When a file is full: from ``size`` bytes on, or ``seconds`` after it was begun. ``keep``: how many of the full
-    ones stay (None: all); FILE.1 is the latest of them."""
+    """When to start a new file: after ``size`` bytes, or ``seconds`` after its begin. ``keep``: the number of old files
+    that are kept (None: all); FILE.1 is the latest of them.
+    """
 
     size: int | None = None
     seconds: float | None = None
@@ -44,7 +45,7 @@ class Rotation(NamedTuple):
 
 
 class Document(NamedTuple):
-    """What stands around and between the records of a file."""
+    """The text around and between the records of a file."""
 
     head: str = ""
     tail: str = ""
@@ -52,9 +53,9 @@ class Document(NamedTuple):
 
 
 class Sink:
-    """A file descriptor that takes all of what is written, and tells when its reader has gone.
+    """A file descriptor that writes all data, and detects that its reader has closed it.
 
-    ``name``: as errors call it. ``system_write``: as ``os.write``.
+    ``name``: its name in errors. ``system_write``: as ``os.write``.
     """
 
     def __init__(self, descriptor: int, name: str) -> None:
@@ -77,7 +78,7 @@ class Sink:
                 raise OutputError(f"cannot write {self.name}: {_reason(cause)}", help=_remedy(cause)) from cause
 
     def look_for_reader(self) -> None:
-        """A run that writes nothing gets no error from a write: it asks the system. Raises ReaderGone."""
+        """A run that writes nothing gets no error from a write, so it asks the system. Raises ReaderGone."""
         now = time.monotonic()
         if self.descriptor < 0 or now - self._looked < _LOOK_SECONDS:
             return
@@ -96,10 +97,10 @@ class Sink:
 
 
 class Stream:
-    """Collects text and writes it in whole batches, so that a reader of the pipe sees whole lines as they come.
+    """Collects text and writes it in batches of whole lines.
 
-    ``sink``: where the bytes go. ``failure``: the error that the first failed write raised. After it, whatever is
-    written is dropped, so that a run can end in order although nobody can see its output.
+    ``sink``: where the bytes go. ``failure``: the error that the first failed write raised. After it, further output is
+        dropped, so that a run can end regularly without output.
     """
 
     def __init__(
@@ -121,7 +122,7 @@ class Stream:
         self._compressor = _compressor() if compress else None
         self._document = Document()
         self._pending: list[str | bytes] = []
-        self._began = False  # something was written to the present file
+        self._began = False  # something was written to the current file
         self._fresh = True  # no record was
         self._size = os.fstat(descriptor).st_size if owned and append else 0
         self._opened = self._synced = time.monotonic()
@@ -144,7 +145,7 @@ class Stream:
         rotation: Rotation | None = None,
         compress: bool = False,
     ) -> Stream:
-        """Opens the file at once; what it has stays until something is written, or nothing was. Raises OutputError."""
+        """Opens the file at once. Its old content is kept until something is written. Raises OutputError."""
         return Stream(
             _open(path, append=append),
             str(path),
@@ -157,7 +158,7 @@ class Stream:
 
     @staticmethod
     def directory(path: Path) -> Stream:
-        """Of which only the files :meth:`beside` are written."""
+        """A stream for a directory: only the files of :meth:`beside` are written."""
         return Stream(-1, str(path), owned=False)
 
     @staticmethod
@@ -170,21 +171,24 @@ class Stream:
         return self.sink.descriptor
 
     def beside(self, name: str, open_: Callable[[str], Stream]) -> Stream:
-        """That of a name, which is flushed and closed with this one; whoever asks first has it opened."""
+        """The stream for a file in the directory. It is opened at the first call, and flushed and closed with this
+        one.
+        """
         if name not in self._beside:
             self._beside[name] = open_(name)
         return self._beside[name]
 
     def begin(self, document: Document) -> None:
-        """What is written are records of such a document. To be called before the first. Raises OutputError when the
-        file that is appended to begins otherwise."""
+        """Declares that the output is a document of this form. To be called before the first. Raises OutputError when
+        the file that is appended to begins otherwise.
+        """
         if self._append and self._owned and document.head and os.fstat(self.sink.descriptor).st_size:
             self._check_head(document.head)
             self._began, self._fresh = True, False
         self._document = document
 
     def reopen(self, path: Path) -> None:
-        """Go on in a file of that name: the one that was open has been moved away. Raises OutputError."""
+        """Continue in a new file of this name, because the open one was moved away. Raises OutputError."""
         self.flush()
         self._finish()
         fresh = _open(path, append=True)
@@ -220,7 +224,7 @@ class Stream:
 
     @contextlib.contextmanager
     def _failing(self) -> Iterator[None]:
-        """Around what writes: what cannot be written now will not be written later, so the error is raised once."""
+        """A context for writing. After a failed write all further output is dropped, so the error is raised once."""
         try:
             yield
         except OutputError as error:
@@ -243,7 +247,7 @@ class Stream:
                     raise OutputError(f"cannot write {self.sink.name}: {_reason(cause)}") from cause
 
     def abandon(self) -> None:
-        """Closes the file as it was: the run never began."""
+        """Closes the file unchanged, because the run never began."""
         if self._owned:
             self._owned = False
             os.close(self.sink.descriptor)
@@ -266,7 +270,7 @@ class Stream:
     # ---- one file
 
     def _head(self) -> bytes:
-        """What comes before the first record of a file; what the file had goes now."""
+        """Writes the head of a file, and removes its old content now."""
         if self._began:
             return b""
         self._began = True
@@ -305,7 +309,7 @@ class Stream:
         self.sink.write(data)
 
     def _sync(self) -> None:
-        """From here on what was written so far can be read, whatever happens."""
+        """Makes everything written so far readable, even if btpy is killed."""
         assert self._compressor is not None
         self._synced = time.monotonic()
         data = self._compressor.flush(zlib.Z_SYNC_FLUSH) if self._began else b""

@@ -1,8 +1,7 @@
 """Sends log records and metrics in the background, repeats what failed, and counts what was lost and why.
 
-Each signal has a thread. Log records wait in a bounded queue; metrics need none, because a report that was not
-delivered is replaced by the next one, which says more. A backend that is away for any time costs log records beyond
-the queue, and nothing else.
+Each signal has a thread. Log records wait in a bounded queue; metrics need none, because the next report includes one
+that was not delivered. If a backend is unreachable, only log records beyond the queue are lost.
 """
 
 from __future__ import annotations
@@ -81,7 +80,7 @@ class Exporter:
         self._metrics.start()
 
     def log(self, resource: Resource, scope: InstrumentationScope, record: LogRecord) -> None:
-        """Raises OutputError: a patient export that gets no further."""
+        """Raises OutputError when a patient export makes no progress."""
         self._logs.put(_Waiting(resource, scope, record, record.ByteSize()))
 
     def add(self, metrics: Metrics) -> None:
@@ -100,7 +99,7 @@ class Exporter:
         return notices
 
     def close(self, seconds: float = CLOSING_SECONDS) -> Tally:
-        """Sends what there is, for so many seconds at most. Also after an interrupt."""
+        """Sends everything that waits, for ``seconds`` at most. Also after an interrupt."""
         deadline = time.monotonic() + seconds
         for sender in (self._logs, self._metrics):
             sender.finish(deadline)
@@ -118,7 +117,7 @@ class _Waiting(NamedTuple):
 
 
 class _Sender(ABC):
-    """One signal: a thread that takes requests from :meth:`_next` and posts them until they are delivered or refused.
+    """One signal: a thread that posts requests until they are delivered or refused.
 
     ``delivered``: records, or points of metrics.
     """
@@ -163,7 +162,7 @@ class _Sender(ABC):
 
     @abstractmethod
     def _send(self) -> None:
-        """Makes one request and sees it delivered, refused or given up."""
+        """Sends one request until it is delivered, refused or given up."""
 
     def _post(self, body: bytes, *, repeat: bool) -> Outcome:
         """``repeat``: until it is no longer ``Repeatable``, or the time is up."""
@@ -180,7 +179,7 @@ class _Sender(ABC):
                 return outcome
 
     def _rest(self, seconds: float) -> None:
-        """Shorter when the run ends meanwhile: the last attempts follow each other faster."""
+        """Waits, but not so long when the run ends meanwhile: the last attempts follow each other faster."""
         with self._changed:
             was_ending = self._deadline is not None
             self._changed.wait_for(
@@ -192,7 +191,7 @@ class _Sender(ABC):
         return self._deadline is not None and time.monotonic() >= self._deadline
 
     def _report(self, outcome: Outcome) -> None:
-        """Tells the user once that the backend does not take what is sent, and once that it does again."""
+        """Tells the user once that the backend does not accept requests, and once that it does again."""
         address = self._transport.endpoint.address
         if isinstance(outcome, Delivered):
             if self._is_down:

@@ -46,7 +46,7 @@ class LogRecords:
         return None if converter is None else converter(record)
 
     def of_error(self, error: ProbeError) -> LogRecord:
-        """What went wrong in a probe."""
+        """The log record for an error in a probe."""
         line, column = error.span.source.position(error.span.start)
         return _now(
             ERROR,
@@ -61,7 +61,7 @@ class LogRecords:
         )
 
     def of_restraint(self, restraint: Restraint) -> LogRecord:
-        """What the budget does to a probe."""
+        """The log record for a step of the budget."""
         return _now(
             WARN,
             f"the budget restrains {restraint.probe}: {restraint.step}",

@@ -1,4 +1,4 @@
-"""The metrics of one target: its maps, and what became of the hits and records of its probes."""
+"""The metrics of one target: its maps, and the counts of hits and records of its probes."""
 
 from __future__ import annotations
 
@@ -79,12 +79,12 @@ class Metrics:
                 series.put(content)
 
     def count(self, accounts: Iterable[ProbeAccount]) -> None:
-        """What became of hits and records since the start."""
+        """Takes the counts of hits and records since the start."""
         with self._lock:
             self._accounts.update((account.probe, account) for account in accounts)
 
     def report(self) -> Report | None:
-        """Everything as it is known now; None: there is nothing yet."""
+        """All current values; None: there is nothing yet."""
         with self._lock:
             totals = {id_: series.totals() for id_, series in self._series.items()}
             metrics = [self._metric(self._outline.maps[id_], own) for id_, own in totals.items()]
@@ -110,7 +110,7 @@ class Metrics:
         return metric_of(map_, new, Window(self._delivered_at, self._read_at), Temporality.DELTA, self._values)
 
     def _about_probes(self) -> list[Metric]:
-        """Cumulative whatever the user prefers: a loss can then be read from any report."""
+        """These are always cumulative, so that any report shows all losses."""
         window = Window(self._started, self._read_at)
         hits: list[tuple[Mapping[str, str], int]] = []
         records: list[tuple[Mapping[str, str], int]] = []

@@ -37,7 +37,7 @@ from btpy.output.otlp.series import OVERFLOW, ExactKey
 from btpy.output.otlp.settings import Temporality
 
 PREFIX = "btpy."
-"""Of the names of all metrics, so that they are none of the application's."""
+"""The prefix of all metric names, so that they differ from metrics of the application."""
 
 SUMMED = (MapKind.COUNT, MapKind.SUM, MapKind.HIST, MapKind.PCTL, MapKind.LHIST)
 """Kinds of maps whose metrics have a temporality. A Summary has none: it is always cumulative."""
@@ -53,7 +53,7 @@ _TEMPORALITIES = {
 
 
 class Window(NamedTuple):
-    """The time that points are about, ns since 1970."""
+    """The time interval of points, ns since 1970."""
 
     start: int
     end: int
@@ -66,7 +66,7 @@ def metric_of(
     temporality: Temporality,
     values: Values,
 ) -> Metric | None:
-    """None where there is no point. ``temporality``: of ``entries``, which matters for the kinds of ``SUMMED`` only."""
+    """None if there is no point. ``temporality``: of ``entries``, which matters for the kinds of ``SUMMED`` only."""
     metric = Metric(name=f"{PREFIX}{map_.name or map_.kind.value}", unit=_unit(map_), description=_description(map_))
     for key, value in entries:
         _add(metric, map_, _attributes(map_, key, value, values), value, temporality, values)
@@ -128,7 +128,7 @@ def _add(
 
 
 def _attributes(map_: Map, key: ExactKey, value: Aggregate | Value, values: Values) -> list[KeyValue]:
-    """The components of the key by the names that the script suggests; null is no attribute."""
+    """The components of the key, with names from the script. null is omitted."""
     if map_.keys and key == OVERFLOW:
         return [key_value("otel.metric.overflow", True)]
     names = map_.key_names or tuple(f"key{position}" for position in range(1, map_.keys + 1))
@@ -145,7 +145,7 @@ def _attributes(map_: Map, key: ExactKey, value: Aggregate | Value, values: Valu
 def _histogram_point(
     attributes: list[KeyValue], value: Histogram | LinearHistogram, temporality: Temporality
 ) -> HistogramDataPoint:
-    """Bounds of OTLP are upper ones and inclusive. The extremes are those since the start, so a delta has none."""
+    """In OTLP, bounds are upper and inclusive. The extremes refer to the start, so a delta has none."""
     bounds, counts = _buckets(value) if isinstance(value, Histogram) else _linear_buckets(value)
     point = HistogramDataPoint(
         attributes=attributes, count=value.n, sum=float(value.total), bucket_counts=counts, explicit_bounds=bounds
@@ -210,7 +210,7 @@ def _number(value: Aggregate | Value) -> Number | None:
 
 
 def _unit(map_: Map) -> str:
-    """Durations stay nanoseconds: so the bounds of histograms are exact."""
+    """Durations are nanoseconds, so that the bounds of histograms are exact."""
     if map_.kind in (MapKind.COUNT, MapKind.TOPK):
         return _HITS
     if map_.kind is MapKind.DISTINCT:

@@ -13,13 +13,16 @@ from btpy.distribution import version
 from btpy.frozen import dataclass
 from btpy.output.otlp.attributes import key_value
 
-_INSTANCES = uuid.UUID("4d63009a-8d0f-11ee-aad7-4c796ed8e320")  # for service.instance.id, as the conventions ask
+_INSTANCES = uuid.UUID(
+    "4d63009a-8d0f-11ee-aad7-4c796ed8e320"
+)  # the namespace for service.instance.id in the conventions
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
     """A target, as its resource describes it. ``instance``: a text that only this process has. ``given``: attributes
-    that the application has set itself, which are stronger."""
+    that the application has set itself. They override the others.
+    """
 
     service: str
     instance: str

@@ -1,7 +1,7 @@
-"""What a map has counted since the export began, also where the script empties it meanwhile.
+"""The counts of a map since the export began, including values that the script has removed.
 
-A target sends what a map holds now. A script may empty it (``flush``, ``clear``, ``delete``), which for a cumulative
-metric is no event: its points only grow. So the values that were emptied are kept here and added.
+A target sends the current content of a map. A script may empty it (``flush``, ``clear``, ``delete``), but a cumulative
+metric must only grow. So this module keeps the removed values and adds them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from btpy.events.aggregates import (
 from btpy.events.records import Value
 
 MOST_KEYS = 10_000
-"""Keys of a map that are told apart; samples of others are added up under :data:`OVERFLOW`."""
+"""The most keys of a map that are kept apart. Samples of other keys are added under :data:`OVERFLOW`."""
 
 _WithSums = Total | Average | Stats | Histogram | LinearHistogram
 Summable = Count | _WithSums
@@ -32,7 +32,7 @@ ExactKey = tuple[tuple[type, Value], ...]
 """The components of a key with their types: 1, 1.0 and true are different keys, but equal in Python."""
 
 OVERFLOW: ExactKey = ()
-"""The key of all samples for whose own key there was no room, in a map that has keys."""
+"""The key for samples beyond the limit of keys, in a map that has keys."""
 
 
 class Series:
@@ -45,24 +45,26 @@ class Series:
         self._present: dict[ExactKey, Summable] = {}  # in the map when it was read last
 
     def add(self, content: MapContent) -> None:
-        """What a flush has taken: it is in no other content."""
+        """Adds the content of a flush, which is in no other content."""
         for key, value in self._keyed(content):
             self._emptied[key] = _sum(self._emptied.get(key), value)
 
     def put(self, content: MapContent) -> None:
-        """What the map holds. A key that is gone, or has fewer samples than before, was emptied meanwhile."""
+        """Sets the current content of the map. A key that is missing, or has fewer samples than before, was removed
+        meanwhile.
+        """
         present: dict[ExactKey, Summable] = {}
         for key, value in self._keyed(content):
             present[key] = _sum(present.get(key), value)
         for key, value in self._present.items():
             if key not in present and content.omitted:
-                present[key] = value  # it may still be there: the message had no room for all keys
+                present[key] = value  # it may still exist: the message had no room for all keys
             elif key not in present or present[key].n < value.n:
                 self._emptied[key] = _sum(self._emptied.get(key), value)
         self._present = present
 
     def totals(self) -> dict[ExactKey, Summable]:
-        """By key, what it has counted since the start."""
+        """The counts since the start, by key."""
         totals = dict(self._emptied)
         for key, value in self._present.items():
             totals[key] = _sum(totals.get(key), value)
@@ -95,8 +97,9 @@ def _sum(a: Summable | None, b: Summable) -> Summable:
 
 
 def difference(value: Summable, before: Summable) -> Summable:
-    """The samples of ``value`` that ``before``, an earlier value of the same key, did not have. Their extremes are not
-    known: those of all samples stand there."""
+    """The samples of ``value`` that ``before``, an earlier value of the same key, did not have. Their extremes are
+    unknown, so the result has those of all samples.
+    """
     if isinstance(value, Count) and isinstance(before, Count):
         return replace(value, n=value.n - before.n)
     if isinstance(value, Histogram) and isinstance(before, Histogram):

@@ -72,8 +72,9 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class OtlpSettings:
-    """``interval``: seconds between two reports of the metrics. ``delay``: seconds that log records wait for others.
-    ``queue``: log records that wait at most; ``batch``: log records of one request."""
+    """``interval``: seconds between two reports of the metrics. ``delay``: seconds that log records wait until a batch
+    is sent.
+    ``queue``: the most log records that wait; ``batch``: log records of one request."""
 
     logs: Endpoint
     metrics: Endpoint
@@ -157,7 +158,7 @@ def _url(url: str, signal: Signal, variables: _Variables) -> SplitResult:
         return _with_path(split, signal)
     own = variables.text(f"{signal.name}_ENDPOINT")
     if own is not None:
-        return _split(own, f"{_PREFIX}_{signal.name}_ENDPOINT")  # is used as it is
+        return _split(own, f"{_PREFIX}_{signal.name}_ENDPOINT")  # is used unchanged
     general = variables.text("ENDPOINT")
     if general is not None:
         return _with_path(_split(general, f"{_PREFIX}_ENDPOINT"), signal)
@@ -169,7 +170,9 @@ def _with_path(url: SplitResult, signal: Signal) -> SplitResult:
 
 
 def _split(text: str, name: str) -> SplitResult:
-    """As an URL of HTTP. Raises UsageError. The message does not repeat the text, which may have a password."""
+    """The URL with the scheme of HTTP. Raises UsageError. The message does not repeat the text, which may have a
+    password.
+    """
     try:
         split = urlsplit(text)
         has_port = split.port is not None

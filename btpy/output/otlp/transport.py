@@ -1,4 +1,4 @@
-"""One request of OTLP over HTTP, and what its answer means.
+"""Requests of OTLP over HTTP, and the meaning of the answers.
 
 Source: OTLP specification 1.9, "OTLP/HTTP Response": 200 is delivered, maybe in part; 429, 502, 503, 504 and broken
 connections may be repeated, after the time of ``Retry-After``; anything else may not.
@@ -41,7 +41,7 @@ class Repeatable(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """The server does not take this request, however often it is sent."""
+    """The server will never accept this request."""
 
     reason: str
 
@@ -73,7 +73,7 @@ class Transport:
             return Repeatable(_reason(cause))
 
     def abort(self) -> None:
-        """Ends the request that is under way, and lets none begin."""
+        """Ends the current request, and prevents further ones."""
         self._aborted = True
         self._shut_down()
 
@@ -122,7 +122,9 @@ class Transport:
 
     @contextlib.contextmanager
     def _deadline(self) -> Iterator[None]:
-        """The timeout of a socket is for one call: a server that sends a byte a second would never reach it."""
+        """Closes the connection at the timeout. The timeout of a socket is not enough: it applies to a single call, so
+        a server could send a byte a second for ever.
+        """
         timer = threading.Timer(self.endpoint.timeout, self._shut_down)
         timer.daemon = True
         timer.start()
@@ -155,7 +157,7 @@ def _tls(credentials: Credentials) -> ssl.SSLContext:
 
 
 def _seconds(retry_after: str | None) -> float | None:
-    """Of ``Retry-After``: a number of seconds, or a date."""
+    """The seconds in ``Retry-After``, which is a number of seconds or a date."""
     if retry_after is None:
         return None
     if retry_after.strip().isdigit():
@@ -179,5 +181,5 @@ def _text(answer: bytes) -> str:
 
 
 def _printable(text: str) -> str:
-    """What another program has said, on one line of a terminal."""
+    """A text of another program, as one line without control characters."""
     return "".join(c if c.isprintable() else " " for c in text)[:_MOST_REASON].strip()

@@ -1,4 +1,4 @@
-"""The output of a run for OpenTelemetry: what one target and one program give becomes log records and metrics."""
+"""The output of a run for OpenTelemetry: the events and maps of one target become log records and metrics."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _HASH_DIGITS = 16
 
 
 class OtlpWriter(SilentWriter):
-    """Gives everything to the exporter, which other writers share."""
+    """Passes everything to the exporter, which other writers share."""
 
     def __init__(self, exporter: Exporter, context: Context, origin: Origin) -> None:
         self._exporter = exporter
@@ -59,8 +59,9 @@ class OtlpWriter(SilentWriter):
             self._put(content, template, nanos)
 
     def read(self, contents: Iterable[MapContent], accounts: Iterable[ProbeAccount], *, at_end: bool = False) -> None:
-        """The maps and the counts of the probes as they are now. Maps that the script flushes are left out until the
-        end: their samples come with each flush, and a look at them could come before a flush that was made earlier."""
+        """Takes the current maps and the counts of the probes. Maps that the script flushes are left out until the end:
+        each flush sends their samples, and a reading could arrive before an earlier flush.
+        """
         flushed = {id_ for template in self._context.outline.templates for id_ in template.flushed if not at_end}
         for content in contents:
             if content.map.id not in flushed:
