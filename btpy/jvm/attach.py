@@ -1,9 +1,9 @@
 """Loading the agent into a running JVM.
 
-A JVM of this user that sees the same files is asked through the JVM Attach API (``com.sun.tools.attach``). The API is
-Java: a process beside this one (:mod:`btpy.jvm.attacher`) runs a small JVM for it through JPype; it is started early
-(:func:`prepare`), and its JVM comes up while the script is being read here. Any other JVM is asked over HotSpot's
-attach protocol by a :class:`~btpy.jvm.delegate.Delegate`, to which btpy's own Java runtime does not matter.
+For a JVM of this user with the same files, btpy uses the JVM Attach API (``com.sun.tools.attach``). The API needs Java,
+so a helper process (:mod:`btpy.jvm.attacher`) runs a small JVM through JPype. It is started early (:func:`prepare`), so
+that its JVM starts while this process reads the script. For any other JVM, a :class:`~btpy.jvm.delegate.Delegate`
+speaks HotSpot's attach protocol, which needs no Java runtime.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid
 
 
 class _Attacher:
-    """The process beside this one. It takes one request at a time, and is started again when it has ended."""
+    """The helper process. It takes one request at a time, and is started again when it has ended."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -53,7 +53,7 @@ class _Attacher:
             self._begin()
 
     def request(self, **request: str) -> dict[str, Any]:
-        """The answer. Raises AttachError (BT510) when the JVM beside this process does not start or ends."""
+        """The answer. Raises AttachError (BT510) if the JVM of the helper does not start, or ends."""
         with self._lock:
             process = self._begin()
             if not self._ready:
@@ -72,7 +72,7 @@ class _Attacher:
 
     def _write(self, process: children.TextProcess, line: dict[str, str]) -> None:
         assert process.stdin is not None
-        with self._writing, contextlib.suppress(BrokenPipeError):  # then there is no answer either
+        with self._writing, contextlib.suppress(BrokenPipeError):  # then there will be no answer
             process.stdin.write(json.dumps(line) + "\n")
             process.stdin.flush()
 
@@ -100,7 +100,7 @@ class _Attacher:
 
 
 def _end(process: children.TextProcess) -> None:
-    """Killed, not asked: it may be waiting for a target that does not answer, and it has nothing to lose."""
+    """It is killed, because it may be waiting for a target that does not answer, and has no state to save."""
     process.kill()
     process.wait()
     for pipe in (process.stdin, process.stdout):
@@ -113,22 +113,22 @@ _attacher = _Attacher()
 
 
 def prepare() -> None:
-    """Start the process beside this one; does nothing when it was started before, or cannot be (attaching says why)."""
+    """Start the helper process. Does nothing if it runs already, or cannot be started; attaching reports the reason."""
     with contextlib.suppress(AttachError):
         _attacher.begin()
 
 
 def entrust(directory: Path) -> None:
-    """Have the process beside this one remove a temporary directory if this one is killed before it could."""
+    """Have the helper process remove a temporary directory if this process is killed."""
     _attacher.tell(temporary=str(directory))
 
 
 def attach(process: JvmProcess, options: str, *, allow: Collection[str] = (), delegate: Delegate | None = None) -> None:
-    """Load the agent into ``process`` and hand it ``options``. Returns when its entry point has returned. ``allow``:
+    """Load the agent into ``process`` with ``options``. Returns when its entry point has returned. ``allow``:
     capabilities as of ``--allow``; ``delegate``: of a process that needs one.
 
-    Raises AttachError with one of the codes of :mod:`btpy.jvm.problems`. Can block for as long as the target's JVM does
-    not answer; call it on a thread to bound that.
+    Raises AttachError with one of the codes of :mod:`btpy.jvm.problems`. It can block as long as the target's JVM does
+    not answer. Call it on a separate thread to limit that.
     """
     require_permission(process)
     try:
@@ -155,7 +155,7 @@ def require_permission(process: JvmProcess) -> None:
 
 
 def require_agent_permissions(process: JvmProcess) -> None:
-    """Raises AttachError (BT508) where a security manager has no policy that could grant the agent anything."""
+    """Raises AttachError (BT508) if a security manager has no policy that could grant permissions to the agent."""
     if process.security_manager and not process.has_security_policy:
         raise problems.security_manager(process.pid, process.security_manager, str(agent_jar()))
 
@@ -174,11 +174,11 @@ def _loaded_by(delegate: Delegate, process: JvmProcess, options: str) -> LoadRes
 def remove_stale_socket(process: JvmProcess) -> None:
     """Remove the attach socket of a JVM that was killed and had the pid that ``process`` has now.
 
-    Only for a JVM that needs no delegate. HotSpot removes it as it starts, unless the file is another user's, as in
-    /tmp only its owner may; the Attach API then takes it for the JVM's own, to which it never can connect. A socket
-    that refuses connections has lost its JVM.
+    Only for a JVM that needs no delegate. HotSpot removes it when it starts, but not a file of another user: in /tmp
+    only the owner may. Then the Attach API uses that file, and can never connect. A socket that refuses connections has
+    lost its JVM.
 
-    Raises AttachError (BT517) when it is there and may not be removed.
+    Raises AttachError (BT517) if it exists and may not be removed.
     """
     path = Path(f"/tmp/.java_pid{process.pid}")
     try:
@@ -190,14 +190,14 @@ def remove_stale_socket(process: JvmProcess) -> None:
         except OSError as error:
             raise problems.stale_socket(process.pid, str(path), error.strerror or str(error)) from None
     except OSError:
-        return  # it is not there, or another user's JVM listens: the Attach API tells what is the matter
+        return  # it does not exist, or the JVM of another user listens: the Attach API reports the problem
 
 
 def require_room(process: JvmProcess, allow: Collection[str], delegate: Delegate | None = None) -> str:
     """The options of the agent about the heap.
 
-    A JVM with a session is let in whatever is left: the session may have to be stopped. Raises AttachError (BT519,
-    BT525, BT526) where the agent could take the last of something that the JVM needs, unless that is allowed.
+    For a JVM with a session the limits do not apply, because the user may have to stop the session. Raises AttachError
+    (BT519, BT525, BT526) if the agent could exhaust a resource of the JVM, unless the user allows it.
     """
     with _asking(process, delegate) as ask:
         if metaspace.LITTLE_METASPACE not in allow:
@@ -211,21 +211,23 @@ def require_room(process: JvmProcess, allow: Collection[str], delegate: Delegate
 
 
 def require_metaspace(process: JvmProcess) -> tuple[metaspace.Space, ...]:
-    """The bounded spaces for classes, none when it does not tell. Raises AttachError (BT519) where the agent, if it is
-    not there yet, could take the last of one."""
+    """The limited spaces for classes; none if the JVM does not report them. Raises AttachError (BT519) if the agent is
+    not loaded yet and could exhaust one.
+    """
     with _asking(process) as ask:
         return _require_metaspace(process, ask)
 
 
 def require_heap(process: JvmProcess) -> Heap | None:
-    """The heap, None when the JVM does not tell. Raises AttachError (BT525) where the agent could take the last."""
+    """The heap, None when the JVM does not tell. Raises AttachError (BT525) if the agent could exhaust it."""
     with _asking(process) as ask:
         return _require_heap(process, ask)
 
 
 def require_limits(process: JvmProcess) -> tuple[Limit, ...]:
-    """The limits of the operating system, and of the code cache. Raises AttachError (BT526) where the agent could reach
-    one."""
+    """The limits of the operating system, and of the code cache. Raises AttachError (BT526) if the agent could reach
+    one.
+    """
     with _asking(process) as ask:
         return _require_limits(process, ask)
 
@@ -248,8 +250,8 @@ def _require_heap(process: JvmProcess, ask: Ask) -> Heap | None:
 
 
 def _heap_of(process: JvmProcess, ask: Ask) -> Heap | None:
-    """The heap as it is now, None when the JVM does not tell."""
-    with contextlib.suppress(OSError):  # attaching finds out what is the matter, and says it better
+    """The current heap; None if the JVM does not report it."""
+    with contextlib.suppress(OSError):  # attaching will find the reason and report it better
         if told := heap.parse(ask("GC.heap_info")):
             return told
     return heap.of_counters(process.counters)
@@ -287,8 +289,9 @@ def _asking(process: JvmProcess, delegate: Delegate | None = None) -> Iterator[A
 
 
 def _connection(process: JvmProcess) -> socket.socket:
-    """To the attach socket of a JVM of this user that sees the same files. Raises OSError: also where another process
-    listens, since anybody can put a link in /tmp."""
+    """Connects to the attach socket of a JVM of this user with the same files. Raises OSError, also if another process
+    listens, because any user can put a link into /tmp.
+    """
     connection = socket.socket(socket.AF_UNIX)
     try:
         connection.settimeout(jcmd.PATIENCE)
@@ -318,7 +321,7 @@ def wake(process: JvmProcess, delegate: Delegate | None = None, allow: Collectio
             delegate.wake()
     else:
         remove_stale_socket(process)
-        if not (Path("/tmp") / f".java_pid{process.pid}").exists():  # HotSpot looks there whatever TMPDIR says
+        if not (Path("/tmp") / f".java_pid{process.pid}").exists():  # HotSpot ignores TMPDIR
             with Delegate(process) as delegate:
                 delegate.wake()
 
@@ -328,7 +331,9 @@ def _of_exception(process: JvmProcess, name: str, detail: str, status: int) -> L
     if name == "AgentInitializationException":
         return LoadResult(status or None, detail)
     if name == "AgentLoadException":
-        return attach_protocol.output_result(detail)  # JDK 8 answers a bare number, which the API takes for an error
+        return attach_protocol.output_result(
+            detail
+        )  # JDK 8 answers with a plain number, which the API treats as an error
     if name == "IOException" and ("not secure" in detail or "Permission denied" in detail):
         raise problems.not_permitted(process.pid, detail)
     raise problems.no_answer(process.pid, detail)
@@ -355,9 +360,11 @@ def agent_jar() -> Path:
 
 
 def agent_build() -> str:
-    """The build id of the agent's jar, which the agent tells too: a JVM keeps the agent that was loaded first."""
+    """The build id of the agent's jar. The agent also reports its own, because a JVM keeps the agent that was loaded
+    first.
+    """
     with agent_jar().open("rb") as jar:
-        start = jar.read(1024)  # the manifest is the first entry, and stored as it is
+        start = jar.read(1024)  # the manifest is the first entry, and not compressed
     found = re.search(rb"^Build-Id: ([0-9a-f]+)", start, re.MULTILINE)
     return found[1].decode() if found else ""
 

@@ -1,8 +1,9 @@
 """HotSpot's attach protocol, version 1 (attachListener.hpp), and what a JVM answers to ``load``.
 
-A request is a row of strings, each ended by a zero byte: the version, the command, three arguments. The JVM takes one
-request a connection, answers with the status of the command in decimal, a newline and the command's own output, and
-closes the connection. It answers only a peer of its own effective user, or root, as seen in its own user namespace.
+A request is a sequence of strings, each with a zero byte at the end: the version, the command, three arguments. The JVM
+accepts one request for each connection, answers with the status of the command in decimal, a newline and the command's
+own output, and closes the connection. It answers only a peer of its own effective user, or root, as seen in its own
+user namespace.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import socket
 from btpy.frozen import dataclass
 
 LARGEST_ARGUMENT = 1024
-"""Bytes of one argument; a JVM cuts the connection when there are more."""
+"""The largest size of an argument in bytes. For more, a JVM closes the connection."""
 
 _VERSION = "1"
 _ARGUMENTS = 3
@@ -61,7 +62,9 @@ def fits(jar: str, options: str) -> bool:
 
 
 def answer(connection: socket.socket, asked: bytes) -> str:
-    """Send a request and read all of the answer. Raises OSError; TimeoutError as the socket's own timeout says."""
+    """Send a request and read all of the answer. Raises OSError; Raises TimeoutError after the timeout of the
+    socket.
+    """
     connection.sendall(asked)
     received = b""
     while len(received) < _LARGEST_ANSWER and (part := connection.recv(_PART)):
@@ -73,7 +76,7 @@ def load_result(answered: str) -> LoadResult:
     """The meaning of the answer to ``load``.
 
     The first line is the status of the command. Then JDK 9 and later write ``return code: 0`` with what the agent
-    returned, JDK 8 the bare number; where the library could not be loaded there is the reason instead.
+    returned, JDK 8 the bare number; if the library could not be loaded, the reason follows instead.
     """
     status, _, output = answered.partition("\n")
     if not output.strip():

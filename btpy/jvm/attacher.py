@@ -1,14 +1,14 @@
 """The process that speaks the JVM Attach API. :mod:`btpy.jvm.attach` starts it.
 
-It is a process of its own because starting a JVM holds Python's interpreter lock for as long as it takes: beside it the
-client reads the script meanwhile, and a JVM never lives in the client. One JSON object a line, in and out::
+It is a separate process because starting a JVM holds Python's interpreter lock. Meanwhile the client reads the script.
+So there is never a JVM in the client. One JSON object a line, in and out::
 
     → {"pid": "4711", "jar": "/…/btpy-agent.jar", "options": "…"}
     ← {"error": null}    or    {"error": "AttachNotSupportedException", "message": "…", "status": 0}
     → {"temporary": "/tmp/btpy-…"}
 
-The first line out says that the JVM is there, or why not. It ends with its standard input, and then removes what is
-still there of the temporary files: a client that ends in order has done so, and ends this process before.
+The first output line says whether the JVM has started, or the reason. It ends when its standard input is closed, and
+then removes remaining temporary files. A client that ends regularly has removed them, and ends this process before.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def serve(home: Path, requests: TextIO, answers: TextIO) -> None:
     """Answers requests until there are no more."""
     try:
         machine = _start(home)
-    except Exception as error:  # JPype raises whatever HotSpot's loader and its own start-up come up with
+    except Exception as error:  # JPype raises many kinds of errors of HotSpot's loader and of its own start-up
         _tell(answers, {"error": "JvmNotStarted", "message": str(error).partition("\n")[0]})
         return
     temporary: list[str] = []
@@ -91,4 +91,4 @@ def _tell(answers: TextIO, answer: dict[str, object]) -> bool:
 def main() -> NoReturn:
     """Its argument: the home of the Java runtime."""
     serve(Path(sys.argv[1]), sys.stdin, sys.stdout)
-    os._exit(0)  # not through DestroyJavaVM and atexit: there is nothing to finish
+    os._exit(0)  # without DestroyJavaVM and atexit, because there is nothing to finish

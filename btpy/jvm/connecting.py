@@ -1,7 +1,7 @@
-"""Getting the agent into a target and its call back: the part of an attach that is mostly waiting.
+"""Loads the agent into a target and waits for its connection.
 
-It runs on threads of its own, so that the client can go on meanwhile; :mod:`btpy.engine.session`, which it ends in, is
-worth a tenth of a second of imports.
+It runs on separate threads, so that the client can continue meanwhile, for example with the imports of
+:mod:`btpy.engine.session`, which take 0.1 s.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from btpy.wire.messages import Welcome
 
 ATTACH_SECONDS = 30.0
 CALL_SECONDS = 15.0
-"""In which an agent that has been loaded calls; in a target without memory it never does."""
+"""Seconds until a loaded agent connects. In a target without memory it never does."""
 
 GUARDED_CALL_SECONDS = 2.0
-"""The same under a security manager: an agent that its policy allows nothing never calls."""
+"""The same under a security manager. An agent without permissions never connects."""
 
 _BETWEEN_LOOKS = 0.25
-"""Seconds between looks at whether the target still runs, while it has yet to call."""
+"""Seconds between checks whether the target still runs, before the agent has connected."""
 
 
 class Connecting:
-    """An attach under way, to a JVM that was found, a pid, or a name as :func:`btpy.jvm.processes.find` takes it.
+    """An attach in progress, to a JvmProcess, a pid, or a name for :func:`btpy.jvm.processes.find`.
     ``allow``: capabilities as of ``--allow``.
 
-    Raises AttachError at once when the target is known to be out of reach. Leaving the ``with`` block without the
-    connection having been taken gives the attach up: an agent that calls later finds no client and leaves.
+    Raises AttachError at once when the target is known to be out of reach. If the ``with`` block ends before the
+    connection was taken, the attach is cancelled: an agent that connects later finds no client and leaves.
     """
 
     def __init__(self, target: JvmProcess | int | str, *, allow: Collection[str] = ()) -> None:
@@ -71,11 +71,11 @@ class Connecting:
 
     @property
     def address(self) -> str:
-        """Where the agent is to connect to: ``unix:/path`` or ``tcp:port``."""
+        """The address for the agent: ``unix:/path`` or ``tcp:port``."""
         return self._listener.address
 
     def take(self) -> tuple[socket.socket, Welcome]:
-        """The connection, after the handshake. Raises AttachError: what stands in the way and what to do about it."""
+        """The connection, after the handshake. Raises AttachError with the obstacle and the remedy."""
         self._thread.join()
         if self._failure is not None:
             raise self._failure
@@ -120,7 +120,9 @@ def _delegate(process: JvmProcess) -> Delegate | None:
 def _connect(
     process: JvmProcess, listener: Listener, allow: Collection[str], delegate: Delegate | None
 ) -> tuple[socket.socket, Welcome]:
-    """Attach on a thread (the Attach API cannot be interrupted) and wait for the agent to call. Raises AttachError."""
+    """Attach on a thread, because the Attach API cannot be interrupted, and wait for the agent to connect. Raises
+    AttachError.
+    """
     call_seconds = GUARDED_CALL_SECONDS if process.security_manager else CALL_SECONDS
     failures: list[AttachError] = []
     loaded, over = threading.Event(), threading.Event()

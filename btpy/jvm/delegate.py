@@ -1,8 +1,8 @@
 """A process that works in the target's files for this one (:mod:`btpy.jvm.target_side`).
 
-It is used where the target is another user's or sees other files than this process: in a container, with a /tmp of its
-own, in another user or network namespace. No Java runtime takes part: the agent is loaded over HotSpot's attach
-protocol, on a connection that the delegate has made as the target's user.
+It is used if the target belongs to another user or sees other files: in a container, with a private /tmp, or in another
+user or network namespace. No Java runtime takes part: the agent is loaded over HotSpot's attach protocol, on a
+connection that the delegate has made as the target's user.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _CLOSE_SECONDS = 0.5
 class Delegate:
     """``tcp``: the agent cannot connect to Unix sockets, so it gets a port of its own network namespace.
 
-    Raises AttachError: what stands in the way. It ends, and removes the files that it made for the target, when it is
-    closed or this process ends.
+    Raises AttachError with the obstacle. It ends, and removes the files that it made for the target, when it is closed
+    or this process ends.
     """
 
     def __init__(self, process: JvmProcess, *, tcp: bool = False) -> None:
@@ -70,8 +70,9 @@ class Delegate:
         self.close()
 
     def close(self) -> None:
-        """Can be called more than once. Returns when nothing that the delegate made is left, except where a JVM that
-        was sent SIGQUIT has not reacted: the delegate then waits for it alone, and ends by itself."""
+        """Can be called more than once. Returns when all files of the delegate are removed. If a JVM has not reacted to
+        SIGQUIT yet, the delegate keeps waiting for it and then ends by itself.
+        """
         if self._port is not None:
             self._port[0].close()
         with contextlib.suppress(OSError):
@@ -83,7 +84,7 @@ class Delegate:
         self._client.close()
 
     def listen(self) -> Listener:
-        """Where the agent connects back to."""
+        """The address for the agent."""
         if self._port is not None:
             (server, number), self._port = self._port, None
             return Listener(
@@ -108,7 +109,7 @@ class Delegate:
         self._ask(do="room", bytes=size)
 
     def load(self, jar: Path, options: str, *, copy: bool) -> LoadResult:
-        """Load the agent; ``copy``: from a copy of the jar, since the target cannot read it."""
+        """Load the agent; ``copy``: from a copy of the jar, because the target cannot read the original."""
         path = str(jar)
         if copy or not attach_protocol.fits(path, options):
             path = self._copied(jar)

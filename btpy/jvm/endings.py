@@ -9,11 +9,11 @@ from btpy.jvm import process_limits, processes
 from btpy.jvm.processes import JvmProcess
 
 _ENDING_SECONDS = 0.2
-"""Seconds that a JVM without memory may take until it is gone."""
+"""Seconds that a JVM without memory may need to end."""
 
 
 def likely_causes(process: JvmProcess) -> list[str]:
-    """Sentences for the user; empty: nothing hints at a cause."""
+    """Sentences for the user; empty if there is no hint."""
     causes = []
     if any((process_limits.oom_kills_in(path) or 0) > count for path, count in process.oom_kills):
         causes.append(
@@ -29,7 +29,8 @@ def likely_causes(process: JvmProcess) -> list[str]:
 
 
 def died_of(process: JvmProcess) -> list[str]:
-    """The likely causes where it has died, or is about to because of an OutOfMemoryError; empty: it lives, or has ended
-    as programs do."""
+    """The likely causes if it has crashed, or will end because of an OutOfMemoryError. Empty if it runs or has ended
+    normally.
+    """
     patience = _ENDING_SECONDS if process.ends_without_memory else 0.0
     return likely_causes(process) if processes.has_ended(process, patience) else []

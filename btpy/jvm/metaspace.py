@@ -1,13 +1,12 @@
-"""How much metaspace a JVM has left, asked of it before anything is loaded into it.
+"""The free metaspace of a JVM, which btpy reads before it loads anything.
 
-HotSpot bounds the memory of classes where ``-XX:MaxMetaspaceSize`` does, and the part of it that their headers take by
-``-XX:CompressedClassSpaceSize`` (1 GB, unless that or the other says less). An agent that takes the last of it harms
-the application: the next class that it loads, or lambda that it links, fails with an OutOfMemoryError, and a JVM with
-``-XX:+ExitOnOutOfMemoryError`` ends.
+``-XX:MaxMetaspaceSize`` limits the memory of classes. ``-XX:CompressedClassSpaceSize`` limits the part for their
+headers (1 GB by default). An agent that exhausts it damages the application: the next class load or lambda fails with
+an OutOfMemoryError, and a JVM with ``-XX:+ExitOnOutOfMemoryError`` ends.
 
 The diagnostic command ``VM.metaspace basic`` (since JDK 11) is answered in 0.3 ms and without a safepoint. The
-performance counters (:mod:`btpy.jvm.perfdata`) will not do: they say what there was after the last collection. The
-agent could only look when its classes are there, with the classes of java.lang.management, which take more.
+performance counters (:mod:`btpy.jvm.perfdata`) are not enough, because they have the values of the last collection. The
+agent could ask only after its classes are loaded, with those of java.lang.management, which need even more.
 """
 
 from __future__ import annotations
@@ -21,11 +20,12 @@ LITTLE_METASPACE = "little-metaspace"
 """The value of ``--allow`` for a JVM that may run out of metaspace."""
 
 NEEDED = 8 * 1024
-"""KiB. The agent with a probe takes 2 to 3 MB of metaspace, for good. The rest is for woven code, which exists twice
-until the JVM has dropped the old code, and for classes that the application will load."""
+"""KiB. The agent with a probe needs 2 to 3 MB of metaspace permanently. The rest is for woven code, which exists twice
+until the JVM has dropped the old code, and for classes that the application will load.
+"""
 
 NEEDED_FOR_HEADERS = 1024
-"""KiB, of which the agent takes 0.4 MB."""
+"""KiB; the agent needs 0.4 MB of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,23 +48,23 @@ class Space:
 
 
 def spaces(ask: Ask) -> tuple[Space, ...]:
-    """The bounded spaces of the JVM; none when it does not tell, as before JDK 11."""
+    """The limited spaces of the JVM; none if it does not report them, as before JDK 11."""
     try:
         return parse(ask("VM.metaspace basic scale=K"))
-    except OSError:  # attaching finds out what is the matter, and says it better
+    except OSError:  # attaching will find the reason and report it better
         return ()
 
 
 def parse(answer: str) -> tuple[Space, ...]:
     """Reads the output of ``VM.metaspace basic scale=K``.
 
-    Taken is what holds chunks of loaders, up to JDK 15, whose free chunks are used again; since then what is committed,
-    of which freed chunks are no part (JEP 387).
+    Up to JDK 15, the used memory is that of the chunks of loaders, whose free chunks are reused. Since then it is the
+    committed memory, which excludes freed chunks (JEP 387).
     """
     taken: dict[str, int] = {}
     for label, figures in re.findall(_ROW, answer, re.MULTILINE):
         for number in re.findall(_TAKEN, figures):
-            taken.setdefault(label or "Both", int(number))  # capacity is told before what is committed
+            taken.setdefault(label or "Both", int(number))  # the capacity comes before the committed memory
     bounded = []
     for name, label, flag, needed in _SPACES:
         limit = re.search(rf"^{flag}: {_KIB}", answer, re.MULTILINE)

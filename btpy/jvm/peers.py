@@ -12,8 +12,9 @@ _LOCAL, _REMOTE, _USER = 1, 2, 7  # fields of a line of /proc/net/tcp and tcp6, 
 
 
 def of_user(uid: int, pid: int | str = "self") -> Callable[[socket.socket], bool]:
-    """Tells whether a connection to a port of the network namespace of the process comes from the user. True where the
-    kernel does not say."""
+    """Returns whether a connection to a port, in the network namespace of the process, comes from the user. True if the
+    kernel does not say.
+    """
     tables = [PROC / str(pid) / "net" / name for name in ("tcp", "tcp6")]
 
     def is_of_user(connection: socket.socket) -> bool:

@@ -13,8 +13,8 @@
     24 u4 offset of the first entry
     28 u4 number of entries
 
-Reading the file starts no JVM and disturbs none. It is written by the process it describes, so it may be half
-written, and need not be honest: whatever does not fit is left out.
+Reading the file starts no JVM and disturbs none. The process that it describes writes it, so it may be incomplete or
+dishonest. Invalid entries are omitted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MAX_SIZE = 1024 * 1024
 
 MAX_NAME = 1024
 MAX_STRINGS = MAX_SIZE
-"""Bytes of all strings. Entries that overlap could say the same ones again and again."""
+"""Bytes of all strings. Overlapping entries could repeat the same bytes many times."""
 
 Counters = dict[str, str | int]
 

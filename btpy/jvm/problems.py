@@ -1,6 +1,7 @@
-"""Why a JVM cannot be traced, in words: every AttachError of btpy is made here, so that each reads like the others.
+"""The texts that explain why a JVM cannot be traced. All AttachErrors of btpy are created here, so that they have the
+same style.
 
-The message states the problem alone; ``help`` says what to do about it. Codes are stable (``btpy explain BT501``).
+The message only states the problem; ``help`` says what to do about it. Codes are stable (``btpy explain BT501``).
 """
 
 from __future__ import annotations
@@ -281,7 +282,7 @@ def _memory(pid: int) -> tuple[str, str]:
 
 
 def little_metaspace(pid: int, space: Space, ends_it: str) -> AttachError:
-    """``ends_it``: the option, if there is one, for which the JVM ends when something of it runs out of memory."""
+    """``ends_it``: the option, if any, with which the JVM ends when it runs out of memory."""
     end = f", and {ends_it} ends it then" if ends_it else ""
     return AttachError(
         f"the JVM {pid} has {megabytes(space.left)} of {space.name} left, of {megabytes(space.limit)}"
@@ -296,7 +297,7 @@ def little_metaspace(pid: int, space: Space, ends_it: str) -> AttachError:
 
 
 def little_heap(pid: int, heap: Heap, needed: int, ends_it: str) -> AttachError:
-    """``needed``: KiB. ``ends_it``: as of :func:`little_metaspace`."""
+    """``needed``: KiB. ``ends_it``: as in :func:`little_metaspace`."""
     end = f", and {ends_it} ends it then" if ends_it else ""
     return AttachError(
         f"the JVM {pid} has {megabytes(heap.free)} of heap free, of {megabytes(heap.most)} (-Xmx):"

@@ -1,4 +1,4 @@
-"""Limits of the operating system, and of compiled code, that the agent could be the one to reach.
+"""Limits of the operating system, and of compiled code, that the agent could exceed.
 
 They are read from ``/proc`` and from the file systems of control groups, before anything is loaded: the memory and the
 threads that the control group of the target may have (version 1 and 2, and the groups above it), its address space
@@ -20,7 +20,7 @@ LITTLE_MEMORY = "little-memory"
 MIB = 1024 * 1024
 
 _MEMORY_NEEDED = 24 * MIB
-"""Metaspace, stacks and buffers of the agent, heap that was not in use before, and code that is compiled again."""
+"""Metaspace, stacks and buffers of the agent, heap that was not in use before, and recompiled code."""
 
 _ADDRESS_SPACE_NEEDED = 64 * MIB
 """Stacks of four threads (-Xss, 1 MB), metaspace, and an arena of the C library."""
@@ -36,13 +36,14 @@ _UNLIMITED = 1 << 60
 _PROC = Path("/proc")
 _CGROUPS = Path("/sys/fs/cgroup")
 _RESERVED_TO_ROOT = 1 << 24 | 1 << 21
-"""CAP_SYS_RESOURCE and CAP_SYS_ADMIN: ``ulimit -u`` does not hold for a process that has one of them."""
+"""CAP_SYS_RESOURCE and CAP_SYS_ADMIN: ``ulimit -u`` does not apply to a process with one of these capabilities."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """``left`` of ``most``, and what the agent needs; bytes where ``in_bytes``. ``set_by``: what bounds it. ``then``:
-    what happens when nothing is left. ``remedy``: how to raise the limit."""
+    """``left`` of ``most``, and the need of the agent; in bytes if ``in_bytes``. ``set_by``: the origin of the limit.
+    ``then``: the effect of reaching it. ``remedy``: how to raise the limit.
+    """
 
     name: str
     set_by: str
@@ -62,7 +63,7 @@ class Limit:
 
 
 def limits(pid: int, proc: Path = _PROC, cgroups: Path = _CGROUPS) -> tuple[Limit, ...]:
-    """The limits that hold for a process; those that cannot be read are left out."""
+    """The limits of a process, as far as they can be read."""
     status = _text(proc / str(pid) / "status")
     groups = _text(proc / str(pid) / "cgroup")
     return (
@@ -74,7 +75,7 @@ def limits(pid: int, proc: Path = _PROC, cgroups: Path = _CGROUPS) -> tuple[Limi
 
 
 def code_cache(answer: str) -> Limit | None:
-    """What ``Compiler.codecache`` printed; None when it is not understood."""
+    """What ``Compiler.codecache`` printed; None if it cannot be parsed."""
     rows = re.findall(r"^CodeHeap .*?size=(\d+)Kb.*? free=(\d+)Kb", answer, re.MULTILINE)
     rows = rows or re.findall(r"^CodeCache: size=(\d+)Kb.*? free=(\d+)Kb", answer, re.MULTILINE)
     if not rows:
@@ -194,14 +195,16 @@ def _address_space(status: str, limits_: str) -> Iterator[Limit]:
 
 
 def _directories(groups: str, controller: str, cgroups: Path) -> list[Path]:
-    """Directories of the control group and of the groups above it. ``controller``: of version 1; empty: version 2."""
+    """Directories of the control group and of the groups above it. ``controller``: that of version 1; empty for version
+    2.
+    """
     match = re.search(rf"^\d+:(?:[\w=]+,)*{controller}(?:,[\w=]+)*:(/.*)$", groups, re.MULTILINE)
     if match is None:
         return []
     roots = (cgroups / controller,) if controller else (cgroups, cgroups / "unified")
     found = []
     for root in roots:
-        # In a container the path may be that of the host, of which only the end is mounted here, as the root.
+        # In a container the path may be that of the host, and only its last part is mounted here, as the root.
         path = os.path.normpath(match[1])
         while True:
             directory = root / path.lstrip("/")

@@ -1,9 +1,9 @@
-"""The JVMs of this machine, found without starting one and without asking them anything.
+"""The JVMs of this machine, found without starting a JVM and without sending them requests.
 
-A process is a JVM when it has ``libjvm.so`` mapped. Its main class is read from its command line; its Java version,
-flags and whether it takes attach requests from its performance counters (:mod:`btpy.jvm.perfdata`), or, where it keeps
-none (``-XX:-UsePerfData``), from its command line and the ``release`` file of its Java home. A process in a container
-is looked at through ``/proc/<pid>/root``.
+A process is a JVM if it has mapped ``libjvm.so``. Its main class is read from its command line; its Java version, flags
+and whether it takes attach requests from its performance counters (:mod:`btpy.jvm.perfdata`), or, where it keeps none
+(``-XX:-UsePerfData``), from its command line and the ``release`` file of its Java home. For a process in a container,
+btpy reads through ``/proc/<pid>/root``.
 """
 
 from __future__ import annotations
@@ -55,9 +55,8 @@ class JvmProcess:
     """A running JVM as seen from outside.
 
     ``main``: the main class, module/class or jar as given on its command line; ``name``: its ``-Dbtpy.name``.
-    ``java_version`` and ``vm_name`` are empty when nothing tells. ``namespace_pid``: its pid inside its container.
-    ``root``: its root directory, seen from here. ``obstacle``: why it cannot be traced, None when nothing speaks
-    against.
+    ``java_version`` and ``vm_name`` are empty if they are not known. ``namespace_pid``: its pid inside its container.
+    ``root``: its root directory, as a path of this process. ``obstacle``: why it cannot be traced; None if it can.
     """
 
     pid: int
@@ -74,9 +73,11 @@ class JvmProcess:
     namespace_pid: int
     root: Path
     obstacle: AttachError | None = field(compare=False)
-    options: tuple[str, ...] = ()  # of the JVM, those of JAVA_TOOL_OPTIONS and files included where it tells them
+    options: tuple[
+        str, ...
+    ] = ()  # options of the JVM, with those of JAVA_TOOL_OPTIONS and of files if the counters have them
     oom_kills: tuple[tuple[Path, int], ...] = field(default=(), compare=False)  # as of process_limits.oom_kills
-    is_hidden: bool = False  # its root directory and namespaces may not be looked into
+    is_hidden: bool = False  # this process may not read its root directory and namespaces
 
     @property
     def attachable(self) -> bool:
@@ -88,12 +89,16 @@ class JvmProcess:
 
     @property
     def shares_files(self) -> bool:
-        """Whether it sees the files that we see, as the same user: what it names it can read itself."""
+        """Whether it has the same user and sees the same files as this process, so it could read all files that it
+        names.
+        """
         return self.uid == os.geteuid() and not self.in_container
 
     @property
     def needs_delegate(self) -> bool:
-        """Whether its attach files have to be made as another user, in another root directory or another namespace."""
+        """Whether its attach files must be created as another user, in another root directory or in another
+        namespace.
+        """
         return not self.shares_files or self.is_hidden or self.namespace_pid != self.pid or not self.shares_users
 
     @property
@@ -114,14 +119,16 @@ class JvmProcess:
 
     @property
     def open_archives(self) -> list[str]:
-        """Paths, there, of the archives that it has open and that are still there: loaders keep those that they load
-        from."""
+        """Paths (in its root directory) of its open archives that still exist. Loaders keep the archives open from
+        which they load.
+        """
         return sorted(file for file in self._open_files if file.startswith("/") and file.endswith(ARCHIVES))
 
     @property
     def has_agent(self) -> bool:
-        """Whether btpy's agent has been loaded into it: a session is there, or its jar is open, and stays so even where
-        it was removed. The jar of one that was there from the start says nothing: it may have defined no class yet."""
+        """Whether btpy's agent has been loaded into it: it has a session, or the jar is open, even if the file was
+        removed. The jar of an agent on the command line does not count, because it may have defined no class yet.
+        """
         if self.sessions:
             return True
         if any(option.startswith("-javaagent:") and _AGENT_JAR in option for option in self.options):
@@ -140,7 +147,7 @@ class JvmProcess:
 
     @property
     def counters(self) -> perfdata.Counters:
-        """Its performance counters as they are now; empty when it keeps none or they cannot be read."""
+        """Its current performance counters; empty if it has none or they cannot be read."""
         return _counters(self.root, self.uid, self.namespace_pid)
 
     @property
@@ -150,7 +157,7 @@ class JvmProcess:
 
     @property
     def shares_network(self) -> bool:
-        """Whether its loopback interface is ours. True if that cannot be found out."""
+        """Whether its loopback interface is ours. True if it is not known."""
         try:
             return os.stat(PROC / str(self.pid) / "ns" / "net").st_ino == os.stat(PROC / "self" / "ns" / "net").st_ino
         except OSError:
@@ -174,7 +181,7 @@ class JvmProcess:
 
     @property
     def sessions(self) -> int:
-        """How many btpy sessions it has: each has a thread of its own for events, which the system knows by name."""
+        """The number of its btpy sessions. Each has an event thread, which the system knows by name."""
         found = 0
         try:
             for task in os.scandir(PROC / str(self.pid) / "task"):
@@ -186,7 +193,7 @@ class JvmProcess:
 
     @property
     def container(self) -> str:
-        """Id of its container, by its control group, cut as ``docker ps`` does; empty when it has none."""
+        """The id of its container from its control group, shortened like in ``docker ps``; empty if it has none."""
         try:
             text = (PROC / str(self.pid) / "cgroup").read_text(errors="replace")
         except OSError:
@@ -196,7 +203,7 @@ class JvmProcess:
 
     @property
     def is_btpys_own(self) -> bool:
-        """Whether it is a helper of btpy, in which the Java runs that speaks the Attach API."""
+        """Whether it is a helper process of btpy, which uses the Attach API."""
         return _ATTACHER in self.command
 
     @property
@@ -208,7 +215,7 @@ class JvmProcess:
 
 
 def list_jvms() -> list[JvmProcess]:
-    """All JVMs but this process, by pid. Raises AttachError on systems without /proc."""
+    """All JVMs except this process, by pid. Raises AttachError on systems without /proc."""
     if not (PROC / "self" / "stat").exists():
         raise problems.no_proc()
     pids = sorted(int(entry) for entry in os.listdir(PROC) if entry.isdigit())
@@ -274,7 +281,7 @@ def is_alive(process: JvmProcess) -> bool:
 
 
 def has_ended(process: JvmProcess, within: float) -> bool:
-    """Whether it ends within so many seconds: one that is killed closes its connections first."""
+    """Whether it ends within ``within`` seconds. A killed process closes its connections before it disappears."""
     deadline = time.monotonic() + within
     while is_alive(process):
         if time.monotonic() >= deadline:
@@ -284,7 +291,7 @@ def has_ended(process: JvmProcess, within: float) -> bool:
 
 
 def is_stopped(process: JvmProcess) -> bool:
-    """Whether it stands still until a SIGCONT comes, or a debugger lets it go on."""
+    """Whether it is stopped until SIGCONT or a debugger continues it."""
     try:
         return _is_stopped(procfs.status(process.pid))
     except OSError:
@@ -304,7 +311,7 @@ def _contains(process: JvmProcess, target: str) -> bool:
 
 
 def _look(pid: int) -> JvmProcess | None:
-    """None when there is no such process or it is not a JVM."""
+    """None if there is no such process or it is not a JVM."""
     try:
         status = procfs.status(pid)
         if status["Tgid"] != str(pid) or status["State"].startswith(("Z", "X")):
@@ -320,7 +327,7 @@ def _look(pid: int) -> JvmProcess | None:
         counters = _counters(root, uid, namespace_pid)
         start_ticks = procfs.start_ticks(pid)
         if hidden and not _started_at(counters, start_ticks):
-            counters = {}  # of another JVM: this one has another /tmp
+            counters = {}  # these belong to another JVM: this one has another /tmp
     except (OSError, KeyError, ValueError):
         return None
     arguments = _jvm_arguments(counters, command)
@@ -362,8 +369,9 @@ def _obstacle(
     root: Path,
     namespace_pid: int,
 ) -> AttachError | None:
-    """Found before the attach, because the attach mechanism itself finds out by a signal and a timeout: a JVM that does
-    not expect SIGQUIT dumps its threads, or dies."""
+    """It must be found before the attach, because the attach mechanism uses a signal and a timeout: a JVM that does not
+    expect SIGQUIT prints its threads, or ends.
+    """
     me = os.geteuid()
     if me not in (0, uid):
         return problems.someone_elses(pid, uid, _user(uid))

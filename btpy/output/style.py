@@ -7,9 +7,8 @@ from btpy.frozen import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """``unicode`` False: everything that is written is ASCII. ``width``: columns that charts may take;
-    ``fills``: they take them all, however long their bars are then. ``window``: columns of the terminal; None: there is
-    none."""
+    """``unicode`` False: all output is ASCII. ``width``: columns that charts may take;
+    ``fills``: charts use the full width. ``window``: columns of the terminal; None: the output is no terminal."""
 
     unicode: bool = True
     color: bool = False
@@ -52,7 +51,7 @@ class Style:
         return f"\x1b[36m{text}\x1b[0m" if self.color else text
 
     def focus(self, text: str) -> str:
-        """The row that the keys act on now."""
+        """The style of the row to which keys apply."""
         mark = "▸" if self.unicode else ">"
         return f"{mark} {self.bold(text)}"
 

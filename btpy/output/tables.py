@@ -1,4 +1,4 @@
-"""A map as the rows that are shown: ranked, cut and scaled as ``print(@m, …)`` asks."""
+"""The rows of a map as they are shown: sorted, cut and scaled by the options of ``print(@m, …)``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from btpy.model.templates import Template
 
 @dataclass(frozen=True, slots=True)
 class TableOptions:
-    """Options of ``print(@m, top=, by=, desc=, unit=, scale=, min=)``. ``descending`` None: as suits the map."""
+    """Options of ``print(@m, top=, by=, desc=, unit=, scale=, min=)``. ``descending`` None: the default of the map."""
 
     top: int | None = None
     by: str = ""
@@ -65,7 +65,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """Several maps by key. ``rows``: of each key its value in each map, None where it is not there."""
+    """Several maps by key. ``rows``: for each key its value in each map, None if the map lacks the key."""
 
     maps: tuple[Map, ...]
     unit: str
@@ -74,8 +74,9 @@ class Joined:
 
 
 class KeyTexts:
-    """How the keys of a map are shown so that a text and a number are told apart (``"1"`` and ``1``): texts are quoted
-    in a component that is a number or a boolean in other keys of the map."""
+    """How to show the keys of a map so that a text differs from a number (``"1"`` and ``1``): texts are quoted if other
+    keys of the map have a number or a boolean in this component.
+    """
 
     def __init__(self, keys: Iterable[Key]) -> None:
         texts: set[int] = set()
@@ -130,7 +131,7 @@ def joined(contents: Sequence[MapContent], options: TableOptions) -> Joined:
 
 
 def table(content: MapContent, options: TableOptions) -> Table:
-    """Ranked by value from the greatest down, where there are values to rank; else by key from the least up."""
+    """Sorted by value, greatest first, if the values are numbers; otherwise by key, least first."""
     by, descending = options.by, options.descending
     if not by and content.map.kind is MapKind.VALUE and not all_numbers(content):
         by = "key"
@@ -164,7 +165,7 @@ def all_numbers(content: MapContent) -> bool:
 
 
 def _scaled(value: Aggregate | Value, factor: Number) -> Aggregate | Value:
-    """What the value would be if one in ``factor`` samples had been taken; averages and extremes stay."""
+    """The value divided by ``factor``. Averages and extremes do not change."""
     if isinstance(value, Aggregate) and value.weights is not None:
         value = replace(value, weights=_scaled_weights(value.weights, factor))
     if isinstance(value, Count):

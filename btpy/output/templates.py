@@ -58,14 +58,14 @@ def printed(template: Template, context: Context, values: ValueText, end: str = 
 
 
 def are_the_values(slots: Sequence[Slot]) -> bool:
-    """Whether the slots show the values of a record one by one as they stand there."""
+    """Whether the slots show the values of a record unchanged and in order."""
     if [slot.value for slot in slots] != list(range(len(slots))):
         return False
     return not any(slot.rest or slot.named or slot.bare or slot.width is not None for slot in slots)
 
 
 def warnings(context: Context, style: Style) -> Callable[[Template], Renderer]:
-    """What ``warn`` says, as text without line end, by template."""
+    """The text of ``warn`` without line end, by template."""
     known: dict[int, Renderer] = {}
     values = ValueText(context.stacks, style)
 
@@ -78,7 +78,7 @@ def warnings(context: Context, style: Style) -> Callable[[Template], Renderer]:
 
 
 def _shown(slot: Slot, values: ValueText, *, fresh_line: bool, ends_line: bool) -> Format:
-    """How the value of a slot looks in its line."""
+    """The text of the value of a slot in its line."""
     format_ = values.slot(slot)
     unformatted = not slot.format
     before = "" if fresh_line else "\n"
@@ -87,7 +87,7 @@ def _shown(slot: Slot, values: ValueText, *, fresh_line: bool, ends_line: bool) 
     def show(value: Value) -> str:
         if unformatted and type(value) is str and value.isprintable():
             return value
-        if isinstance(value, StackRef):  # takes lines of its own
+        if isinstance(value, StackRef):  # takes separate lines
             return f"{before}{values.show(value)}{after}"
         return format_(value)
 
@@ -131,7 +131,7 @@ def named_values(record: Record, first: int, show: Format, redact: bool) -> str:
 
 
 def _fact(fact: SiteFact, context: Context, format_: Format) -> Renderer:
-    """Rendered once for each site: there are few, and events are many."""
+    """Rendered once for each site, because there are many more events than sites."""
     known: dict[tuple[int, int], str] = {}
 
     def get(record: Record) -> str:

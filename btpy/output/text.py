@@ -48,7 +48,7 @@ class TextWriter(SilentWriter):
 
 
 def table_lines(maps: MapText, contents: Sequence[MapContent], template: Template | None) -> list[str]:
-    """The lines of ``print(@m)``, ``plot(@m)`` or ``table(…)``; ``template`` None: of a map that nobody asked for."""
+    """The lines of ``print(@m)``, ``plot(@m)`` or ``table(…)``; ``template`` None: the map is printed by default."""
     options = TableOptions.of(template)
     if template is not None and template.kind is TemplateKind.TABLE:
         return maps.joined(contents, options)
@@ -71,7 +71,7 @@ class RecordText:
         return [renderers[record[0]](record) if record[0] in renderers else text(record) for record in records]
 
     def text(self, record: Record) -> str:
-        """With the line ends; nothing for what is not to be seen. Raises ProtocolError."""
+        """The text with line ends; empty for records that are not shown. Raises ProtocolError."""
         renderer = self._renderers.get(record.template)
         if renderer is None:
             renderer = self._renderers[record.template] = self._compile(template_of(self._context, record))
@@ -85,7 +85,7 @@ class RecordText:
         return lambda record: ""
 
     def _event(self, template: Template) -> Renderer:
-        """``quote sku=SKU-1 took=12.3ms``; stacks below, on lines of their own."""
+        """``quote sku=SKU-1 took=12.3ms``; stacks follow on separate lines."""
         slots = [part for part in template.parts if isinstance(part, Slot)]
         name = self._style.bold(visible(template.name))
         arity = Arity.of(template)
@@ -106,7 +106,7 @@ class RecordText:
         return self._line(name, slots, render) if are_the_values(slots) else render
 
     def _line(self, name: str, slots: Sequence[Slot], any_event: Renderer) -> Renderer:
-        """Most events: no value is a stack, which takes lines of its own, so that one pass over them is enough."""
+        """The fast path for most events: no value is a stack, so one pass over the values is enough."""
         labels = [visible(slot.label or "value").replace("%", "%%") for slot in slots]
         pattern = " ".join([name.replace("%", "%%"), *[f"{label}=%s" for label in labels]]) + "\n"
         shows = [_quoting(self._values.slot(slot)) for slot in slots]
@@ -138,7 +138,7 @@ class RecordText:
 
 
 def _quoting(format_: Format) -> Format:
-    """Strings get quotes where their end would not be seen."""
+    """Strings get quotes if their end would not be visible."""
 
     def show(value: Value) -> str:
         text = format_(value)

@@ -1,4 +1,4 @@
-"""Timed calls as trees, in place of the records that say them one by one; all else as another writer has it."""
+"""Shows timed calls as trees instead of single records. Another writer writes everything else."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ from btpy.output.style import Style
 from btpy.output.writer import Attached, Context, End, Loss, ProbeError, Restraint, Writer
 
 _ROOT = "root"
-"""The probe whose records are the calls that trees are drawn of: what they took, what was thrown, whether to draw.
-Those of other probes say calls below."""
+"""The probe whose records are the root calls: their duration, their exception, and whether to draw a tree. Records of
+other probes are calls below them.
+"""
 
 
 class TreeWriter(SilentWriter):
-    """As text one tree for each root method, merged over its calls, at the end and whenever :meth:`draw` is asked for;
-    as JSON a tree for each call. ``least``: share of a tree that a row must have in the text. ``most``: calls, None:
-    all that come. ``drawn``: calls so far that the trees have; ``called``: so often, of all."""
+    """In text there is one tree for each root method, merged over its calls, at the end and at each :meth:`draw`. In
+    JSON there is a tree for each call. ``least``: share of a tree that a row must have in the text. ``most``: the
+    number of calls, None: no limit. ``drawn``: the number of calls in the trees so far; ``called``: the number of all
+    calls.
+    """
 
     def __init__(
         self, writer: Writer, stream: Stream, context: Context, style: Style, *, least: float, most: int | None
@@ -61,7 +64,7 @@ class TreeWriter(SilentWriter):
             self._writer.tree(record, tree_json(tree))
 
     def draw(self) -> None:
-        """Writes the trees as they are now, unless they are written already."""
+        """Writes the current trees, unless they are unchanged since the last time."""
         if isinstance(self._writer, NdjsonWriter) or self._shown == self.drawn:
             return
         self._shown = self.drawn

@@ -1,7 +1,7 @@
 """Captured values as text, and the formats of f-strings and ``printf``.
 
-What the target's strings contain is not ours: everything that a terminal could take for an instruction (control
-characters, escape sequences, direction marks, invisible characters, lone surrogates) is shown as its escape.
+Strings of the target are not trusted: everything that a terminal could execute (control characters, escape sequences,
+direction marks, invisible characters, lone surrogates) is shown as its escape.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _CONVERSION = re.compile(r"%(?P<flags>[-+ 0#,]*)(?P<width>\d*)(?:\.(?P<precision
 
 
 def visible(text: str) -> str:
-    """``text`` with everything that does not print as itself escaped."""
+    """``text`` with unprintable characters escaped."""
     if text.isprintable():
         return text
     return "".join([char if char.isprintable() else _escape(char) for char in text])
@@ -82,7 +82,7 @@ class ValueText:
         self._style = style
 
     def show(self, value: Value, kind: Kind = Kind.ANY) -> str:
-        """A value on its own: strings as they are; numbers with the unit of ``kind``."""
+        """A single value: strings without quotes, numbers with the unit of ``kind``."""
         if isinstance(value, str):
             return visible(value)
         if isinstance(value, CutString):
@@ -108,13 +108,13 @@ class ValueText:
         return lambda value: format_(at(value, slot.time) if isinstance(value, int) else value)
 
     def formatter(self, format_: str, type_: Type) -> Format:
-        """How a slot shows its value: ``format_`` is what followed the colon of an f-string, or a printf conversion.
+        """How a slot shows its value: ``format_`` is the text after the colon of an f-string, or a printf conversion.
 
         A format that does not fit the value (``%d`` of null, ``.2f`` of a string) keeps its width and shows the value.
         """
         kind = type_.kind
         if not format_:
-            # The three kinds of integers are most of all that is ever shown: they take no detour.
+            # Most shown values are integers of three kinds, so they have a fast path.
             whole = {Kind.DURATION: duration, Kind.BYTES: size}.get(kind, str)
             return lambda value: whole(value) if type(value) is int else self.show(value, kind)
         if format_.startswith("%"):
@@ -227,7 +227,7 @@ class ValueText:
         return self._fields(value) if thrown is None else self._exception(value, thrown)
 
     def _exception(self, value: ObjectValue, thrown: wellknown.Thrown) -> str:
-        """As Java says it, ``type: message``, then what the type adds, and the cause."""
+        """``type: message`` as in Java, then the fields of the type, and the cause."""
         said = "" if thrown.message is None else f": {self.show(thrown.message)}"
         own = f" {self._fields(replace(value, class_name='', fields=thrown.own))}" if thrown.own or value.more else ""
         cause = "" if thrown.cause is None else f", caused by {self.inner(thrown.cause)}"

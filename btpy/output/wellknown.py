@@ -1,7 +1,8 @@
-"""Objects of the JDK that are values, as a number, a point in time or a path: shown as that, by what their fields say.
+"""Objects of the JDK that are values, such as a number, a point in time or a path. btpy shows the value, which it
+computes from the fields.
 
-No method of theirs runs in the traced program. Where a field was not captured, or is not what it should be, the object
-is shown as any other.
+It calls no method of these objects in the traced program. If a field was not captured or has an unexpected value, the
+object is shown like any other.
 """
 
 from __future__ import annotations
@@ -17,16 +18,16 @@ from btpy.output.quantities import duration
 
 Fields = Mapping[str, Value]
 _INFLATED = -(1 << 63)
-_MAX_DIGITS = 200  # of a number; a longer one is shown by its fields
+_MAX_DIGITS = 200  # most digits of a number; a longer one is shown by its fields
 _OF_THROWABLES = frozenset(("detailMessage", "cause"))
 
 
 class _OtherwiseError(Exception):
-    """The fields are not what they should be."""
+    """The fields have unexpected values."""
 
 
 def text(value: ObjectValue) -> str | None:
-    """The object as text, without escapes; None where it is shown by its fields."""
+    """The object as text, without escapes; None if it is shown by its fields."""
     known = _TEXTS.get(value.class_name)
     if known is None:
         return None
@@ -37,7 +38,7 @@ def text(value: ObjectValue) -> str | None:
 
 
 class Thrown(NamedTuple):
-    """An exception; ``cause`` None where it has none, ``own``: the fields that its type adds."""
+    """An exception; ``cause`` None if it has none; ``own``: the additional fields of its type."""
 
     message: str | CutString | None
     cause: ObjectValue | ClosedObject | None
@@ -45,14 +46,14 @@ class Thrown(NamedTuple):
 
 
 def exception(value: ObjectValue) -> Thrown | None:
-    """What an exception says; None for what is none."""
+    """The texts of an exception; None if it is no exception."""
     fields = dict(value.fields)
     if not value.class_name or not fields.keys() >= _OF_THROWABLES:
         return None
     message, cause = fields["detailMessage"], fields["cause"]
     if not isinstance(message, str | CutString | None) or not isinstance(cause, ObjectValue | ClosedObject | None):
         return None
-    if isinstance(cause, ClosedObject) and cause.why is Closed.CYCLE:  # how Throwable says that nothing was given
+    if isinstance(cause, ClosedObject) and cause.why is Closed.CYCLE:  # Throwable's mark for a missing cause
         cause = None
     return Thrown(message, cause, tuple(field for field in value.fields if field[0] not in _OF_THROWABLES))
 
@@ -121,7 +122,7 @@ def _time(fields: Fields) -> str:
 
 
 def _fraction(nanos: int) -> str:
-    """Three, six or nine digits, as java.time writes them."""
+    """Three, six or nine digits, like java.time."""
     digits = f"{nanos:09}"
     while digits.endswith("000"):
         digits = digits[:-3]
@@ -139,7 +140,7 @@ def _instant(fields: Fields) -> str:
 
 
 def _old_date(fields: Fields) -> str:
-    if fields.get("cdate") is not None:  # set by deprecated methods, and not yet part of the time
+    if fields.get("cdate") is not None:  # set by deprecated methods, and not yet included in the time
         raise _OtherwiseError
     seconds, millis = divmod(_integer(fields, "fastTime"), 1000)
     return _instant({"seconds": seconds, "nanos": millis * 1_000_000})

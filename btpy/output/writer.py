@@ -1,4 +1,4 @@
-"""What every output format implements, and what it is given."""
+"""The interface of output formats, and the data that they get."""
 
 from __future__ import annotations
 
@@ -33,8 +33,9 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What records refer to. All but the clock grow while the session runs. ``several``: what is written does not come
-    from one target alone. ``pid``: of the one that it comes from, then; None: it is of all."""
+    """The data to which records refer. Everything except the clock grows while the session runs. ``several``: the
+    output has several targets. ``pid``: the target, if there are several; None: the output is about all of them.
+    """
 
     outline: Outline
     sites: Mapping[int, Site]
@@ -46,7 +47,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """What was woven when the probes went in."""
+    """What was woven when the probes were added."""
 
     probes: int
     methods: int
@@ -65,14 +66,15 @@ class ProbeError:
 
     @property
     def kind_name(self) -> str:
-        """As scripts and messages spell it: ``null-operand``."""
+        """The spelling in scripts and messages: ``null-operand``."""
         return self.kind.name.lower().replace("_", "-")
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What one probe lost; ``cause``: ``ring``, ``large``, ``stalled``, ``unattended``, ``budget``, ``speculation``
-    (records), or ``map`` (samples of a full map)."""
+    """The losses of one probe; ``cause``: ``ring``, ``large``, ``stalled``, ``unattended``, ``budget``, ``speculation``
+    (records), or ``map`` (samples of a full map).
+    """
 
     probe: str
     cause: str
@@ -81,8 +83,9 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Restraint:
-    """What the budget does to a probe from now on; ``step``: ``free``, ``prints-less``, ``sampled`` (one hit in
-    ``one_in`` fires), ``disabled``, ``taken-out``. ``taken`` and ``allowed``: shares of one core, of all probes."""
+    """The step of the budget against a probe from now on; ``step``: ``free``, ``prints-less``, ``sampled`` (one hit in
+    ``one_in`` fires), ``disabled``, ``taken-out``. ``taken`` and ``allowed``: shares of one core, of all probes.
+    """
 
     probe: str
     step: str
@@ -93,13 +96,13 @@ class Restraint:
 
 @dataclass(frozen=True, slots=True)
 class ProbeReport:
-    """What is told of one probe at the end of a run.
+    """The report about one probe at the end of a run.
 
-    ``account``: its records without those by which the agent tells of speculations and of ``exit()``; of the delivered
-    ones, ``withheld`` are not shown because of ``--hits``, and ``withheld_by_display`` because of the rate of the
-    display. ``discarded``: records that were held back (``speculate``) and never committed. ``methods``: how many it
-    was woven into; −1: it is not in methods. ``conditional``: it has a predicate. ``restraints``: how often the budget
-    held it back further.
+    ``account``: its records without control records (speculations, ``exit()``). Of the delivered records, ``withheld``
+    are not shown because of ``--hits``, and ``withheld_by_display`` because of the rate limit of the display.
+    ``discarded``: records that were held back (``speculate``) and never committed. ``methods``: the number of its woven
+    methods; −1: it is no method probe. ``conditional``: it has a predicate. ``restraints``: how often the budget
+    restrained it further.
     """
 
     probe: str
@@ -133,7 +136,7 @@ class End:
 
 
 class Writer(Protocol):
-    """Writes one format to one stream. Raises OutputError; what the agent got wrong is a ProtocolError."""
+    """Writes one format to one stream. Raises OutputError, and ProtocolError for errors of the agent."""
 
     def attached(self, attached: Attached) -> None: ...
 
@@ -146,7 +149,7 @@ class Writer(Protocol):
         """Several maps as one table, by their keys."""
 
     def note(self, text: str) -> None:
-        """For people: something about what is displayed."""
+        """A remark about the display, for people."""
 
     def probe_error(self, error: ProbeError) -> None: ...
 
@@ -157,7 +160,7 @@ class Writer(Protocol):
     def end(self, end: End) -> None: ...
 
     def close(self) -> None:
-        """Nothing more comes: what the format needs at the end is written, also after an error. Called once."""
+        """Called once at the end, also after an error: writes the end of the document. Called once."""
 
 
 def template_of(context: Context, record: Record) -> Template:
@@ -170,7 +173,7 @@ def template_of(context: Context, record: Record) -> Template:
 
 @dataclass(frozen=True, slots=True)
 class Arity:
-    """How many values a record of a template carries: ``least``, or with a rest slot that many or more."""
+    """The number of values in a record of a template: ``least``, or more if there is a rest slot."""
 
     least: int
     open: bool
@@ -210,7 +213,9 @@ def pairs(record: Record, first: int, redact: bool) -> list[tuple[str, Value]]:
 
 
 def site_fact(context: Context, record: Record, fact: SiteFact) -> str | int:
-    """A fact that is not shipped because the client knows it. Raises ProtocolError for a site that was never woven."""
+    """A fact that is not in the record because the client knows it. Raises ProtocolError for a site that was never
+    woven.
+    """
     if fact is SiteFact.PROBE:
         probes = context.outline.probes
         if not 0 <= record.probe < len(probes):
