@@ -14,8 +14,8 @@ from btpy.wire.messages import ProbeCounters, ProbeState
 class Cause(Enum):
     """Why records are dropped. The values are those of every output format and of recordings.
 
-    RING: the event buffer was full. LARGE: the record did not fit a chunk. STALLED: the client took too little.
-    UNATTENDED: no client came in time. BUDGET: the budget was used up.
+    RING: the event buffer was full. LARGE: the record did not fit a chunk. STALLED: the client was too slow.
+    UNATTENDED: no client connected in time. BUDGET: the budget was used up.
     """
 
     RING = "ring"
@@ -43,13 +43,13 @@ class Cost:
 @dataclass(frozen=True, slots=True)
 class ProbeAccount:
     """``fired``: hits that passed the predicate and the limits of the probe. ``skipped``: hits that sampling or the
-    budget did not look at. ``limited``: hits that a limit did not let fire. ``untrue``: hits for which the predicate
-    was false, at least: no more than 1,000 are counted; None: not known. ``rested_ns``: how long the budget had the
-    probe disabled, so that its hits were not counted.
+    budget skipped. ``limited``: hits that a limit did not let fire. ``untrue``: hits for which the predicate was false.
+    At most 1,000 are counted; None: not known. ``rested_ns``: how long the budget had the probe disabled, so that its
+    hits were not counted.
 
     ``produced``: records, as the agent counts them; ``delivered``: those that have arrived here; ``dropped_by``:
-    the others, by cause. Records that went to earlier clients of the session count nowhere. ``map_full``: samples that
-    found no room in a map.
+    the others, by cause. Records for earlier clients of the session are not included. ``map_full``: samples that were
+    lost because a map was full.
     """
 
     probe: int
@@ -100,7 +100,7 @@ class ProbeAccount:
 
     @property
     def hits(self) -> int:
-        """As far as they are counted: not those for which the predicate was false, nor those while the probe rested."""
+        """The counted hits, without those for which the predicate was false and those while the probe rested."""
         return self.fired + self.skipped + self.limited
 
     @property

@@ -1,7 +1,7 @@
 """Masks the secrets that the user added in texts of events and maps (:class:`btpy.model.secrets.Secrets`).
 
-A regular expression may match anything, also a byte that says how long a text is. So the texts are found by the layout
-of the payload, unlike those of :mod:`btpy.events.secret_texts`. A mask is as long as the text that it replaces.
+A regular expression may match any bytes, including the length of a text. So this module finds the texts by the layout
+of the payload, unlike :mod:`btpy.events.secret_texts`. A mask is as long as the text that it replaces.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from btpy.model.maps import Map
 from btpy.model.secrets import Secrets
 
 _PAIR = re.compile(r"(?<![\w.$-])([\w.$-]{1,128})(?:\\{0,3}[\"'])?[ ]{0,2}[=:][ ]{0,2}")
-"""A name, and what stands between it and its value. Takes a bounded number of steps for each character."""
+"""A name, and the characters between it and its value. Takes a bounded number of steps for each character."""
 
 _VALUE = re.compile(
     r"\\{0,3}\"([^\"\\\x00-\x1f]+)|\\{0,3}'([^'\\\x00-\x1f]+)|([^\s\"',;&)}\]>\x00-\x1f]+)",
@@ -31,7 +31,9 @@ _UNREADABLE = b"\xfe"
 
 
 class AddedSecrets:
-    """Hides what ``secrets`` say: matches of their regular expressions, and ``name=value`` with one of their names."""
+    """Hides the matches of regular expressions in ``secrets``, and the value in ``name=value`` for one of their
+    names.
+    """
 
     def __init__(self, secrets: Secrets) -> None:
         self._secrets = secrets
@@ -39,8 +41,7 @@ class AddedSecrets:
         self._remembered = lru_cache(maxsize=4096)(self._hidden)
 
     def records(self, payload: bytes) -> bytes:
-        """Of ``EVENTS``. A record that cannot be read loses its values, and still cannot be read. Raises
-        ProtocolError."""
+        """Of ``EVENTS``. A malformed record loses its values, and stays malformed. Raises ProtocolError."""
         texts, bad = payload_texts.of_records(payload)
         payload = self._masked(payload, texts)
         for start, end in bad:
@@ -67,12 +68,12 @@ class AddedSecrets:
         return b"".join((*pieces, payload[done:])) if pieces else payload
 
     def _of(self, text: str, *, cut: bool) -> str:
-        """``text``: one character for each UTF-16 unit. The same object where it holds no secret."""
+        """``text``: one character for each UTF-16 unit. The same object if it has no secret."""
         hidden = self._remembered(text, cut) if len(text) <= _REMEMBERED_CHARACTERS else self._hidden(text, cut)
         return text if hidden is None else hidden
 
     def _hidden(self, text: str, cut: bool) -> str | None:
-        """None: the text holds no secret."""
+        """None: the text has no secret."""
         spans = [span for search in self._searches for span in search.spans(text, cut=cut)]
         if self._secrets.names and ("=" in text or ":" in text):
             spans += self._values(text)

@@ -1,11 +1,11 @@
 """The values of maps: aggregates that can be read, merged and ranked.
 
-The agent ships the cells of docs/runtime.md ("Cells of an aggregation"); here they become one small class a kind. Every
-kind merges with another of its kind as if all samples had been added to one, which is how intervals and targets are put
-together.
+The agent sends the cells of docs/runtime.md ("Cells of an aggregation"). This module turns them into a small class for
+each kind. Two values of one kind can be merged, as if one had all samples. This is used to combine intervals and
+targets.
 
-A histogram has ``2**precision`` buckets for each power of two (log-linear). A percentile is known to the width of the
-bucket it falls into: :class:`Percentile` carries those bounds.
+A histogram has ``2**precision`` buckets for each power of two (log-linear). A percentile is known to the width of its
+bucket: :class:`Percentile` has these bounds.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """``sum(x)``; integral samples are summed exactly (wrapping at 64 bits), doubles on the side."""
+    """``sum(x)``; integral samples are summed exactly (wrapping at 64 bits), and doubles separately."""
 
     n: int
     integral: int
@@ -160,7 +160,8 @@ class Bucket:
 @dataclass(frozen=True, slots=True)
 class Histogram:
     """``counts``: each bucket with samples, and how many, in ascending order; a precise histogram has millions of
-    buckets, most of them empty. ``negatives`` lie below all buckets. The extremes are exact."""
+    buckets, and most of them are empty. ``negatives`` are below all buckets. The extremes are exact.
+    """
 
     precision: int
     integral: int
@@ -208,9 +209,9 @@ class Histogram:
         return Percentile(self.greatest, self.greatest, self.greatest)
 
     def buckets(self, precision: int | None = None) -> list[Bucket]:
-        """From the first occupied bucket to the last, the empty ones between included, negatives apart.
+        """The buckets from the first occupied one to the last, with the empty ones between, without negatives.
 
-        A ``precision`` below the histogram's own joins neighbours: 0 gives a bucket for each power of two.
+        A ``precision`` below that of the histogram joins adjacent buckets: 0 gives a bucket for each power of two.
         """
         coarse = self.precision if precision is None else min(precision, self.precision)
         joined = self._joined(coarse)
@@ -221,7 +222,7 @@ class Histogram:
         ]
 
     def occupied(self) -> list[Bucket]:
-        """The buckets that have samples, negatives apart."""
+        """The buckets that have samples, without negatives."""
         return [Bucket(*bucket_bounds(index, self.precision), count) for index, count in self.counts]
 
     def _joined(self, precision: int) -> dict[int, int]:
@@ -301,7 +302,7 @@ class LinearHistogram:
         ]
 
     def percentile(self, percent: float) -> Number | None:
-        """The middle of the bucket that the sample of this rank is in, cut to the extremes; None without samples."""
+        """The middle of the bucket with the sample of this rank, limited by the extremes; None without samples."""
         n = self.n
         if n == 0 or self.least is None or self.greatest is None:
             return None
@@ -334,8 +335,9 @@ class LinearHistogram:
 
 @dataclass(frozen=True, slots=True)
 class TimeSeries:
-    """``tseries(x, interval, windows, operator)``: by epoch, which is the number of the interval since 1970, what its
-    samples came to. ``epoch`` is the present one, which is not over."""
+    """``tseries(x, interval, windows, operator)``: the result of the samples by epoch, which is the number of the
+    interval since 1970. ``epoch`` is the current one, which has not ended.
+    """
 
     n: int
     series: Series
@@ -348,7 +350,9 @@ class TimeSeries:
         return self.n
 
     def values(self) -> list[Number | None]:
-        """Oldest first, the present one last; None: no samples. A sum or a count of no samples is 0."""
+        """The values, oldest first, with the current one last; None: no samples. A sum or a count without samples
+        is 0.
+        """
         empty = 0 if self.series.operator in (SeriesOperator.SUM, SeriesOperator.COUNT) else None
         known = {epoch: window.number for epoch, window in self.windows}
         return [known.get(epoch, empty) for epoch in range(self.epoch - self.series.windows + 1, self.epoch + 1)]
@@ -393,7 +397,7 @@ Key = tuple[Value, ...]
 
 
 def merged(value: Aggregate, other: Aggregate) -> Aggregate:
-    """Two of a kind as if all samples had been added to one."""
+    """Two values of one kind, merged as if one had all samples."""
     both = value.merge(other)  # type: ignore[arg-type]  # of one kind
     weights = joined_weights(value.weights, other.weights)
     return both if weights is None else replace(both, weights=weights)
@@ -404,9 +408,9 @@ class MapContent:
     """One map at one moment, entries in the agent's order.
 
     ``full``: samples dropped since the start because there was no room for their key. The values are :data:`Aggregate`,
-    or plain :data:`~btpy.events.records.Value` for a map of kind VALUE. ``omitted``: keys for which the message had no
-    room. ``evicted``: keys that made room for others since the start. ``skips``: hits that were not looked at; None:
-    the values are exact.
+    or plain :data:`~btpy.events.records.Value` for a map of kind VALUE. ``omitted``: keys that did not fit into the
+    message. ``evicted``: keys that were replaced by others since the start. ``skips``: the skipped hits; None: the
+    values are exact.
     """
 
     map: Map
@@ -437,7 +441,7 @@ def bucket_bounds(index: int, precision: int) -> tuple[int, int]:
 
 def decode_content(data: bytes, maps: Mapping[int, Map], *, tells_skips: bool = True) -> MapContent:
     """The content of a ``MAP`` message (docs/protocol.md). ``maps``: the maps the client declared, by id.
-    ``tells_skips``: false for recordings of format 2, which lack skipped hits.
+    ``tells_skips``: False for recordings of format 2, which lack skipped hits.
 
     Raises ProtocolError for any other map, and for bytes that do not follow the layout.
     """
@@ -533,7 +537,7 @@ def _read_values(data: bytes, at: int) -> tuple[list[Value], int]:
 
 
 def merge(contents: Iterable[MapContent]) -> MapContent:
-    """Contents of the same map from several targets or intervals as one; of plain values the last one wins.
+    """Contents of the same map from several targets or intervals as one; for plain values the last one wins.
 
     Raises ValueError when they are not of the same kind, or there are none.
     """
@@ -564,15 +568,17 @@ def merge(contents: Iterable[MapContent]) -> MapContent:
 
 
 def _of_all(value: Aggregate | Value, skips: Skips) -> Aggregate | Value:
-    """Hits of a key may have been skipped where none fired, too."""
+    """Hits of a key may have been skipped even if none fired."""
     if not isinstance(value, Aggregate):
         return value
     return replace(value, weights=Weights(skips) if value.weights is None else replace(value.weights, skips=skips))
 
 
 def intervals(value: Aggregate | Value) -> dict[str, Interval]:
-    """Where the numbers of a value lie with :data:`~btpy.events.estimates.CONFIDENCE`, by their names; of a value that
-    is one number the name is empty. Nothing for what is exact, and for what is no number of hits or samples."""
+    """The intervals that contain the numbers of a value with :data:`~btpy.events.estimates.CONFIDENCE`, by their names.
+    If the value is one number, the name is empty. Empty for exact values, and for values that do not count hits or
+    samples.
+    """
     if not isinstance(value, Aggregate) or value.weights is None:
         return {}
     weights = value.weights
@@ -615,7 +621,7 @@ def _of_numbers(
 
 
 def percentile_interval(value: Histogram | LinearHistogram, percent: float) -> Interval | None:
-    """Where a percentile of all hits lies; None: it is known as well as its bucket tells."""
+    """The interval that contains a percentile of all hits; None: only the width of its bucket limits the precision."""
     if value.weights is None:
         return None
     low_rank, high_rank = estimates.of_rank(percent, value.n, value.weights)
@@ -627,7 +633,7 @@ def percentile_interval(value: Histogram | LinearHistogram, percent: float) -> I
 
 
 def part_intervals(value: TimeSeries | Top) -> list[Interval]:
-    """Of the numbers of each window, of each value that is shown."""
+    """The intervals for each window, or for each value that is shown."""
     if value.weights is None:
         return []
     if isinstance(value, Top):
@@ -656,7 +662,7 @@ def _of_window(
 
 
 def can_be_merged(map_: Map) -> bool:
-    """Whether what targets have under one key says something together: plain values have to be told apart."""
+    """Whether the values of several targets under one key can be merged. Plain values cannot."""
     return map_.kind is not MapKind.VALUE
 
 
@@ -704,7 +710,7 @@ def ranked(
 ) -> list[tuple[Key, Aggregate | Value]]:
     """Entries in the order in which they are shown: by :func:`measure` (``by="key"``: by key), ties by key.
 
-    ``top`` cuts the list, ``least`` leaves out what measures less.
+    ``top`` limits the list, ``least`` omits smaller entries.
     """
     entries = sorted(content.entries, key=lambda entry: _key_order(entry[0]))
     if by == "key":
@@ -795,7 +801,7 @@ def _linear(declared: Map, cells: bytes) -> Aggregate:
 
 
 def _occupied(declared: Map, segments: bytes, most: int) -> Iterator[tuple[int, int]]:
-    """The cells that are not 0, with their numbers, of segments of cells, each after its own number."""
+    """The cells that are not 0, with their numbers. The input has segments of cells, each after its number."""
     if len(segments) % _SEGMENT.size:
         raise ProtocolError(f"{len(segments) // 8} cells of buckets in map @{declared.name}")
     end = 0
@@ -812,7 +818,7 @@ def _occupied(declared: Map, segments: bytes, most: int) -> Iterator[tuple[int, 
 
 
 def _laid_out(occupied: Iterable[tuple[int, int]], size: int) -> tuple[int, ...]:
-    """So many cells. Where none is occupied all share one tuple."""
+    """So many cells. If none is occupied, all calls share one tuple."""
     cells = dict(occupied)
     return tuple(cells.get(index, 0) for index in range(size)) if cells else _zeros(size)
 
@@ -921,11 +927,11 @@ _FIXED: dict[MapKind, tuple[struct.Struct, Callable[..., Count | Total | Average
 def _extremes(
     n: int, integral: int, integral_start: int, floating: float, floating_start: float
 ) -> tuple[Number | None, Number | None]:
-    """The extremes of integral and of floating samples; None where the start value says that there were none."""
+    """The extremes of integral and of floating samples; None if the initial value shows that there were none."""
     if n == 0:
         return None, None
     if integral == integral_start and floating == floating_start:
-        # There are samples and all equal a start value: which of the two cannot be told.
+        # All samples equal an initial value, and it is unknown which of the two.
         return integral, None
     return (
         None if integral == integral_start else integral,

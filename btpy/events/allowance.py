@@ -1,7 +1,7 @@
 """Limits how many records of each probe are decoded in a second, when there are more than a person can read.
 
-The others are only counted, by their kinds (:func:`btpy.events.records.tally`), for a small part of what reading them
-takes. So the client keeps up with the target, and a rare event is seen beside a flood.
+The others are only counted, by their kinds (:func:`btpy.events.records.tally`), which takes a small part of the time of
+decoding. So the client keeps up with the target, and shows rare events beside many frequent ones.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Allowance:
         self._read: Counter[int] = Counter()
 
     def take(self, template: int, probe: int, count: int) -> int:
-        """How many of ``count`` records that came together may be read."""
+        """How many of ``count`` records that arrived together may be decoded."""
         if 0 <= template < len(self._templates):
             about = self._templates[template]
             if about.speculative or about.kind in _DECISIONS:

@@ -1,17 +1,17 @@
-"""Calls that were timed one by one, put together as trees.
+"""Combines single timed calls into trees.
 
-A call is known when it ends: by its thread, its caller, the time of its end and how long it took. Calls of a thread end
-in the order in which they are told, and calls within a call end before it does. So a call that ends takes up, as its
-children, the calls of its thread that ended after it had begun:
+A call is known when it ends: by its thread, its caller, the time of its end and how long it took. The records of a
+thread are in the order in which its calls end, and inner calls end before the outer one. So a call that ends takes up,
+as its children, the calls of its thread that ended after it had begun:
 
     told:   find ──┐  tariff ──┐  quote ──────────────┐        quote
             18…20     21…24       17…25                        ├─ find
                                                                └─ tariff
 
-The beginning of a call, its end less its duration, is late by what telling it took: no sibling seems to end after it,
-but the first children may seem to end before it. These are told by their caller, which is the method that the call is
-of, unless the caller of the call itself is the same method. (Where methods call each other in turn, a short call may so
-be put into the inner one of two.)
+The beginning of a call, its end less its duration, is late by the time needed for the record. So no earlier sibling
+seems to end after it, but the first children may seem to end before it. These are recognised by their caller, which is
+the called method, unless the caller of the call is the same method. (If methods call each other recursively, a short
+call may be assigned to the inner one of two.)
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from typing import NamedTuple
 from btpy.frozen import dataclass
 
 MAX_PENDING = 20_000
-"""Calls of a thread that wait for the one that made them; of more the first are forgotten."""
+"""The most finished calls of a thread whose caller has not finished. If there are more, the oldest are discarded."""
 
 MAX_DURATIONS = 10_000
-"""Durations of the calls of one place that percentiles are of: the latest."""
+"""The number of latest durations at one place from which percentiles are computed."""
 
 MOST_LATE = 100_000_000
-"""ns that telling a call may take: on a busy machine the thread may have to wait in the middle of it."""
+"""ns that the record of a call may take. On a busy machine the thread may have to wait meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call that has ended. ``name``: what is called, ``owner`` of what class (binary name); ``line``: of the place
-    that calls, 0 where it is not known; ``caller``: class and method that the place is in; ``end`` and ``took`` in ns;
-    ``failed``: class of the exception that left it."""
+    """A finished call. ``name``: the called method, ``owner``: its class (binary name); ``line``: the line of the
+    calling place, 0 if it is not known; ``caller``: class and method of the calling place; ``end`` and ``took`` in ns;
+    ``failed``: the class of the exception that it threw."""
 
     owner: str
     name: str
@@ -55,7 +55,7 @@ class Call:
 
     @property
     def own(self) -> int:
-        """ns outside of the children that were timed."""
+        """ns outside of the timed children."""
         return max(0, self.took - sum(child.took for child in self.children))
 
     def walk(self) -> Iterator[Call]:
@@ -66,25 +66,25 @@ class Call:
 
 
 class CallTrees:
-    """Calls of any number of threads, told in the order of their ends by thread."""
+    """Calls of several threads, in the order of their ends for each thread."""
 
     def __init__(self) -> None:
         self._pending: dict[int, list[Call]] = {}
 
     def ended(self, thread: int, call: Call) -> None:
-        """A call that another one may have made."""
+        """Adds a call that may be part of another one."""
         pending = self._pending.setdefault(thread, [])
         pending.append(self._with_children(pending, call))
         if len(pending) > MAX_PENDING:
             del pending[: MAX_PENDING // 2]
 
     def root(self, thread: int, call: Call) -> Call:
-        """The outermost call, with its tree. Whatever of the thread came before it is forgotten."""
+        """Adds an outermost call, and returns its tree. Earlier pending calls of the thread are discarded."""
         return self._with_children(self._pending.pop(thread, []), call)
 
     @staticmethod
     def _with_children(pending: list[Call], call: Call) -> Call:
-        """Takes the children of a call off the pending ones."""
+        """Removes the children of a call from the pending calls."""
         first = len(pending)
         while first and _is_within(pending[first - 1], call):
             first -= 1
@@ -102,12 +102,13 @@ def _is_within(earlier: Call, call: Call) -> bool:
 
 @mutable(slots=True)
 class MergedCalls:
-    """The calls of one method at one place, of all trees of a root method.
+    """The calls of one method at one place, in all trees of a root method.
 
-    ``line``: of the place that calls, 0 of a root. ``durations``: of the latest calls, in ns. ``failed``: how many
-    calls each class of exceptions has left. ``children``: the calls inside these calls, since the first tree with any;
-    ``base``: the total time of the trees since then, of which the children have shares; ``own``: ns since then outside
-    of the children.
+    ``line``: the line of the calling place, 0 for a root. ``durations``: of the latest calls, in ns. ``failed``: the
+    number of calls that threw, by the class of the exception. ``children``: the calls inside these calls, since the
+    first tree with any;
+    ``base``: the total time of the trees since then, as the base for the shares of the children; ``own``: ns since then
+    outside of the children.
     """
 
     owner: str
@@ -168,7 +169,7 @@ class MergedTrees:
 
 
 class Slow(NamedTuple):
-    """Calls that take much of the trees of a root method: ``share`` of what these take."""
+    """Calls that take a large part of the trees of a root method: ``share``: their part of the total time."""
 
     root: MergedCalls
     calls: MergedCalls
@@ -178,10 +179,9 @@ class Slow(NamedTuple):
 def slowest(
     roots: Iterable[MergedCalls], is_open: Callable[[MergedCalls], bool], least: float, depth: int
 ) -> Slow | None:
-    """The calls that took most, of all trees, among those that ``is_open`` to be looked into.
+    """The calls that took most time, in all trees, among those for which ``is_open`` is true.
 
-    ``least``: share of the root below which nothing is worth it; ``depth``: the deepest that is looked into, the calls
-    of the root being 1.
+    ``least``: the smallest share of the root; ``depth``: the largest depth, where the calls of the root have depth 1.
     """
     slow = [
         Slow(root, calls, share)
@@ -193,7 +193,7 @@ def slowest(
 
 
 def _down_to(root: MergedCalls, depth: int) -> Iterator[tuple[MergedCalls, MergedCalls]]:
-    """Calls with the calls that they are in, level by level."""
+    """Calls with their enclosing calls, level by level."""
     level = [root]
     for _ in range(depth):
         pairs = [(parent, calls) for parent in level for calls in parent.children.values()]

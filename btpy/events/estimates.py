@@ -1,13 +1,13 @@
-"""How far a value of a map may be from its true value, which all hits together would give.
+"""The error of values in maps, compared with the values that all hits together would give.
 
-Sampling (``@Sample``) and the budget let some hits fire for all of them. The hits that do not fire are *skipped*. A
-sample of a hit that fires counts ``weight`` times, so that sums of weights are unbiased estimates. What the agent
-sends beside the value (:class:`Weights`) is enough to estimate the error of such a sum: if hits fired independently of
-each other, its variance would be the expectation of ``Σ weight · (weight − 1) · sample²``. The agent chooses one hit of
-each block of hits, which makes the error smaller than that, never larger.
+With sampling (``@Sample``) or a restrained probe, some hits fire and represent all of them. The hits that do not fire
+are *skipped*. A sample of a hit that fires counts ``weight`` times, so that sums of weights are unbiased estimates.
+The agent also sends :class:`Weights`, from which the error of such a sum can be estimated: if hits fired independently
+of each other, its variance would be the expectation of ``Σ weight · (weight − 1) · sample²``. The agent chooses one hit
+of each block of hits, which makes the error smaller than that, never larger.
 
-Intervals hold the true value with :data:`CONFIDENCE`. Counts of few samples follow Poisson's distribution, whose
-quantiles are approximated as Wilson and Hilferty (1931) do.
+Intervals contain the true value with the probability :data:`CONFIDENCE`. Counts of few samples follow Poisson's
+distribution, whose quantiles are approximated as Wilson and Hilferty (1931) do.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ import math
 from btpy.frozen import dataclass
 
 CONFIDENCE = 0.99
-_Z = 2.5758  # the quantile of the normal distribution that leaves half of a hundredth
-_FEW = 5  # of fewer samples no spread is estimated
+_Z = 2.5758  # the 99.5 % quantile of the normal distribution
+_FEW = 5  # for fewer samples no spread is estimated
 
 Number = int | float
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """None: there is no bound on this side."""
+    """None: no bound on this side."""
 
     low: Number | None
     high: Number | None
@@ -33,9 +33,9 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Skips:
-    """Hits that the probes of a map did not look at since it was flushed last.
+    """Hits that the probes of a map have skipped since its last flush.
 
-    ``factor``: for how many hits one that fired stands at most. ``pending``: hits that no weight stands for.
+    ``factor``: the largest number of hits that one firing represents. ``pending``: hits that no weight represents yet.
     ``rested_ns``: how long the budget had a probe disabled; the number of hits in that time is unknown.
     """
 
@@ -55,8 +55,9 @@ class Skips:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Of the samples of one value that stand for others: how many, the sum of their weights, and the sums of
-    ``weight · (weight − 1)`` times 1, the sample and its square. ``skips``: those of the whole map."""
+    """For the samples of one value that represent others: their number, the sum of their weights, and the sums of
+    ``weight · (weight − 1)`` times 1, the sample and its square. ``skips``: the skipped hits of the whole map.
+    """
 
     skips: Skips
     samples: int = 0
@@ -85,35 +86,36 @@ def joined_weights(a: Weights | None, b: Weights | None) -> Weights | None:
 
 
 def of_count(n: int, weights: Weights) -> Interval:
-    """How many hits there were, of which ``n`` is the estimate."""
+    """The interval for the number of hits, whose estimate is ``n``."""
     skips = weights.skips
     exact = max(0, n - weights.hits)
     low = exact + max(weights.samples, math.floor(_quantile(weights.hits, weights.spread, -_Z)))
     if skips.rested_ns:
         return Interval(min(low, n), None)
-    unseen = skips.factor if skips.skipped else 0  # as if one more had come
+    unseen = skips.factor if skips.skipped else 0  # as if one more hit had fired
     high = exact + math.ceil(_quantile(weights.hits + unseen, weights.spread + unseen * (unseen - 1), _Z))
     return Interval(min(low, n), max(n, high + skips.pending))
 
 
 def of_part(count: int, n: int, weights: Weights) -> Interval:
-    """The same of some of the ``n`` hits, of which the weights are not kept apart."""
+    """The same for some of the ``n`` hits, whose weights are not stored separately."""
     hits = round(count * weights.hits / n) if n else 0
     factor = max(1, weights.skips.factor)
     return of_count(count, Weights(weights.skips, math.ceil(hits / factor), hits, hits * (factor - 1.0)))
 
 
 def of_sum(total: Number, n: int, weights: Weights) -> Interval:
-    """The sum of all samples, whose estimate is ``total``: as far off as the number of hits is, times the root mean
-    square of a sample. While a probe rested, samples below 0 would have made it less. Few samples do not tell how large
-    the others are: then there is no bound."""
+    """The sum of all samples, whose estimate is ``total``: its error is that of the number of hits, times the root mean
+    square of a sample. There is no lower bound for samples below 0 while a probe rested. With few samples the size of
+    the others is unknown, so there is no bound.
+    """
     if weights.skips.skipped and weights.samples < _FEW:
         return Interval(None, None)
     return _times(total, n, of_count(n, weights), size(total, n, weights))
 
 
 def size(total: Number, n: int, weights: Weights) -> float:
-    """The root mean square of the samples that stand for others; of all, where there are none of these."""
+    """The root mean square of the samples that represent others, or of all samples if there are none."""
     if weights.spread > 0:
         return math.sqrt(max(0.0, weights.second / weights.spread))
     return abs(total / n) if n else 0.0
@@ -130,15 +132,16 @@ def _times(total: Number, n: int, count: Interval, size: float) -> Interval:
 
 
 def of_series(value: Number, count: int, n: int, weights: Weights) -> Interval:
-    """A sum of one window of a series: ``count`` of the ``n`` hits are in the window."""
+    """The interval for the sum of one window of a series: ``count`` of the ``n`` hits are in the window."""
     if weights.skips.skipped and weights.samples * count < _FEW * n:
         return Interval(None, None)
     return _times(value, count, of_part(count, n, weights), abs(value / count) if count else 0.0)
 
 
 def of_mean(mean: float, n: int, weights: Weights) -> Interval:
-    """The mean of all samples. Without bounds where the samples are too few to tell how much they vary, and where a
-    probe rested."""
+    """The interval for the mean of all samples. It has no bounds if there are too few samples to estimate their
+    variance, or if a probe rested.
+    """
     if weights.samples < _FEW or not n or weights.skips.rested_ns:
         return Interval(None, None)
     variance = max(0.0, weights.second - 2 * mean * weights.first + mean * mean * weights.spread)
@@ -149,7 +152,9 @@ def of_mean(mean: float, n: int, weights: Weights) -> Interval:
 
 
 def of_rank(percent: float, n: int, weights: Weights) -> tuple[float, float]:
-    """Between which percentiles of the samples the percentile of all hits lies; below 0 and above 100: no bound."""
+    """The range of sample percentiles that contains the percentile of all hits. Values below 0 and above 100 mean no
+    bound.
+    """
     if not n or weights.skips.rested_ns:
         return -1.0, 101.0
     share = percent / 100
@@ -160,7 +165,9 @@ def of_rank(percent: float, n: int, weights: Weights) -> tuple[float, float]:
 
 
 def _quantile(hits: float, spread: float, z: float) -> float:
-    """Of the number of hits that samples stand for: ``hits`` of them, in samples of weight ``1 + spread / hits``."""
+    """A quantile of the number of hits that samples represent: ``hits`` of them, in samples of weight ``1 + spread /
+    hits``.
+    """
     if hits <= 0:
         return 0.0
     samples = hits / (spread / hits + 1)

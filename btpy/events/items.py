@@ -1,4 +1,4 @@
-"""The items of a session, decoded from the messages of the agent, both for showing and for replaying."""
+"""The items of a session, decoded from the messages of the agent, for output and for replay."""
 
 from __future__ import annotations
 
@@ -60,8 +60,9 @@ Item = Union[Records, Unread, PrintedMaps, Errors, Counters, Late, Exiting, Rest
 
 
 class ItemDecoder:
-    """Of one session: its messages have to come in order, because records refer to threads that were named before.
-    ``tells_skips``: as for :func:`~btpy.events.aggregates.decode_content`."""
+    """Decodes the messages of one session. They must come in order, because records refer to threads that were named
+    before.
+    ``tells_skips``: as in :func:`~btpy.events.aggregates.decode_content`."""
 
     def __init__(self, *, tells_skips: bool = True) -> None:
         self._records = RecordDecoder()
@@ -118,7 +119,7 @@ class ItemDecoder:
 
 
 def _with_short_texts(errors: Errors) -> Errors:
-    """The readers of errors keep many of them."""
+    """Shortens messages, because readers keep many errors."""
     if all(len(failure.message) <= MAX_MESSAGE for failure in errors.failures):
         return errors
     return Errors(tuple(replace(failure, message=failure.message[:MAX_MESSAGE]) for failure in errors.failures))

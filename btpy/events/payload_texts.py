@@ -1,4 +1,4 @@
-"""Where the texts of records and maps are in a payload (docs/runtime.md, "Records"; docs/protocol.md, ``MapContent``).
+"""Finds the texts of records and maps in a payload (docs/runtime.md, "Records"; docs/protocol.md, ``MapContent``).
 
 Only texts of the traced program: keys, strings and the beginnings of strings. Names of classes, fields and constants
 are left out.
@@ -20,13 +20,13 @@ _MIN_RECORD = 40
 _HEADER_SIZE = 32
 _U2 = struct.Struct("<H").unpack_from
 _SIZES = {0: 0, 1: 0, 2: 0, 3: 4, 4: 8, 5: 8, 6: 2, 12: 4, 15: 0, 16: 0}
-"""Bytes behind the tag of a value that holds no text."""
+"""Bytes after the tag of a value without text."""
 
 _LATIN, _WIDE, _CUT, _OBJECT, _SEQUENCE, _CONSTANT, _CLOSED, _MAPPING = 7, 8, 9, 10, 11, 13, 14, 17
 
 
 class PayloadText(NamedTuple):
-    """Offsets of its characters, which take one byte or, where it is ``wide``, two. ``cut``: its end is missing."""
+    """Offsets of its characters, which have one byte, or two if it is ``wide``. ``cut``: its end is missing."""
 
     start: int
     end: int
@@ -35,7 +35,7 @@ class PayloadText(NamedTuple):
 
 
 class BadRecord(NamedTuple):
-    """The values of a record that cannot be read."""
+    """The values of a malformed record."""
 
     start: int
     end: int
@@ -111,7 +111,7 @@ def _cells(data: bytes, at: int) -> int:
 
 
 def _value(data: bytes, at: int, limit: int, depth: int, texts: list[PayloadText], *, cut: bool = False) -> int:
-    """Puts the texts of the value at offset ``at`` among ``texts``; the offset behind it."""
+    """Adds the texts of the value at offset ``at`` to ``texts``. Returns the offset after it."""
     tag = data[at]
     at += 1
     size = _SIZES.get(tag)

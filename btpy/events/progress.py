@@ -1,4 +1,4 @@
-"""How far a session has come with what may take long. It only notes it. Any thread can look."""
+"""The progress of long operations of a session. It only stores the values. Any thread may read it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ class Work(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """``done`` of ``classes``; for RESTORING and PREWEAVING it is not known. ``longest_pause_ns``: for which the target
-    was stopped so far."""
+    """``done`` of ``classes``; for RESTORING and PREWEAVING it is not known. ``longest_pause_ns``: the longest stop of
+    the target so far.
+    """
 
     work: Work
     classes: int
@@ -28,7 +29,7 @@ class Step:
 
 
 class Progress:
-    """``step``: what is going on now; None for nothing that takes long."""
+    """``step``: the current operation; None if no long operation runs."""
 
     def __init__(self) -> None:
         self.step: Step | None = None
@@ -42,7 +43,7 @@ class Progress:
             self.step = None
 
     def advance(self, pause_ns: int = 0, *, done: int = 1) -> None:
-        """So many more classes; ``pause_ns``: for which the target was stopped meanwhile."""
+        """Adds ``classes`` to the progress; ``pause_ns``: how long the target was stopped meanwhile."""
         step = self.step
         if step is not None:
             longest = max(step.longest_pause_ns, pause_ns)

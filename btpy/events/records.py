@@ -1,7 +1,7 @@
-"""Decoding of what handlers write: the payload of ``EVENTS`` (docs/runtime.md, "Records").
+"""Decodes the records that handlers write: the payload of ``EVENTS`` (docs/runtime.md, "Records").
 
-The bytes come from another process and are not trusted: whatever does not follow the layout is a ProtocolError, and
-nothing is allocated on the word of a length that the payload does not bear out.
+The bytes come from another process and are not trusted: bytes that do not follow the layout are a ProtocolError, and a
+length that exceeds the payload causes no allocation.
 
 This is the hot path of the client: one pass, integers and slices, no reader object. :class:`Record` is a tuple because
 making one costs a third of what a frozen dataclass does.
@@ -40,7 +40,7 @@ class EnumValue:
 
 @dataclass(frozen=True, slots=True)
 class ObjectValue:
-    """An object with its fields; ``more``: some were left out. ``identity`` is the identity hash."""
+    """An object with its fields; ``more``: some fields were left out. ``identity`` is the identity hash."""
 
     class_name: str
     identity: int
@@ -113,7 +113,7 @@ Value = Union[
 
 
 class Record(NamedTuple):
-    """One firing. ``nanos``: System.nanoTime of the target; ``thread``: its name, empty when it was never told."""
+    """One firing. ``nanos``: System.nanoTime of the target; ``thread``: its name, empty if it is not known."""
 
     template: int
     site: int
@@ -129,9 +129,9 @@ THREAD_NAME = -1
 
 END_OF_VALUES = 0xFF
 
-_MAX_DEPTH = 32  # of nested values; capture depth is far below
-_MAX_THREADS = 1 << 17  # names remembered; the agent sends a name again when it has forgotten the thread
-_MAX_NAME_CHARS = 1 << 24  # of these names together
+_MAX_DEPTH = 32  # limit for nested values; the capture depth is far below
+_MAX_THREADS = 1 << 17  # most names in the cache; the agent sends a name again when it has forgotten the thread
+_MAX_NAME_CHARS = 1 << 24  # most characters of these names together
 
 _HEADER = struct.Struct("<iiiiqq")
 _KIND = struct.Struct("<iiii").unpack_from
@@ -140,14 +140,14 @@ _U4 = struct.Struct("<I").unpack_from
 _I8 = struct.Struct("<q").unpack_from
 _F8 = struct.Struct("<d").unpack_from
 _U2 = struct.Struct("<H").unpack_from
-_MIN_RECORD = _HEADER.size + 8  # at least the end marker and padding
+_MIN_RECORD = _HEADER.size + 8  # the least size: end marker and padding
 
 
 def tally(payload: bytes) -> Counter[tuple[int, int]]:
     """The number of records in a payload, by template and probe, without names of threads. Raises ProtocolError.
 
-    At full speed this is all that looks at a record before it is on disk. Records of one kind have one size, and come
-    in long runs: a run is counted by two slices of every n-th word, without decoding their numbers.
+    When btpy only records, this is the only code that reads a record before it is on disk. Records of one kind have the
+    same size, and often follow each other. Two slices of every n-th word count such a run, without decoding numbers.
     """
     return Counter({kind: n for kind, n in _kinds(payload).items() if kind[0] != THREAD_NAME})
 
@@ -192,7 +192,7 @@ _RUN = 256  # records
 
 
 def _half(words: bytes, which: int) -> bytes:
-    """Of each eight bytes the first four, or the others."""
+    """The first four of each eight bytes, or the last four."""
     return memoryview(words).cast("i")[which::2].tobytes()
 
 
@@ -212,14 +212,16 @@ class RecordDecoder:
     def __init__(self) -> None:
         self._threads: dict[int, str] = {}
         self._name_chars = 0  # of all names together
-        self._fewest: list[int] = []  # by template, how many values a record of it has at least
-        self._named: dict[int, int] = {}  # by template, where its pairs of names and values begin
+        self._fewest: list[int] = []  # by template, the least number of values in its records
+        self._named: dict[int, int] = {}  # by template, the index of its first pair of name and value
         self._probes = 0
         self.malformed: list[tuple[int, str]] = []
-        """Probe of each record that could not be read and was left out, and why. The caller takes them out."""
+        """The probe of each malformed record that was left out, and the reason. The caller removes them."""
 
     def expect(self, templates: Sequence[Template], probes: int) -> None:
-        """The templates of the program so far, by id, and how many probes it has: records of others are malformed."""
+        """Sets the templates of the program so far, by id, and the number of its probes. Other records are
+        malformed.
+        """
         self._probes = probes
         for template in templates[len(self._fewest) :]:
             self._fewest.append(fewest_values(template))
@@ -230,8 +232,8 @@ class RecordDecoder:
     def decode(self, payload: bytes) -> list[Record]:
         """The records of one payload, thread names resolved.
 
-        A record that cannot be read is left out, and is among :attr:`malformed`: its bounds are known from its length.
-        Raises ProtocolError when a length makes no sense.
+        A malformed record is left out and added to :attr:`malformed`. Its length gives its bounds. Raises ProtocolError
+        when a length makes no sense.
         """
         records: list[Record] = []
         append, new, name = records.append, tuple.__new__, self._threads.get
@@ -300,7 +302,7 @@ class RecordDecoder:
 
 
 def fewest_values(template: Template) -> int:
-    """How many values every record of a template has at least."""
+    """The least number of values in the records of a template."""
     ids = int(template.speculative)
     fewest = int(template.speculative or template.kind in _WITH_A_VALUE)
     for part in template.parts:
@@ -312,7 +314,7 @@ def fewest_values(template: Template) -> int:
 
 
 def check_pairs(record: Record, first: int) -> None:
-    """Raises ProtocolError when what follows value ``first`` is not names and values in turn."""
+    """Raises ProtocolError if the values from ``first`` on are not pairs of a name and a value."""
     rest = record.values[first:]
     if len(rest) % 2 or not all(isinstance(name, str) for name in rest[::2]):
         raise ProtocolError(f"record of template {record.template} does not have pairs of names and values")
@@ -330,7 +332,7 @@ def read_value(data: bytes, at: int) -> tuple[Value, int]:
 
 
 def _values(data: bytes, at: int, end: int) -> tuple[Value, ...]:
-    """The values of the record that ends at ``end``; values that run over it are noticed at the end marker."""
+    """The values of the record that ends at ``end``. The end marker reveals values that exceed it."""
     values: list[Value] = []
     append = values.append
     while True:
@@ -355,7 +357,7 @@ def _values(data: bytes, at: int, end: int) -> tuple[Value, ...]:
 
 
 def _value(data: bytes, at: int, depth: int) -> tuple[Value, int]:
-    """Reads past the end of ``data`` may go unnoticed in slices: the caller compares the returned offset."""
+    """Slices may silently read past the end of ``data``, so the caller must compare the returned offset."""
     tag = data[at]
     at += 1
     if tag == 4:

@@ -1,8 +1,8 @@
-"""Secrets inside of texts: ``password=…``, ``Authorization: …``, tokens and keys that can be told by their form.
+"""Secrets inside of texts: ``password=…``, ``Authorization: …``, tokens and keys with a recognisable form.
 
-The names of fields and parameters say nothing about a text such as a JDBC URL, a header or a line of a log. So the
-client masks messages of the agent before any code decodes, shows or stores them. A mask is as long as the text that it
-replaces; equal secrets have equal masks within one run of btpy, so that rows of a map stay apart.
+The names of fields and parameters do not help with a text such as a JDBC URL, a header or a line of a log. So the
+client masks messages of the agent before any code decodes, shows or stores them. A mask has the length of the text that
+it replaces. Equal secrets have equal masks within one run of btpy, so that rows of a map stay different.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from hashlib import blake2b
 
 _KEY = secrets.token_bytes(32)
 
-# Values of records and keys of maps end before a byte that cannot be printed: the tag of what follows.
+# Values of records and keys of maps end before an unprintable byte, which is the tag of the next value.
 _NAME = (
     rb"(?:pass[-_]?words?|passwd|pass[-_]?phrase|passcode|pwd|secret|token|credentials?|jwt|otp|cvv|ssn|iban|j?session[-_]?id"
     rb"|(?:secret|private|api|access|auth|encryption|signing|master|session|account)[-_]?key|csrf|xsrf)"
@@ -22,7 +22,7 @@ _NAME = (
 )
 _SCHEME = rb"(?:(?:bearer|basic|digest|negotiate|token|apikey)[ ]+)?"
 _FORMS = (
-    # password=x and "token": "x", but not --api-key x: too many words stand before another.
+    # password=x and "token": "x", but not --api-key x, because such words often precede other words.
     _NAME
     + rb"[\"']?[ ]{0,2}[=:][ ]{0,2}"
     + _SCHEME
@@ -42,7 +42,7 @@ _FORMS = (
 _SECRET = re.compile(b"|".join(_FORMS), re.IGNORECASE)
 
 _TEXT = re.compile(rb"[\t\r\n\x20-\x7e\xa0-\xff]{6,}")
-"""Bytes that may be a text. The search for secrets takes long, and most texts are sorted out before."""
+"""Bytes that may be a text. A fast test first: the search for secrets is slow, and most texts have none."""
 
 _WIDE_TEXT = re.compile(rb"(?:[\t\r\n\x20-\x7e]\x00){6,}")
 """The same with two bytes for each character."""
@@ -59,7 +59,7 @@ _WIDE_TOKENS = tuple(
 
 
 def masked(payload: bytes) -> bytes:
-    """The payload of a message with records or maps, as long as it was, without the secrets in its texts."""
+    """The payload of a message with records or maps, with masked secrets in its texts and unchanged length."""
     payload = _masked_texts(payload, _TEXT, 1)
     if _WIDE_PAIR.search(payload) or any(token in payload for token in _WIDE_TOKENS):
         payload = _masked_texts(payload, _WIDE_TEXT, 2)
@@ -101,7 +101,7 @@ def _mark(secret: bytes) -> bytes:
 
 
 def mark(secret: bytes, length: int) -> str:
-    """Stars, and letters that follow from the secret and the key of this run."""
+    """Stars, and letters derived from the secret and the key of this run."""
     digest = b64encode(blake2b(secret, key=_KEY, digest_size=6).digest(), altchars=b"xx").decode()
     stars = max(min(3, length), length - len(digest))
     return "*" * stars + digest[: length - stars]

@@ -1,7 +1,7 @@
-"""Summaries of many values in little room: the most frequent, how many different, a few examples.
+"""Small summaries of many values: the most frequent, the number of different ones, a few examples.
 
-As :mod:`btpy.events.aggregates`: each merges with another of its kind. Values are compared as the agent does: 1, 1.0
-and true are three.
+As :mod:`btpy.events.aggregates`: each merges with another of its kind. Values are compared as in the agent: 1, 1.0 and
+true are different.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from btpy.events.records import Value
 from btpy.frozen import dataclass
 
 REGISTER_BITS = 11
-"""Of DISTINCT: 2**REGISTER_BITS registers (docs/runtime.md)."""
+"""DISTINCT has 2**REGISTER_BITS registers (docs/runtime.md)."""
 
 HIGHEST_RANK = 64 - REGISTER_BITS + 1
-"""Of a value whose hash has nothing but zeros behind the number of its register."""
-_ERROR = 0.023  # of the number of different values
+"""The rank of a value whose hash has only zeros after the number of its register."""
+_ERROR = 0.023  # standard error, as a share of the number of different values
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,9 @@ class Frequent:
 
 @dataclass(frozen=True, slots=True)
 class Top:
-    """``topk(x, most)``: ``values`` holds more than are shown, the most frequent first; a value that is not among them
-    was seen at most ``unseen`` times of ``n``."""
+    """``topk(x, most)``: ``values`` has more values than are shown, the most frequent first. Any other value was seen
+    at most ``unseen`` times of ``n``.
+    """
 
     n: int
     most: int
@@ -69,7 +70,7 @@ class Top:
 
 
 def by_frequency(values: Iterable[Frequent]) -> tuple[Frequent, ...]:
-    """The most frequent first; a value that stands there twice, counted once."""
+    """The most frequent first. Duplicate values are added up."""
     joined: dict[object, Frequent] = {}
     for frequent in values:
         key = _exact(frequent.value)
@@ -97,8 +98,8 @@ class Distinct:
         """Standard error 2.3 %, without a bias; less while most registers are empty.
 
         The improved raw estimator of Otmar Ertl (New cardinality estimation algorithms for HyperLogLog sketches, 2017,
-        section 4): what empty and full registers say is corrected by sums that converge, so no range of values needs
-        another estimator. ``docs/runtime.md`` says what registers hold.
+        section 4): converging sums correct for empty and full registers, so the same estimator is valid for all ranges.
+        ``docs/runtime.md`` describes the registers.
         """
         registers = len(self.registers)
         counts = [0] * (HIGHEST_RANK + 1)
@@ -112,7 +113,9 @@ class Distinct:
 
     @property
     def surely(self) -> int:
-        """Less than the number of different values, but for one in a thousand cases: three standard errors less."""
+        """A lower bound for the number of different values, which is wrong in one of a thousand cases: the estimate
+        less three standard errors.
+        """
         return max(0, math.floor(self.estimate * (1 - 3 * _ERROR)))
 
     def merge(self, other: Distinct) -> Distinct:
@@ -122,7 +125,7 @@ class Distinct:
 
 
 def _sigma(share: float) -> float:
-    """Of the share of registers that are empty."""
+    """The correction for empty registers; ``share``: their share."""
     if share == 1:
         return math.inf
     total, weight, before = share, 1.0, -1.0
@@ -134,7 +137,7 @@ def _sigma(share: float) -> float:
 
 
 def _tau(share: float) -> float:
-    """Of the share of registers that are not at the highest rank."""
+    """The correction for full registers; ``share``: the share of registers below the highest rank."""
     if share in (0, 1):
         return 0.0
     total, weight, before = 1 - share, 1.0, -1.0
@@ -147,7 +150,7 @@ def _tau(share: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class First:
-    """``wall_nanos``: when, ns since 1970."""
+    """``wall_nanos``: the time, ns since 1970."""
 
     wall_nanos: int
     value: Value
@@ -169,7 +172,7 @@ class Last:
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """``sample_of(x, most)``: of ``n`` samples each had the same chance to be kept."""
+    """``sample_of(x, most)``: each of ``n`` samples had the same probability to be kept."""
 
     n: int
     most: int
@@ -181,7 +184,7 @@ class Examples:
         return self.n
 
     def merge(self, other: Examples) -> Examples:
-        """Draws from both by how many samples each stands for; the same two give the same."""
+        """Draws from both, weighted by their numbers of samples. The result is the same for the same inputs."""
         chance = random.Random(f"{self.n} {other.n} {self.values!r} {other.values!r}")
         left, right = list(self.values), list(other.values)
         chance.shuffle(left)

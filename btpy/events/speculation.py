@@ -1,7 +1,7 @@
-"""Records that a script holds back (``speculate``) until it says whether they are wanted (``commit``, ``discard``).
+"""Records that a script holds back (``speculate``) until it shows them (``commit``) or drops them (``discard``).
 
-They are held here and not in the target: in a bounded amount, for a bounded time. Every record that was held and is
-not shown is counted under its probe.
+The client holds them, not the target: a limited number for a limited time. Every held record that is not shown is
+counted for its probe.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from btpy.events.records import Record
 from btpy.model.templates import Template, TemplateKind
 
 MAX_RECORDS = 1 << 16
-"""Records held at once; the oldest id makes room."""
+"""The most held records. If there are more, the oldest speculation is dropped."""
 
 MAX_NANOS = 60 * 10**9
-"""How long after its first record an id is given up, by the clock of the records."""
+"""How long after its first record a speculation is dropped, by the clock of the records."""
 
 
 @dataclass(slots=True)
@@ -28,8 +28,9 @@ class _Held:
 
 
 class Speculations:
-    """Of one session, whose templates may grow. ``dropped``: records that were held and will not be shown;
-    ``controls``: records that carried a decision; both by probe."""
+    """The speculations of one session, whose templates may grow. ``dropped``: records that were held and will not be
+    shown;
+    ``controls``: records with a decision; both by probe."""
 
     def __init__(self, templates: Sequence[Template]) -> None:
         self._templates = templates
@@ -41,7 +42,7 @@ class Speculations:
         self.controls: Counter[int] = Counter()
 
     def settle(self, records: list[Record]) -> list[Record]:
-        """The records to show now, of these and of those that were held before, in order. Raises ProtocolError."""
+        """The records to show now, from these and the held ones, in order. Raises ProtocolError."""
         if not self._needed():
             return records
         shown: list[Record] = []
@@ -63,13 +64,13 @@ class Speculations:
         return shown
 
     def close(self) -> None:
-        """Nothing more will be committed."""
+        """Called at the end: the remaining records are dropped."""
         for held in self._held.values():
             self._drop(held.records)
         self._held.clear()
 
     def _needed(self) -> bool:
-        """Whether a template is about records that are held back; there may be more of them by now."""
+        """Whether a template has speculative records. New templates may have been added."""
         if self._looked_at < len(self._templates):
             deciding = (TemplateKind.COMMIT, TemplateKind.DISCARD)
             fresh = self._templates[self._looked_at :]

@@ -22,14 +22,15 @@ class Frame(NamedTuple):
 
 
 MAX_BYTES = 256 * 1024 * 1024
-"""About how much memory the definitions of one session may take."""
+"""The approximate limit of memory for the definitions of one session."""
 
 _STACK_BYTES, _FRAME_BYTES, _REFERENCE_BYTES = 256, 320, 8
 
 
 class StackTable:
-    """The stacks of one session. A frame that many stacks share is kept once. ``capacity`` (stacks) and MAX_BYTES bound
-    what a target can make the client remember."""
+    """The stacks of one session. A frame that many stacks share is stored once. ``capacity`` (stacks) and MAX_BYTES
+    limit the memory that a target can make the client use.
+    """
 
     def __init__(self, capacity: int = 1 << 20) -> None:
         self._stacks: dict[int, tuple[Frame, ...]] = {}
@@ -63,7 +64,7 @@ class StackTable:
         return shared
 
     def intern(self, frames: tuple[Frame, ...]) -> int:
-        """The id of a stack that came from elsewhere: stacks of other sessions put together are told apart by it."""
+        """A new id for a stack of another session, for tables that combine sessions."""
         known = self._interned.get(frames)
         if known is None:
             known = self._interned[frames] = len(self._interned) + 1
@@ -71,7 +72,7 @@ class StackTable:
         return known
 
     def __len__(self) -> int:
-        """How many definitions have come."""
+        """The number of definitions so far."""
         return len(self._order)
 
     def since(self, count: int) -> list[tuple[int, tuple[Frame, ...]]]:

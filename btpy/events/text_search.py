@@ -1,8 +1,8 @@
 """Search for a regular expression in texts, with a bound on the time that a text can take.
 
-The expression is a table of :mod:`btpy.automaton`. From each place where a match can begin the search goes
-as far as the automaton lives; the longest match counts. That takes one step a character for most texts, and the square
-of the length for texts that are made for it, so the steps are counted: a text that takes too many counts as one match.
+The expression is a table of :mod:`btpy.automaton`. From each place where a match can begin, the search continues until
+the automaton stops. The longest match counts. Most texts need one step for each character, but malicious texts need the
+square of their length. So the steps are counted, and a text that needs too many counts as one match.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _DEAD, _START = 0, 1
 
 
 class _ClassOf(dict[str, int]):
-    """The class of each character of the alphabet of an automaton, computed when it is first asked for."""
+    """The class of each character of the alphabet of an automaton, computed on first use."""
 
     def __init__(self, starts: list[int], classes: list[int]) -> None:
         super().__init__()
@@ -47,8 +47,9 @@ class TextSearch:
         self._first = re.compile(f"[{''.join(firsts)}]") if firsts else None
 
     def spans(self, text: str, *, cut: bool = False) -> list[tuple[int, int]]:
-        """Where matches begin and end, in order. ``text``: one character for each UTF-16 unit. ``cut``: its end is
-        missing, so what may be the beginning of a match is one."""
+        """The begin and end of each match, in order. ``text``: one character for each UTF-16 unit. ``cut``: its end is
+        missing, so a possible beginning of a match counts as a match.
+        """
         spans: list[tuple[int, int]] = []
         if self._first is None:
             return spans

@@ -1,4 +1,4 @@
-"""Reads /proc for one process. The module costs nothing to import."""
+"""Reads /proc for one process. Importing the module is cheap."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def status(pid: int | str) -> dict[str, str]:
 
 
 def boot_id() -> str:
-    """Of this start of the system; empty where it does not tell."""
+    """The id of the current boot; empty if it is not known."""
     try:
         return (PROC / "sys" / "kernel" / "random" / "boot_id").read_text().strip()
     except OSError:
@@ -28,13 +28,14 @@ def boot_id() -> str:
 def start_ticks(pid: int) -> int:
     """When the process was started, in clock ticks since boot. Raises OSError."""
     text = (PROC / str(pid) / "stat").read_text(errors="replace")
-    after_name = text.rpartition(")")[2].split()  # begins with field 3; the name before it may hold anything
+    after_name = text.rpartition(")")[2].split()  # begins with field 3; the name before it may contain any character
     return int(after_name[_FIELD_START_TIME - 3])
 
 
 def catches(lines: dict[str, str], number: int) -> bool:
-    """Whether a process with that status handles the signal: a JVM that is just starting, or runs with -Xrs, ends by
-    SIGQUIT."""
+    """Whether a process with that status handles the signal: SIGQUIT ends a JVM that is just starting or runs with
+    -Xrs.
+    """
     return bool(int(lines.get("SigCgt", "0"), 16) >> (number - 1) & 1)
 
 
@@ -44,7 +45,7 @@ def has_capability(lines: dict[str, str], capability: int) -> bool:
 
 
 def id_map(pid: int | str) -> str:
-    """How user ids of its user namespace map to ours; empty where it does not tell."""
+    """The mapping from user ids of its user namespace to ours; empty if it is not known."""
     try:
         return (PROC / str(pid) / "uid_map").read_text()
     except OSError:

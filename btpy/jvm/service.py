@@ -1,4 +1,4 @@
-"""What an application calls itself, read from outside: its options, its arguments and its environment.
+"""The name of an application, read from outside: from its options, its arguments and its environment.
 
 Source: OpenTelemetry specification, "Resource SDK" and "Semantic conventions: service"; the order is that of the
 OpenTelemetry Java agent, then Spring's names.
@@ -21,7 +21,7 @@ _VARIABLES = {"OTEL_SERVICE_NAME": _NAME, "OTEL_RESOURCE_ATTRIBUTES": _ATTRIBUTE
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """``attributes``: of its OpenTelemetry resource, as far as the application gives them."""
+    """``attributes``: the attributes of its OpenTelemetry resource that the application sets."""
 
     name: str
     attributes: tuple[tuple[str, str], ...] = ()
@@ -47,7 +47,7 @@ def _settings(assignments: Iterable[str], names: Iterable[str]) -> dict[str, str
 
 
 def _environment(pid: int) -> dict[str, str]:
-    """Empty where the environment of the process may not be read."""
+    """Empty if this process may not read the environment."""
     try:
         with open(PROC / str(pid) / "environ", "rb") as file:
             text = file.read(_MOST_ENVIRONMENT).decode("utf-8", "replace")

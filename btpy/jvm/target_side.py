@@ -1,11 +1,12 @@
-"""The process that acts in the target's files as the target's user. :mod:`btpy.jvm.delegate` starts it and asks it.
+"""The process that acts in the target's files as the target's user. :mod:`btpy.jvm.delegate` starts it and sends it
+requests.
 
 It opens the target's /tmp and working directory through /proc, makes the port that a JDK before 16 needs in the
-target's network namespace, and then gives up every id and capability that the target's user does not have. All that it
-does in the target's files happens after that, relative to the open directories. So a target that puts symbolic links in
-the way, or renames things, gains nothing: it could do the same by itself.
+target's network namespace, and then gives up every id and capability that the target's user does not have. It works in
+the target's files only after that, and only relative to the open directories. So a target that creates symbolic links
+or renames files gains nothing that it could not do itself.
 
-One JSON object a packet, in and out, with a descriptor where one is made::
+Each packet has one JSON object, and a file descriptor if the request creates one::
 
     → {"do": "listen"}              ← {"path": "/tmp/btpy-…/socket"} and the listening socket
     → {"do": "copy", "name": "…"} and the file    ← {"path": "/tmp/btpy-…/btpy-agent.jar"}
@@ -15,7 +16,7 @@ One JSON object a packet, in and out, with a descriptor where one is made::
     → {"do": "room", "bytes": N}    ← {}
 
 A failure is answered with ``{"error": STEP, "errno": N, "path": "…"}``. The process ends with the connection, and
-removes all that it made.
+removes everything that it created.
 """
 
 from __future__ import annotations
@@ -39,13 +40,13 @@ from btpy.jvm import procfs
 from btpy.temporary import Temporary
 
 WAKE_SECONDS = 8.0
-"""How long a JVM may take to open its attach socket. One that collects garbage takes as long as the collection."""
+"""How long a JVM may take to open its attach socket. During a garbage collection it takes as long as the collection."""
 
 LINGER_SECONDS = 60.0
 """How long this process outlives its client to remove the attach file."""
 
 _ASKED_SECONDS = 2.0
-"""An attach file that is younger was made by another client, which has sent the signal for it."""
+"""Another client made an attach file that is younger than this, and has sent the signal for it."""
 
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.001, 0.01
 _BACKLOG = 16
@@ -99,8 +100,9 @@ class _TargetSide:
         raise _Failure(f"request {request['do']}")
 
     def close(self) -> None:
-        """Remove the files that this process has made. A JVM that was sent SIGQUIT is waited for: when it goes on
-        without the attach file it prints its threads."""
+        """Remove the files that this process has made. After SIGQUIT it waits for the JVM, because a JVM that finds no
+        attach file prints its threads.
+        """
         if self._directory is not None:
             self._directory.remove()
         if self._pending is not None and (self._comes(time.monotonic() + LINGER_SECONDS) or self._has_ended()):
@@ -111,7 +113,7 @@ class _TargetSide:
     def _listen(self) -> tuple[dict[str, str], int]:
         path = self._own_directory() / "socket"
         server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        server.bind(str(path))  # fails where something is there already, a symbolic link included
+        server.bind(str(path))  # fails if the name exists already, also as a symbolic link
         server.listen(_BACKLOG)
         return {"path": self._seen(path)}, server.detach()
 
@@ -169,7 +171,7 @@ class _TargetSide:
         return connection.detach()
 
     def _socket_file(self) -> int | None:
-        """The attach socket, not followed and not connected to; None where the JVM has not made it yet."""
+        """The attach socket, without following links or connecting; None if the JVM has not created it yet."""
         try:
             file = os.open(self._attach_socket, os.O_PATH | os.O_NOFOLLOW, dir_fd=self._tmp)
         except FileNotFoundError:
@@ -182,7 +184,7 @@ class _TargetSide:
         return file
 
     def _remove_stale(self) -> None:
-        """Remove what another JVM, which was killed and had the same pid, has left in place of the attach socket."""
+        """Remove the attach socket of a killed JVM that had the same pid."""
         try:
             os.unlink(self._attach_socket, dir_fd=self._tmp)
         except OSError as error:
@@ -201,7 +203,8 @@ class _TargetSide:
         return True
 
     def _wake(self) -> None:
-        """Have the JVM open its attach socket: a file of the right name where it looks, and SIGQUIT.
+        """Have the JVM open its attach socket: it creates a file of the right name where the JVM looks, and sends
+        SIGQUIT.
 
         A JVM that gets the signal and does not see the file prints its threads. So the signal is sent only when the
         file is in a directory that the JVM itself has open or mounted, and the file stays until the JVM has reacted.
@@ -231,7 +234,9 @@ class _TargetSide:
         self._withdraw(file)
 
     def _request_file(self) -> tuple[tuple[int, str], bool]:
-        """(Directory and name, whether nobody else waits for it now) of the file that asks the JVM to listen."""
+        """The file that asks the JVM to listen: its directory and name, and whether no other client is waiting for
+        it.
+        """
         problem = OSError(errno.EACCES, os.strerror(errno.EACCES))
         for directory in (self._cwd, self._tmp):
             if directory is None:
@@ -261,7 +266,7 @@ class _TargetSide:
             return name
 
     def _comes(self, deadline: float) -> bool:
-        """Whether the JVM listens by then."""
+        """Whether the JVM listens before the deadline."""
         pause = _SHORTEST_PAUSE
         while not self._is_listening():
             if time.monotonic() >= deadline or self._has_ended():
@@ -280,14 +285,15 @@ class _TargetSide:
 
 
 def _port_in(pid: int) -> socket.socket:
-    """A port of the loopback interface of the target's network namespace, in which this process stays. A namespace
-    that may not be looked at is taken for this one."""
+    """A port of the loopback interface of the target's network namespace, in which this process stays. A namespace that
+    cannot be read is treated as this one.
+    """
     theirs = f"/proc/{pid}/ns/net"
     with contextlib.suppress(PermissionError):
         if os.stat(theirs).st_ino != os.stat("/proc/self/ns/net").st_ino:
             _enter(theirs)
     server = socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG)
-    with socket.create_connection(server.getsockname()):  # fails where the loopback interface is down
+    with socket.create_connection(server.getsockname()):  # fails if the loopback interface is down
         server.accept()[0].close()
     return server
 
@@ -308,12 +314,12 @@ def _enter(namespace: str) -> None:
 
 
 def _become(uid: int, gid: int) -> None:
-    """Nothing more than the target's user may do, and no way back."""
+    """Drops all rights that the target's user does not have, permanently."""
     if (os.geteuid(), os.getegid()) != (uid, gid):
         os.setgroups([])
         os.setresgid(gid, gid, gid)
         os.setresuid(uid, uid, uid)
-    if uid == 0:  # another uid loses its capabilities by itself
+    if uid == 0:  # changing to another uid drops the capabilities
         _drop_capabilities()
 
 
@@ -331,7 +337,7 @@ def _drop_capabilities() -> None:
 
 
 def serve(client: socket.socket, target: dict[str, Any]) -> None:
-    """Answers requests until the client has gone."""
+    """Answers requests until the client closes the connection."""
     side: _TargetSide | None = None
     try:
         side, port = _begun(target)
@@ -348,7 +354,7 @@ def serve(client: socket.socket, target: dict[str, Any]) -> None:
             except (_Failure, OSError) as error:
                 answer, descriptor = _failed(error), None
             _send(client, answer, descriptor)
-    except (_Failure, OSError) as error:  # nothing was begun, or the client has gone
+    except (_Failure, OSError) as error:  # nothing was begun, or the client has closed the connection
         with contextlib.suppress(OSError):
             _send(client, _failed(error), None)
     finally:
@@ -383,7 +389,7 @@ def _send(client: socket.socket, answer: dict[str, Any], descriptor: int | None)
 
 @contextlib.contextmanager
 def _step(name: str) -> Iterator[None]:
-    """An OSError within is a failure of that step."""
+    """A context that turns an OSError into a failure of that step."""
     try:
         yield
     except OSError as error:

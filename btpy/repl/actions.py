@@ -102,7 +102,7 @@ def _switch(repl: Repl, line: Line, *, on: bool) -> None:
 
 
 def _named(repl: Repl, line: Line) -> list[Probe]:
-    """All that the words mean, each once."""
+    """Everything that the words select, without duplicates."""
     found = {probe.number: probe for word in line.words for probe in scripts.named(repl.session, word)}
     if not found:
         raise UsageError("no probes are live")
@@ -531,7 +531,7 @@ def _leave(repl: Repl) -> None:
 
 
 def _keep(repl: Repl) -> None:
-    """The probes go on without btpy. Raises UsageError; the session is as it was then."""
+    """The probes continue without btpy. Raises UsageError; the session is as it was then."""
     id_ = repl.session.leave(_KEPT_SECONDS)
     repl.detached = repl.ended = True
     repl.feed.finish()

@@ -1,4 +1,4 @@
-"""Colours of what is typed, by the tokens that completion reads and the words of the language's own table."""
+"""Colours of the typed text, by the tokens of completion and the language's table of words."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def coloured(text: str) -> Iterator[tuple[str, str]]:
         yield from (("command", name), ("other", blank + rest))
         return
     last = Token("", "", 0)
-    types = False  # of parameters, between the brackets behind a point: what follows them follows the point
+    types = False  # types of parameters after a point: the text after them follows the point
     for token in tokens(text):
         yield _class_of(token, last, text), token.text
         if token.kind == "space":

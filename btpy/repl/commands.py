@@ -1,4 +1,6 @@
-"""The commands of the prompt, as a table: for help, completion and :mod:`btpy.repl.actions`, which does them."""
+"""The commands of the prompt, as a table: for help, for completion, and for :mod:`btpy.repl.actions`, which executes
+them.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ class Takes(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """``least`` and ``most``: how many words it takes; ``most`` −1: the rest of the line."""
+    """``least`` and ``most``: the number of words; ``most`` −1: the rest of the line."""
 
     name: str
     arguments: str
@@ -174,7 +176,7 @@ SETTINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A command with its words. ``rest``: what follows the name, as it was typed."""
+    """A command with its words. ``rest``: the typed text after the name."""
 
     command: Command
     words: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""The text that a person has typed: its kind, whether it is complete, and the indentation of the next line."""
+"""The typed text: its kind, whether it is complete, and the indentation of the next line."""
 
 from __future__ import annotations
 
@@ -41,8 +41,9 @@ def kind_of(text: str) -> Kind:
 
 
 def is_complete(text: str) -> bool:
-    """Whether Enter submits: all brackets are closed, and a probe whose head is there has its body. After an empty line
-    every entry is complete, so that no user is stuck."""
+    """Whether Enter submits: all brackets are closed, and each head of a probe has a body. After an empty line every
+    entry is complete, so that no user is stuck.
+    """
     if kind_of(text) is not Kind.PROBES:
         return kind_of(text) is not Kind.EXPRESSION or brackets_are_closed(text)
     if not brackets_are_closed(text):
@@ -81,7 +82,7 @@ _PATTERN = re.compile(r"[+@]?[\w$*?]+(?:\.[\w$*?]+)*(?:::[\w$*?<>]*)?")
 
 
 def pattern_at(text: str, cursor: int) -> str:
-    """The class, or the class and method, under the cursor: ``com.acme.Foo::bar``; nothing where there is none."""
+    """The class, or the class and method, under the cursor: ``com.acme.Foo::bar``; empty if there is none."""
     for match in _PATTERN.finditer(text):
         if match.start() <= cursor <= match.end():
             class_name = match.group().partition("::")[0].rpartition(".")[2].lstrip("+@")
@@ -90,7 +91,7 @@ def pattern_at(text: str, cursor: int) -> str:
 
 
 def word_at(text: str, cursor: int) -> str:
-    """The word under the cursor, with the sign that tells its kind: ``@OnMethod``, ``:watch``, ``duration``."""
+    """The word under the cursor, with the sign of its kind: ``@OnMethod``, ``:watch``, ``duration``."""
     for match in re.finditer(r"[@:$]?\w+", text):
         if match.start() <= cursor <= match.end():
             return match.group()

@@ -1,4 +1,4 @@
-"""The results of the target: it shows as many events above the prompt as a person can read, and counts all."""
+"""The results of the target: shows as many events above the prompt as a person can read, and counts all."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ from btpy.repl.recent import Recent
 from btpy.repl.screen import Screen
 
 SHOWN_A_SECOND = 100
-"""Events that are shown, unless ``:set rate`` says otherwise; of the others it is said how many they were."""
+"""Events that are shown, unless ``:set rate`` says otherwise; it shows the number of the others."""
 
 _KEPT_A_SECOND = 1000  # events that are turned into text for :last and :grep
 _POLL_SECONDS = 0.2
-_PAUSE_SECONDS = 0.02  # from one look at what came to the next: fewer switches between the threads
+_PAUSE_SECONDS = 0.02  # seconds between two readings of the queue, which avoids switches between threads
 _RATE_SECONDS = 3.0
 _PATIENCE_SECONDS = 10.0  # for the last events
 _CAUSES = {
@@ -71,7 +71,7 @@ def _between(before: _Report, after: _Report) -> float:
 
 
 class Feed:
-    """Runs on a thread of its own from :meth:`start` on."""
+    """Runs on a separate thread from :meth:`start` on."""
 
     def __init__(self, session: Session, screen: Screen) -> None:
         self.recent = Recent()
@@ -102,11 +102,11 @@ class Feed:
         threading.Thread(target=self._run, name="btpy-feed", daemon=True).start()
 
     def finish(self) -> None:
-        """The session has been left: waits until what had been sent before is shown."""
+        """After the session was left: waits until everything that was sent before is shown."""
         self._ended.wait(_PATIENCE_SECONDS)
 
     def has_gone(self, why: str) -> None:
-        """Nothing can be asked of the target any more: the first reason stays."""
+        """Stores why the target can no longer be reached. The first reason is kept."""
         if not self.gone:
             self.gone, self.gone_at = why, time.monotonic()
 
@@ -129,7 +129,7 @@ class Feed:
         return sum(count for _, count in recent) / _RATE_SECONDS
 
     def firing_rate(self, probe: Probe) -> float | None:
-        """Firings a second of a probe in the last seconds; None: not known yet."""
+        """Firings a second of a probe in the last seconds; None: unknown yet."""
         found = self._last_seconds()
         if found is None:
             return None
@@ -141,7 +141,7 @@ class Feed:
         return None if found is None else (found[1].cpu_ns - found[0].cpu_ns) / _between(*found) / 1e7
 
     def _last_seconds(self) -> tuple[_Report, _Report] | None:
-        """Two reports of the agent between which the last seconds lie."""
+        """Two reports of the agent, at the begin and end of the last seconds."""
         reports = list(self._reports)
         if len(reports) < 2:
             return None
@@ -150,7 +150,7 @@ class Feed:
 
     @property
     def unread(self) -> int:
-        """Events that came faster than they could be looked at here."""
+        """Events that arrived faster than this thread could read them."""
         return self._reader.dropped
 
     def lost(self, probe: Probe) -> dict[str, int]:
@@ -160,7 +160,7 @@ class Feed:
         return {cause: count for cause, count in total.items() if count}
 
     def all_lost(self) -> int:
-        """Of all probes there ever were."""
+        """The sums over all probes, including removed ones."""
         accounts = self._session.figures.accounts.values()
         uncommitted = self._session.figures.uncommitted(range(len(self.outline.probes)))
         lost = sum(account.dropped + account.map_full for account in accounts)
