@@ -8,12 +8,12 @@
             print(event)
         print(session.maps["@took"])
 
-docs/python.md has more. Names are loaded when they are asked for: importing btpy costs nothing.
+docs/python.md has more. Names are loaded on first use, so importing btpy is cheap.
 """
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # as type checkers know the name: the module typing costs more than all of btpy --help
+TYPE_CHECKING = False  # type checkers know this name; importing typing takes longer than btpy --help
 
 if TYPE_CHECKING:
     from btpy.api.check import check

@@ -1,5 +1,6 @@
-"""``python -m btpy``. Python puts the working directory first on ``sys.path``; unless btpy is there, it is taken out:
-anybody may have put modules there."""
+"""``python -m btpy``. Python puts the working directory first on ``sys.path``; it is removed unless btpy is there,
+because other users may have put modules there.
+"""
 
 import os
 import sys

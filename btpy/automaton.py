@@ -1,8 +1,8 @@
 """Regular expressions as tables that a handler can run: text → parts → NFA → DFA → one string.
 
-A regular expression runs on threads of the traced program, so it may cost nothing but one step for each character of
-the text: no backtracking, no allocation. What a finite automaton cannot do (back references, look-around, possessive
-repetition, boundaries) is refused. The spelling is that of ``java.util.regex``; a whole text matches, and an astral
+A regular expression runs on threads of the traced program, so it must need only one step for each character of the
+text: no backtracking, no allocation. Features that a finite automaton lacks (back references, look-around, possessive
+repetition, boundaries) are refused. The spelling is that of ``java.util.regex``; a whole text matches, and an astral
 character counts as one. The algorithms are those of Thompson (1968) and the subset construction; the table is read by
 ``btpy.runtime.Patterns.automaton``.
 """
@@ -14,11 +14,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 MAX_STATES = 512
-"""States of a table; a state takes one character for each class of characters."""
+"""The most states of a table. A state has one character for each class of characters."""
 
 _MAX_PARTS = 5000  # states of the NFA
 _MAX_DEPTH = 100  # of groups
-_MAX_TABLE = 30_000  # characters; each takes up to three of the 65,535 bytes of a constant (JVMS §4.4.7)
+_MAX_TABLE = 30_000  # most characters; each needs up to three of the 65,535 bytes of a constant (JVMS §4.4.7)
 _LAST = 0x10FFFF
 
 Ranges = tuple[tuple[int, int], ...]
@@ -53,7 +53,7 @@ def _ranges(pairs: Iterable[tuple[int, int]]) -> Ranges:
 
 
 def _complement(ranges: Ranges) -> Ranges:
-    """All other code points, without surrogates: half a pair is no character."""
+    """All other code points, without surrogates, because half a pair is no character."""
     gaps = []
     start = 0
     for low, high in (*ranges, (_LAST + 1, _LAST + 1)):
@@ -83,7 +83,7 @@ _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "a": "\a", "e": "\x1b"}
 
 
 def _both_cases(ranges: Ranges) -> Ranges:
-    """With the ASCII letters of the other case, as ``(?i)`` of Java means it."""
+    """With the ASCII letters of the other case, like ``(?i)`` in Java."""
     pairs = list(ranges)
     for low, high in ranges:
         for first, last, shift in ((0x41, 0x5A, 32), (0x61, 0x7A, -32)):
@@ -105,7 +105,7 @@ class _State:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """States between which a part of the pattern leads."""
+    """The first and the last state of a part of the pattern."""
 
     start: int
     end: int
@@ -190,7 +190,7 @@ class _Reader:
             least, most = self._times()
             if self._peek() == "+":
                 raise PatternError("possessive repetition is not possible here", self._at, "leave out the second +")
-            if self._peek() == "?":  # lazy: the same texts match
+            if self._peek() == "?":  # lazy repetition matches the same texts
                 self._at += 1
             part = self._repeated(start, self._at, part, least, most)
         return part
@@ -216,7 +216,7 @@ class _Reader:
         return int(least), int(most) if most else None
 
     def _repeated(self, start: int, end: int, part: _Part, least: int, most: int | None) -> _Part:
-        """``part`` was read from ``start``; what is needed more often is read again."""
+        """``part`` was parsed from ``start``. For further copies it is parsed again."""
         whole = self._empty()
         count = max(least, 1) if most is None else most
         for number in range(count):
@@ -341,8 +341,9 @@ class _Reader:
         return part
 
     def _astral(self, part: _Part, low: int, high: int) -> None:
-        """Pairs of surrogates for code points above U+FFFF: the first and the last high surrogate may take only a part
-        of the low ones."""
+        """Pairs of surrogates for code points above U+FFFF: the first and the last high surrogate may be combined with
+        only a part of the low ones.
+        """
         first, last = low - 0x10000, high - 0x10000
         for above in {first >> 10, last >> 10, (first >> 10) + 1}:
             if above > last >> 10:
@@ -362,7 +363,7 @@ class _Reader:
 
 def _table(nfa: _Nfa) -> str:
     starts, class_of, classes = _alphabet(nfa)
-    steps: list[list[tuple[int, int]]] = [  # of each NFA state: class and target
+    steps: list[list[tuple[int, int]]] = [  # class and target for each NFA state
         [
             (class_, target)
             for low, high, target in state.edges
@@ -404,7 +405,9 @@ def _table(nfa: _Nfa) -> str:
 
 
 def _alphabet(nfa: _Nfa) -> tuple[list[int], list[int], int]:
-    """Intervals of UTF-16 units that no edge tells apart inside: first units, class of each, number of classes."""
+    """Intervals of UTF-16 units that all edges treat equally: their first units, their classes, and the number of
+    classes.
+    """
     edges = [(low, high, state, target) for state, node in enumerate(nfa.states) for low, high, target in node.edges]
     starts = sorted({0, *(low for low, *_ in edges), *(high + 1 for _, high, *_ in edges if high < 0xFFFF)})
     leading: list[set[tuple[int, int]]] = [set() for _ in starts]
@@ -422,7 +425,7 @@ def _intervals(starts: list[int], low: int, high: int) -> range:
 
 
 def _closure(nfa: _Nfa, states: Iterable[int]) -> frozenset[int]:
-    """The states and all that can be reached from them without a character."""
+    """The states, and all states that can be reached from them without a character."""
     reached = set(states)
     pending = list(reached)
     while pending:

@@ -1,15 +1,16 @@
-"""Starts other programs. No other module of btpy does.
+"""Starts other programs. No other module of btpy starts processes.
 
 btpy is often run as root, in a directory that others can write and with an environment that was made for other
 programs. Python takes modules from the working directory and from ``PYTHON*`` variables, Java takes options and classes
 from ``JAVA_TOOL_OPTIONS`` and ``CLASSPATH``, and the dynamic linker takes libraries from ``LD_*``. So a child that
-belongs to btpy gets none of that:
+belongs to btpy is protected from that:
 
-- it runs in the root directory, unless its work is in another one;
+- it runs in the root directory, unless it works in another one;
 - it gets the variables that are named here, and no others;
-- Python runs isolated (``-I -S``): its modules come from its own library and from where btpy and its packages are.
+- Python runs isolated (``-I -S``): its modules come from its own library and from the directories of btpy and its
+  packages.
 
-A program that the user names (the application of ``btpy run``, the editor) gets what a shell would give it.
+A program that the user names (the application of ``btpy run``, the editor) is started as by a shell.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ TextProcess = subprocess.Popen[str]
 Process = subprocess.Popen[bytes]
 
 LOCALE = ("LANG", "LC_ALL", "LC_CTYPE")
-"""The JVM encodes the names of files by these."""
+"""The JVM uses these to encode file names."""
 
 PLACES = (
     *("HOME", "JAVA_HOME", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER"),
@@ -49,15 +50,15 @@ _START = (
 
 
 def environment(*names: str) -> dict[str, str]:
-    """Those of the variables that are set here."""
+    """The values of those variables that are set in this process."""
     return {name: os.environ[name] for name in names if name in os.environ}
 
 
 def installed(name: str, path: str | None = None) -> str | None:
     """The absolute path of a program as a shell finds it on PATH; None: there is none.
 
-    A shell also takes a program from the working directory, where PATH has an empty or relative entry. This does not.
-    A ``name`` with a slash is a path.
+    A shell also finds programs in the working directory, if PATH has an empty or relative entry. This does not. A
+    ``name`` with a slash is a path.
     """
     if "/" in name:
         return os.path.abspath(name) if _is_program(name) else None
@@ -79,8 +80,9 @@ def start(
     stdout: int = DEVNULL,
     descriptors: Sequence[int] = (),
 ) -> TextProcess:
-    """Start a child that belongs to btpy. ``inherited``: the variables that it gets; ``descriptors``: those that it
-    inherits besides standard input and output. It ignores the keyboard: Ctrl-C is for this process."""
+    """Start a child that belongs to btpy. ``inherited``: the variables for it; ``descriptors``: those that it inherits
+    besides standard input and output. It ignores the keyboard: Ctrl-C is for this process.
+    """
     return subprocess.Popen(
         [*command],
         stdin=stdin,
@@ -97,7 +99,7 @@ def start(
 def run_helper(
     module: str, *arguments: str, inherited: Iterable[str] = (), directory: Path = Path("/")
 ) -> subprocess.CompletedProcess[str]:
-    """Run a helper to its end. ``directory``: where it works; no modules are taken from there."""
+    """Run a helper to its end. ``directory``: its working directory, from which no modules are loaded."""
     return subprocess.run(
         helper(module, *arguments),
         cwd=directory,
@@ -128,10 +130,10 @@ def _is_program(path: str) -> bool:
 
 
 def _directories() -> list[str]:
-    """Where btpy and the packages of its helpers are.
+    """The directories of btpy and the packages of its helpers.
 
     ``python -m btpy`` and a user's own program have their working directory first on ``sys.path``. Packages are not
-    looked for there, unless btpy itself is there.
+    searched there, unless btpy itself is there.
     """
     ours = str(Path(__file__).absolute().parents[1])
     here = {"", os.getcwd()} - {ours} if _has_directory() else {""}
@@ -145,7 +147,7 @@ def _directories() -> list[str]:
 
 
 def _has_directory() -> bool:
-    """Whether the working directory is still there."""
+    """Whether the working directory still exists."""
     try:
         os.getcwd()
     except OSError:

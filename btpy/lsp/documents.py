@@ -1,4 +1,6 @@
-"""A script that is open in an editor: its diagnostics and its declarations. No editor, no protocol."""
+"""A script that is open in an editor: its diagnostics and its declarations. It does not depend on an editor or a
+protocol.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ _DECLARED = re.compile(r"\b(param|fn)\s+(\w+)\s*([^;={]*)")
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """``program`` None: there are errors."""
+    """``program`` None: the script has errors."""
 
     source: Source
     diagnostics: tuple[Diagnostic, ...]
@@ -35,8 +37,9 @@ class Checked:
 def checked(
     source: Source, libraries: Libraries, permissions: Permissions, target: LiveTarget | None = None
 ) -> Checked:
-    """The diagnostics of the script alone; if there are none, those of the target. The arguments of a later run are not
-    known, so examples stand for them."""
+    """The diagnostics of the script. If it has none, those for the target. The arguments of a later run are not known,
+    so placeholders are used.
+    """
     program = None
     try:
         given = placeholders(parameters(source))
@@ -51,18 +54,19 @@ def checked(
 
 
 def _unfit(program: Program, target: LiveTarget | None) -> list[Diagnostic]:
-    """As warnings: the script may be for another JVM, or for a later moment."""
+    """They become warnings, because the script may be for another JVM, or for later."""
     session = None if target is None else target.session
     try:
         found = [] if session is None else session.scripts.unfit(program)
-    except (TargetGone, ProtocolError):  # it is looked for again
+    except (TargetGone, ProtocolError):  # it will be searched again
         found = []
     return [replace(diagnostic, severity=Severity.WARNING) for diagnostic in found]
 
 
 class Words:
     """The names that completion knows at a place of a script (:class:`btpy.completion.metadata.Metadata`). ``known``:
-    the program that the script was when it was right."""
+    the program of the last version without errors.
+    """
 
     def __init__(self, text: str, known: Program | None, libraries: Libraries, target: LiveTarget | None) -> None:
         self._text = text

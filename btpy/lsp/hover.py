@@ -21,7 +21,7 @@ _WORD = re.compile(r"[@$]?\w+")
 
 @dataclass(frozen=True, slots=True)
 class Hover:
-    """``start``, ``end``: of the word."""
+    """``start``, ``end``: the offsets of the word."""
 
     start: int
     end: int
@@ -29,7 +29,7 @@ class Hover:
 
 
 def hover(text: str, offset: int, diagnostics: tuple[Diagnostic, ...], known: Metadata) -> Hover | None:
-    """None where there is nothing to say."""
+    """None if there is no description."""
     word = next((match for match in _WORD.finditer(text) if match.start() <= offset <= match.end()), None)
     start, end = (offset, offset) if word is None else word.span()
     parts = [
@@ -53,7 +53,7 @@ def _explained(diagnostic: Diagnostic) -> str:
 
 
 def _entry_of(word: str, text: str, start: int) -> str:
-    """The name under which the reference has it: ``@return`` behind a point is the location RETURN."""
+    """Its name in the reference: ``@return`` behind a point is the location RETURN."""
     before = [token for token in tokens(text[:start]) if token.kind not in ("space", "comment")]
     if word.startswith("@") and before and before[-1].kind == "point":
         return location_of_point(word[1:])
@@ -76,7 +76,7 @@ def _of_script(word: str, known: Metadata) -> list[str]:
 
 
 def _of_target(text: str, offset: int, known: Metadata) -> list[str]:
-    """Of the ``Class::method`` at the head of a probe the methods that it means."""
+    """The methods that match the ``Class::method`` in the head of a probe."""
     point = next(
         (token for token in tokens(text) if token.kind == "point" and token.start <= offset <= token.end), None
     )

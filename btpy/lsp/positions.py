@@ -1,4 +1,4 @@
-"""Places in a text as editors count them: lines from 0, and in a line code units of an encoding."""
+"""Positions in a text in the form of editors: lines from 0, and code units of an encoding in the line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ class Positions:
         return line, self._units(self._text[self._starts[line] : offset])
 
     def offset(self, line: int, units: int) -> int:
-        """The offset in code points; places beyond a line are its end, those beyond the text the text's."""
+        """The offset in code points; positions after a line become its end, and positions after the text become the end
+        of the text.
+        """
         if line >= len(self._starts):
             return len(self._text)
         at = self._starts[line]

@@ -1,8 +1,8 @@
 """``btpy lsp``: the Language Server Protocol on standard input and output, by pygls, over what the checker, completion,
 the reference and the formatter know.
 
-Documents are checked as they change, on a thread of their own: of versions that come fast only the last. Nothing is
-ever written to standard output but the protocol.
+A separate thread checks documents when they change. If versions follow each other quickly, it checks only the last.
+Standard output is only for the protocol.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Server:
         self._lsp = lsp = LanguageServer("btpy", version())
         completing = types.CompletionOptions(trigger_characters=_TRIGGERS)
         mending = types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix])
-        # Partial: pygls marks the functions that it is given, which methods do not let it do.
+        # A partial, because pygls sets attributes on the functions, which methods do not allow.
         lsp.feature(types.TEXT_DOCUMENT_DID_OPEN)(partial(self._opened))
         lsp.feature(types.TEXT_DOCUMENT_DID_CHANGE)(partial(self._changed))
         lsp.feature(types.TEXT_DOCUMENT_DID_SAVE)(partial(self._saved))
@@ -81,7 +81,7 @@ class Server:
         lsp.feature(types.EXIT)(partial(self._exit))
 
     def serve(self) -> None:
-        """Until the editor ends it, or goes."""
+        """Runs until the editor ends it or closes the connection."""
         try:
             self._lsp.start_io()
         finally:
@@ -91,7 +91,9 @@ class Server:
         self._asked_to_end = True
 
     def _exit(self, _: None) -> None:
-        """At once: pygls would wait for its thread that reads, and that for an editor that may keep the pipe open."""
+        """Exits at once: pygls would wait for its reading thread, which waits for an editor that may keep the pipe
+        open.
+        """
         self._close()
         sys.stdout.flush()
         os._exit(0 if self._asked_to_end else 1)
@@ -112,7 +114,7 @@ class Server:
             await self._check(uri)
 
     async def _saved(self, params: types.DidSaveTextDocumentParams) -> None:
-        """Others may import it, and the JVM may be there by now."""
+        """Other documents may import it, and the JVM may have started meanwhile."""
         for uri in list(self._checked):
             await self._check(uri)
 
@@ -127,7 +129,7 @@ class Server:
         source, number = self._source(uri), self._version(uri)
         found = await asyncio.to_thread(checked, source, self._libraries, self._permissions, self._target)
         if self._version(uri) != number:
-            return  # it has changed meanwhile, or was closed: that version is checked for itself
+            return  # it changed meanwhile, or was closed: the newer version is checked separately
         self._checked[uri] = found
         if found.program is not None:
             self._right[uri] = found.program
@@ -141,7 +143,7 @@ class Server:
         self._lsp.text_document_publish_diagnostics(params)
 
     def _diagnostic(self, found: Diagnostic, uri: str, source: Source, at: Positions) -> types.Diagnostic:
-        """``data``: as ``btpy check --error-format json`` has it. Errors in a library stand at the top."""
+        """``data``: in the form of ``btpy check --error-format json``. Errors in a library are shown at the top."""
         elsewhere = found.primary.span.source != source
         message = "\n".join(
             [
@@ -184,7 +186,7 @@ class Server:
                 kind=_KINDS.get(candidate.wanted, types.CompletionItemKind.Keyword),
                 sort_text=f"{number:04}",
                 filter_text=text[offset - candidate.replaces : offset]
-                or candidate.text,  # humps are no prefix: all of them fit
+                or candidate.text,  # abbreviations are no prefix, so accept all
                 text_edit=types.TextEdit(_range(at, offset - candidate.replaces, offset), candidate.text),
             )
             for number, candidate in enumerate(candidates(suggestions, self._words(uri, text)))
@@ -203,7 +205,7 @@ class Server:
         return types.Hover(contents=shown, range=_range(at, found.start, found.end))
 
     def _format(self, params: types.DocumentFormattingParams) -> list[types.TextEdit]:
-        """Nothing for a script that does not parse."""
+        """Empty for a script that does not parse."""
         source = self._source(params.text_document.uri)
         try:
             text = format_source(source)
@@ -215,7 +217,7 @@ class Server:
         return [] if text == source.text else [types.TextEdit(whole, text)]
 
     def _mend(self, params: types.CodeActionParams) -> list[types.CodeAction]:
-        """The replacements that diagnostics offer, and names that may be meant."""
+        """The replacements in diagnostics, and similar names."""
         uri = params.text_document.uri
         source = self._source(uri)
         at = self._positions(source.text)

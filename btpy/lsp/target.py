@@ -1,4 +1,4 @@
-"""The JVM whose classes the editor completes. It may not be there yet, and be there again after it has ended."""
+"""The JVM whose classes the editor completes. It may start later, or start again after it has ended."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from btpy.completion.members import Members
 from btpy.errors import BtpyError
 from btpy.model.permissions import Permissions
 
-_BETWEEN = 5.0  # seconds between two tries to reach it
+_BETWEEN = 5.0  # seconds between two attempts to reach it
 
 
 class LiveTarget:
-    """``name``: pid, or part of a name. ``tell``: is given what changes, for people: attached, why not, ended. Its
-    sessions have no probes, and their requests change nothing."""
+    """``name``: pid, or part of a name. ``tell``: called with a text for each change: attached, failed with the reason,
+    ended. Its sessions have no probes, and their requests change nothing.
+    """
 
     def __init__(self, name: str, permissions: Permissions, tell: Callable[[str, bool], None]) -> None:
         self._name = name
@@ -33,7 +34,7 @@ class LiveTarget:
 
     @property
     def session(self) -> Session | None:
-        """Waits while it is being attached to."""
+        """Waits while an attach is in progress."""
         with self._state:
             if self._session is not None and self._session.ended:
                 self._say(f"{self._session.target.main} has ended: its classes are no longer known", good=False)

@@ -10,7 +10,7 @@ from btpy.api.results import ErrorKind
 from btpy.output.writer import ProbeError
 
 _SECONDS = 1.0
-"""Between two errors that are shown."""
+"""Seconds between two errors that are shown."""
 
 _Key = tuple[ErrorKind, int, int]
 """The kind of an error, and the place in all sources of the program where it begins and ends."""
@@ -25,7 +25,7 @@ class ProbeErrors:
         self._last_shown = float("-inf")
 
     def add(self, error: ProbeError) -> ProbeError | None:
-        """The error with its count so far where it is to be shown now; None where it is only counted."""
+        """The error with its count so far, if it must be shown now; None if it is only counted."""
         base = error.span.source.base
         key = error.kind, base + error.span.start, base + error.span.end
         before = self.totals.get(key)

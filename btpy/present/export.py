@@ -1,4 +1,4 @@
-"""One target or recording on its way to an export: everything of it, whatever the terminal shows."""
+"""Passes the whole output of one target or recording to an export, independently of the terminal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class _NoConsole:
-    """Messages for people are for the terminal, where another presenter shows them."""
+    """Ignores messages for people: another presenter shows them on the terminal."""
 
     verbosity = -1
     unicode = True

@@ -1,4 +1,4 @@
-"""Messages about classes that were loaded, or changed by another agent, after the probes were put in."""
+"""Messages about classes that were loaded, or changed by another agent, after the probes were added."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CHANGES_TOLD = 10
 """Classes that another agent has changed, and whose probes are in the new code."""
 
 _REFUSED_TOLD = 10
-"""Classes that cannot be traced; of further ones only details are told."""
+"""The number of untraceable classes that are reported. Further ones are only details."""
 
 
 class Urgency(Enum):
@@ -26,7 +26,7 @@ class Urgency(Enum):
 
 @dataclass(frozen=True, slots=True)
 class LateNotice:
-    """``permission``: what allows btpy to trace the class nevertheless."""
+    """``permission``: the option that allows btpy to trace the class."""
 
     urgency: Urgency
     text: str
@@ -34,7 +34,7 @@ class LateNotice:
 
 
 class LateClasses:
-    """Of one session. ``refused``: names of classes that came and cannot be traced, with the code of the reason."""
+    """Of one session. ``refused``: names of loaded classes that cannot be traced, with the code of the reason."""
 
     def __init__(self) -> None:
         self.refused: dict[str, str] = {}
@@ -56,7 +56,7 @@ class LateClasses:
                 return self._refused(name, late)
 
     def _changed(self, name: str, lost: str) -> LateNotice:
-        """``lost``: which of the probes of the class have no place in its new code."""
+        """``lost``: the probes of the class that have no place in its new code."""
         if lost:
             return LateNotice(Urgency.WARNING, f"another agent has changed {name}: {lost}")
         self._changes += 1

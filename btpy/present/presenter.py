@@ -42,7 +42,7 @@ from btpy.present.probe_states import ProbeStates
 from btpy.present.rate_limit import ProbeRateLimit
 from btpy.present.report import Left, restraint_words, sampling_words
 
-_AS_USUAL = "as usual"  # how a map is printed without options
+_AS_USUAL = "as usual"  # the options of a map that is printed without options
 
 
 class Console(Protocol):
@@ -69,10 +69,11 @@ class Console(Protocol):
 class Presenter:
     """Between the items of a session and a writer.
 
-    ``hits``: prints and events of probes of methods that are shown, None: all. ``displayed``: of those, of one probe in
-    one second. ``exit_code``: what ``exit(n)`` said. ``exiting``: the target is. ``events``: shown so far.
-    ``late``: classes that came after the probes. ``errors`` and ``states``: of probes.
-    ``asked_at_end``: of one of several targets, maps that ``@OnEnd`` prints, by template: they are not shown here.
+    ``hits``: prints and events of probes of methods that are shown, None: all. ``displayed``: the limit of those for
+        one probe in one second. ``exit_code``: the value of ``exit(n)``. ``exiting``: whether the target is exiting.
+        ``events``: the number of events shown so far.
+    ``late``: classes that were loaded after the probes. ``errors`` and ``states``: of probes.
+    ``asked_at_end``: with several targets, the maps that ``@OnEnd`` prints, by template. They are not shown here.
     """
 
     def __init__(
@@ -95,10 +96,10 @@ class Presenter:
         self._hits = hits
         self._shown = 0
         self._paused = False
-        self._unseen: Counter[str] = Counter()  # while paused, since it was
+        self._unseen: Counter[str] = Counter()  # items not shown during the pause
         self._dropped: Counter[tuple[int, str]] = Counter()
         self._withheld: Counter[int] = Counter()
-        self._exits: Counter[int] = Counter()  # travel among the records, but are not events
+        self._exits: Counter[int] = Counter()  # they are sent as records, but are not events
         self._speculations = Speculations(self._outline.templates)
         self._printed_at_end: set[int] = set()
         self._latest: dict[tuple[object, ...], tuple[MapContent, ...]] = {}  # as they were printed last
@@ -139,8 +140,9 @@ class Presenter:
                 self._console.say(words)
 
     def maps(self, contents: Iterable[MapContent]) -> None:
-        """A map that holds nothing was never used, or was cleared: there is nothing to print. One that holds nothing
-        because hits were skipped is printed."""
+        """An empty map was never used, or was cleared. It is not printed. A map that is empty because hits were skipped
+        is printed.
+        """
         for content in contents:
             if content.entries:
                 self._latest[_AS_USUAL, content.map.id] = (content,)
@@ -159,7 +161,7 @@ class Presenter:
         return self._paused
 
     def pause(self, paused: bool) -> None:
-        """When it goes on, it says how many items were not shown meanwhile."""
+        """At the end of a pause, writes how many items were not shown."""
         self._paused = paused
         if not paused and self._unseen:
             self._writer.note(f"{in_words(self._unseen)} while paused")
@@ -167,21 +169,21 @@ class Presenter:
 
     @property
     def unseen(self) -> Counter[str]:
-        """Items that came during the pause: events, maps."""
+        """Items that arrived during the pause: events, maps."""
         return self._unseen.copy()
 
     @property
     def lost(self) -> int:
-        """Records that never came, as far as the target has said."""
+        """Records that were lost, as far as the target has reported."""
         return sum(count for (_, cause), count in self._dropped.items() if cause not in ("map", "speculation"))
 
     def note_full(self, contents: Sequence[MapContent]) -> None:
-        """The samples that the maps had no room for, for the summary."""
+        """Stores the samples that were lost because maps were full, for the summary."""
         self.maps_full = {content.map.title: content.full for content in contents if content.full}
         self.maps_evicted = {content.map.title: content.evicted for content in contents if content.evicted}
 
     def unprinted(self, contents: Iterable[MapContent]) -> list[MapContent]:
-        """The maps that are to be shown at the end, and that no ``@OnEnd`` has shown."""
+        """The maps to show at the end, without those that ``@OnEnd`` has shown."""
         wanted = contents if self._outline.print_maps else ()
         return [
             content
@@ -196,8 +198,7 @@ class Presenter:
         return self._for_people and self._latest.get(print_) == contents
 
     def close(self, contents: Sequence[MapContent], accounts: Iterable[ProbeAccount]) -> None:
-        """Ends the output when all items have come: the number of items that were withheld, the final maps, the last
-        losses."""
+        """Ends the output after all items: writes the number of withheld items, the final maps and the last losses."""
         self.give_up()
         for line in self._rate_limit.close():
             self._writer.note(line)
@@ -207,7 +208,7 @@ class Presenter:
             self.losses(account.probe, causes(account))
 
     def give_up(self) -> None:
-        """Speculative records will not be committed any more."""
+        """Drops the remaining speculative records."""
         self._speculations.close()
         for probe, count in self._speculations.dropped.items():
             self.losses(probe, {"speculation": count})
@@ -303,7 +304,9 @@ class Presenter:
     def _records(self, records: list[Record]) -> None:
         if self._hits is None and self._rate_limit.limit is None and not self._paused:
             asked = {record.template for record in records}
-            if asked <= self._ordinary or self._learn(asked):  # almost always: nothing to decide for each record
+            if asked <= self._ordinary or self._learn(
+                asked
+            ):  # the usual case: no decision for single records is needed
                 self.events += len(records)
                 self._writer.records(records)
                 return
@@ -336,7 +339,7 @@ class Presenter:
         self._writer.records(shown)
 
     def _learn(self, templates: set[int]) -> bool:
-        """Whether records of these are shown as they come, without anything else to be done."""
+        """Whether records of these templates are shown directly, without further work."""
         acted_on = (TemplateKind.EXIT, TemplateKind.WARN)
         self._ordinary |= {id_ for id_ in templates if self._template(id_).kind not in acted_on}
         return templates <= self._ordinary
@@ -366,7 +369,7 @@ class Presenter:
         self._console.diagnostics([probe_error(error)])
 
     def show_remaining_errors(self) -> None:
-        """At the end: the errors that have not been shown, and how often the others have happened in all."""
+        """At the end, shows the errors that were not shown before, and the totals of the others."""
         for error, shown_before in self.errors.remaining():
             if not shown_before:
                 self._show_error(error)

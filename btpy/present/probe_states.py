@@ -11,17 +11,17 @@ from btpy.present.report import USED_UP, disabled
 
 
 class ProbeStates:
-    """Of one session. ``restraints``: how often the budget has held each probe back further."""
+    """Of one session. ``restraints``: how often the budget has restrained each probe further."""
 
     def __init__(self, outline: Outline) -> None:
         self.restraints: Counter[int] = Counter()
         self._outline = outline
         self._states: dict[int, ProbeState] = {}
         self._taken_out: set[int] = set()  # by the budget
-        self._told: set[tuple[str, str]] = set()  # probes and what the budget did to them
+        self._told: set[tuple[str, str]] = set()  # probes and the steps of the budget against them
 
     def change(self, account: ProbeAccount) -> str:
-        """Why a probe is disabled now; empty where that is no news."""
+        """Why a probe is disabled now; empty if it was reported before."""
         if account.probe in self._taken_out or account.probe >= len(self._outline.probes):
             return ""
         if account.state is self._states.get(account.probe):
@@ -45,8 +45,9 @@ class ProbeStates:
         return restraint
 
     def is_news(self, restraint: Restraint) -> bool:
-        """Whether this is done to the probe for the first time: its maps are not exact from then on. Further steps of
-        the same kind are many."""
+        """Whether this is the first such step for the probe: from then on its maps are not exact. There are many
+        further steps of the same kind.
+        """
         step = restraint.probe, restraint.step
         if restraint.taken <= restraint.allowed or step in self._told:
             return False
@@ -55,7 +56,7 @@ class ProbeStates:
 
     @property
     def all_used_up(self) -> bool:
-        """Every probe of a method has been disabled by its limits or by itself, and no other can bring anything."""
+        """Every method probe has been disabled by its limits or by itself, and no other probe produces output."""
         if any(probe.moment is Moment.TIMER for probe in self._outline.probes):
             return False
         states = self._on_methods
@@ -63,7 +64,7 @@ class ProbeStates:
 
     @property
     def all_over_budget(self) -> bool:
-        """Every probe of a method is disabled because it took too much."""
+        """The budget has disabled every method probe."""
         states = self._on_methods
         return bool(states) and all(state is ProbeState.OVER_BUDGET for state in states)
 

@@ -1,4 +1,4 @@
-"""How many events are displayed in a second; of the others it is told how many they were."""
+"""Limits how many events are displayed in a second, and shows the number of the others."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 OF_EACH = 10
-"""Events of a probe that pass in a second whatever the others do."""
+"""Events of a probe that are always displayed in a second, independently of other probes."""
 
 _SECOND = 1_000_000_000
 
 
 @dataclass(slots=True)
 class ProbeRateLimit:
-    """Bounds each probe by itself. ``limit``: events of one probe in one second of the target's clock; None: all.
+    """Limits each probe separately. ``limit``: events of one probe in one second of the target's clock; None: all.
     ``withheld``: how many were not displayed, by probe."""
 
     limit: int | None
@@ -59,7 +59,7 @@ class ProbeRateLimit:
 
 @dataclass(slots=True)
 class SharedRateLimit:
-    """Bounds all probes together, but lets the first events of each probe pass. Counts one second after another:
+    """Limits all probes together, but always displays the first events of each probe. Counts one second after another:
     :meth:`clear` begins the next."""
 
     _passed: Counter[int] = field(default_factory=Counter)

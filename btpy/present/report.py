@@ -1,4 +1,4 @@
-"""The words around a run: banner, probe errors, summary, receipt. Pure functions from facts to lines."""
+"""The texts around a run: banner, probe errors, summary, receipt. Pure functions from facts to lines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """The result of detaching: classes woven, put back with their original bytes, gone with their loader."""
+    """The result of detaching: the numbers of woven classes, of restored classes, and of classes unloaded with their
+    loader.
+    """
 
     woven: int
     restored: int
@@ -47,16 +49,16 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """``left`` None: the connection ended before the target could say, which may go on (``alive``), or the target has
-    ``exited`` after all had been taken.
+    """``left`` None: the connection ended before the target could report it. The target may still run (``alive``), or
+    has ``exited`` after all records were taken.
 
-    ``stays``: what becomes of a session that goes on.
+    ``stays``: a text about a session that continues.
 
-    ``age``: seconds that the session had been going on before this client joined it; costs are those of all of it.
-    ``fillers``: of a program that has nothing to print: the maps that each probe fills.
+    ``age``: seconds from the begin of the session until this client joined it. Costs are those of the whole session.
+    ``fillers``: for a program that prints nothing, the maps that each probe fills.
 
     ``recorded``: and not shown. ``drawn``: the output in place of the events, such as "3 trees"; empty: none.
-    ``maps_full``: samples dropped by map, ``maps_evicted``: keys that made room for others.
+    ``maps_full``: samples dropped by map, ``maps_evicted``: keys that were replaced by others.
     """
 
     reports: tuple[ProbeReport, ...]
@@ -94,9 +96,9 @@ def banner(
     """``3 probes → 7 methods in 4 classes of OrderApp (31337): 9 places, about 60 ns a firing once compiled,
     microseconds before, 1 refused, retransformed in 41 ms. Ctrl-C to end.``
 
-    ``nanos``: what firings are expected to cost once HotSpot has compiled their handlers, from … to; the first thousand
-    cost some microseconds each (benchmarks/RESULTS.md, "Cost of the first firings"). ``refused``: classes and methods
-    that match and cannot be woven. ``end``: what ends it.
+    ``nanos``: the range of expected costs of firings after HotSpot has compiled their handlers. The first thousand
+    firings cost some microseconds each (benchmarks/RESULTS.md, "Cost of the first firings"). ``refused``: classes and
+    methods that match and cannot be woven. ``end``: how to end the run.
     """
     from btpy.model.attachments import MethodAttachment
 
@@ -160,7 +162,7 @@ def summary_lines(summary: Summary) -> list[str]:
 
 
 def _skipped(accounts: Sequence[ProbeAccount]) -> list[str]:
-    """``26 115 hits = 182 fired + 25 933 skipped``, and how long no hit was looked at; nothing where all hits were."""
+    """``26 115 hits = 182 fired + 25 933 skipped``, and how long hits were not counted. Empty if no hit was skipped."""
     sampled = [account for account in accounts if account.skipped]
     fired, limited = sum(account.fired for account in sampled), sum(account.limited for account in sampled)
     skipped, rested = (
@@ -259,11 +261,11 @@ def sampling_words(sampling: Sampling) -> str:
 USED_UP = frozenset(
     {ProbeState.HITS_USED_UP, ProbeState.TIME_IS_UP, ProbeState.DISABLED_ITSELF, ProbeState.FAILED_TOO_OFTEN}
 )
-"""States that a probe does not leave by itself."""
+"""States that are permanent without a command."""
 
 
 def disabled(probe: ProbeOutline, state: ProbeState) -> str:
-    """Why a probe is disabled now; empty where that is no news."""
+    """Why a probe is disabled now; empty if it was reported before."""
     match state:
         case ProbeState.HITS_USED_UP:
             return f"{probe.name}: disabled after {grouped(probe.limit.hits)} firings (@Limit)"
@@ -298,7 +300,7 @@ def silent(reports: Iterable[ProbeReport], reasons: Mapping[str, str] | None = N
 
 
 def _why_no_hit(report: ProbeReport) -> str:
-    """Of a method probe; empty for others."""
+    """The reason for a method probe; empty for others."""
     account = report.account
     if report.methods < 0:
         return ""
@@ -319,7 +321,7 @@ def _why_no_hit(report: ProbeReport) -> str:
 
 
 def script_reasons(program: Program, level: int) -> dict[str, str]:
-    """Why probes may never fire that no method call would make fire: by name. ``level``: the level of the session."""
+    """Why probes that are no method probes may never fire, by name. ``level``: the level of the session."""
     reasons = {}
     for probe in program.probes:
         why = _why_disabled(probe, level) or _what_did_not_happen(probe.attachment)
@@ -399,7 +401,7 @@ def _cpu(costs: Sequence[Cost], seconds: float) -> list[str]:
 
 
 def restraint_words(restraint: Restraint) -> str:
-    """The steps of the budget, why it takes them, and how to change that."""
+    """A text about a step of the budget, its reason, and how to change it."""
     allowed = f"{100 * restraint.allowed:.3g} %"
     match restraint.step:
         case "free":
@@ -420,8 +422,9 @@ def restraint_words(restraint: Restraint) -> str:
 
 
 def _each(cost: Cost) -> str:
-    """``mean 212 ns ± 4 ns a firing (p99 1.9 us)``: two standard deviations of the mean. The first firings, which run
-    before HotSpot has compiled the handler, are among them."""
+    """``mean 212 ns ± 4 ns a firing (p99 1.9 us)``: two standard deviations of the mean. It includes the first firings,
+    before HotSpot has compiled the handler.
+    """
     if cost.timed == 1:  # one measurement has no deviation
         return f"{_spaced(cost.mean)} a firing"
     mean = f"mean {_spaced(cost.mean)} ± {_spaced(math.ceil(2 * cost.error))}"

@@ -1,4 +1,4 @@
-"""The other entries of a recording beside messages of the agent, in the same layout (docs/recording.md)."""
+"""The entries of a recording that are no messages of the agent. They have the same layout (docs/recording.md)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from btpy.wire.messages import U4, U8, Message, ProbeState, Rest
 
 @dataclass(frozen=True, slots=True)
 class Started(Message):
-    """The target, and the time: ``nano_time`` of its System.nanoTime was ``wall_nanos`` (ns since 1970). ``hits``: how
-    many events of methods the run showed at most; 0: all."""
+    """The target, and the time: ``nano_time`` of its System.nanoTime was ``wall_nanos`` (ns since 1970). ``hits``: the
+    limit of events of methods in the run; 0: no limit.
+    """
 
     code = 0x80
     btpy: str
@@ -35,7 +36,7 @@ class SourceText:
 
 @dataclass(frozen=True, slots=True)
 class Program(Message):
-    """What was added to the program: ``outline`` is JSON of the probes, templates and maps."""
+    """An addition to the program: ``outline`` is JSON of the probes, templates and maps."""
 
     code = 0x81
     sources: tuple[SourceText, ...]
@@ -57,7 +58,7 @@ class WovenSite:
 
 @dataclass(frozen=True, slots=True)
 class Sites(Message):
-    """Places that were woven: always before the events that come from them."""
+    """Woven places. They come before the events that refer to them."""
 
     code = 0x82
     sites: tuple[WovenSite, ...]
@@ -73,7 +74,7 @@ class ProbesAttached(Message):
 
 @dataclass(frozen=True, slots=True)
 class MapsShown(Message):
-    """Maps that were asked for in between; ``contents`` as of MAPS."""
+    """Maps that were read during the run; ``contents`` as of MAPS."""
 
     code = 0x84
     contents: Rest
@@ -81,7 +82,7 @@ class MapsShown(Message):
 
 @dataclass(frozen=True, slots=True)
 class MapsAtEnd(Message):
-    """The last there is of maps; ``contents`` as of MAPS."""
+    """The final maps; ``contents`` as of MAPS."""
 
     code = 0x85
     contents: Rest
@@ -97,7 +98,7 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class ProbeCount:
-    """Totals of one probe, as COUNTERS has them; ``delivered``: as counted on this side."""
+    """The totals of one probe, as in COUNTERS; ``delivered``: as counted on this side."""
 
     probe: U4
     fired: U8
@@ -171,7 +172,9 @@ class Counted(Message):
 
 @dataclass(frozen=True, slots=True)
 class Ended(Message):
-    """``orderly``: the target could say what became of it; else the numbers of classes mean nothing."""
+    """``orderly``: whether the target reported its state at the end. Otherwise the numbers of classes have no
+    meaning.
+    """
 
     code = 0x86
     reason: str
@@ -183,6 +186,6 @@ class Ended(Message):
 
 
 CAUSES = {cause: "full" if cause is Cause.RING else cause.value for cause in Cause}
-"""How a recording spells why records were dropped."""
+"""The causes of dropped records, in the spelling of recordings."""
 
 ENTRIES: tuple[type[Message], ...] = (Started, Program, Sites, ProbesAttached, MapsShown, MapsAtEnd, Counted, Ended)

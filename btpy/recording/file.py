@@ -1,7 +1,7 @@
 """The file of a recording: chunks with a checksum each (docs/recording.md).
 
-A chunk is written with one call, so that a process that is killed leaves whole chunks and at most one torn one at the
-end. Nothing is allocated on the word of a length that the file does not bear out.
+One call writes a chunk, so a killed process leaves complete chunks and at most one incomplete chunk at the end. A
+length that exceeds the file causes no allocation.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CHUNK_BYTES = 256 * 1024
 """From this size on a chunk is written."""
 
 MAX_CHUNK = CHUNK_BYTES + MAX_FRAME + 4
-"""Bytes in a chunk: one message may be as long as a frame."""
+"""The largest chunk: one message may be as long as a frame."""
 
 _HEAD = struct.Struct(">8sHH")
 _CHUNK = struct.Struct(">IIBQ")
@@ -50,7 +50,7 @@ class Entry:
 
 
 class ChunkWriter:
-    """``compress``: smaller, and about ten times the work."""
+    """``compress``: the file is smaller, but writing takes about ten times as long."""
 
     def __init__(self, descriptor: int, name: str, *, compress: bool = False) -> None:
         self._descriptor = descriptor
@@ -73,7 +73,7 @@ class ChunkWriter:
 
     @property
     def waiting(self) -> int:
-        """Bytes that are not in the file yet."""
+        """The number of bytes that are not written yet."""
         return self._size
 
     def add(self, code: int, payload: bytes) -> None:
@@ -116,7 +116,7 @@ class ChunkWriter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """Writes what waits, unless writing is what failed."""
+        """Writes the waiting entries, unless an earlier write failed."""
         try:
             if error is None:
                 self.write(time.time_ns())
@@ -174,7 +174,9 @@ class ChunkReader:
         self._file.close()
 
     def entries(self) -> Iterator[Entry]:
-        """Up to the last whole chunk. Raises ProtocolError for a chunk that is whole and not what btpy writes."""
+        """Yields the entries up to the last complete chunk. Raises ProtocolError for a chunk that is whole and not what
+        btpy writes.
+        """
         number = 0
         while True:
             chunk = self._chunk()
@@ -210,7 +212,7 @@ class ChunkReader:
         return content, wall_nanos
 
     def _read(self, size: int) -> bytes | None:
-        """In steps, so that a length alone allocates nothing; None: the file has less."""
+        """Reads in steps, so that a false length causes no large allocation; None: the file has less."""
         pieces = []
         while size:
             piece = self._file.read(min(size, 1 << 20))
@@ -224,7 +226,7 @@ class ChunkReader:
 def _inflated(packed: memoryview, size: int) -> bytes:
     stream = zlib.decompressobj()
     try:
-        return stream.decompress(packed, size + 1)  # never more than is said, and that is bounded
+        return stream.decompress(packed, size + 1)  # never more than the stated size, which is limited
     except zlib.error as cause:
         raise ProtocolError(f"a chunk that cannot be decompressed: {cause}") from cause
 

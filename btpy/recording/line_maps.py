@@ -1,4 +1,4 @@
-"""Maps of ``-f ndjson`` as they were: what a line says of a map, made into its content again."""
+"""Restores the content of a map from a line of ``-f ndjson``."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _KINDS = {
     "sample_of": MapKind.SAMPLE_OF,
 }
 _MEMBER = {"stats": "average", "tseries": "interval", "topk": "unseen", "sample_of": "values"}
-"""Members that tell a value of this type from a table of keys."""
+"""Members that distinguish a value of this type from a table of keys."""
 
 _MAX_PRECISION = 16
 
@@ -42,7 +42,7 @@ MAPS = frozenset(_KINDS)
 
 
 def content(line: dict[str, Any], id_: int) -> MapContent:
-    """Raises ValueError, KeyError, TypeError for what is not as docs/events.md says."""
+    """Raises ValueError, KeyError or TypeError for a line that does not follow docs/events.md."""
     kind = line["type"]
     ((title, data),) = line["data"].items()
     keyed = _is_keyed(kind, data)
@@ -78,7 +78,7 @@ def _skips(data: Any) -> Skips | None:
 
 
 def _weighed(value: Aggregate | Value, skips: Skips) -> Aggregate | Value:
-    """A line does not say which samples stood for others: as if all did, for as many as any of them."""
+    """A line does not have the weights of samples, so all samples get the largest weight."""
     n = getattr(value, "n", None)
     if not isinstance(value, Aggregate) or not isinstance(n, int):
         return value

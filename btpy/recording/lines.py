@@ -1,7 +1,7 @@
 """Reads the lines of ``-f ndjson`` back, for any other format.
 
-The lines say less than a recording: durations and sizes come back as numbers without a unit, and a map with several
-keys as one with their text. All that the lines hold comes back, so that ndjson becomes the same ndjson again.
+The lines have less information than a recording: durations and sizes become numbers without a unit, and several keys of
+a map become one text. Nothing else is lost, so ndjson can be converted to the same ndjson.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ _FRAME = re.compile(r"(?P<owner>[^\s:]+)\.(?P<method>[^\s.:]+)(?::(?P<line>\d{1,
 
 
 class Lines:
-    """``outline`` and ``stacks`` know all that the lines of the file are about."""
+    """``outline`` and ``stacks`` describe all lines of the file."""
 
     def __init__(self, path: Path) -> None:
-        """Raises UsageError for a file that is not there, and for a line that is none of docs/events.md."""
+        """Raises UsageError for a missing file, and for a line that does not follow docs/events.md."""
         self.outline = Outline([], [], [], [Source("", "")])
         self.stacks = StackTable()
         self._path = path
@@ -60,7 +60,7 @@ class Lines:
             pass
 
     def read(self) -> Iterator[tuple[dict[str, Any], Record | MapContent | None]]:
-        """Each line, and the record or the map that it shows, where it shows one. Raises UsageError."""
+        """Each line, with its record or map if it has one. Raises UsageError."""
         try:
             file = self._path.open("rb")
         except OSError as cause:
@@ -94,7 +94,7 @@ class Lines:
         found = content(line, self._map_ids[title])
         if found.map.id == len(self.outline.maps):
             self.outline.maps.append(found.map)
-        elif found.map.keys:  # one that was empty at first, say
+        elif found.map.keys:  # for example a map that was empty at first
             self.outline.maps[found.map.id] = found.map
         return found
 
@@ -158,7 +158,7 @@ class Lines:
         return MappingValue("", int(cuts.get(path, len(fields))), tuple(fields.items()))
 
     def _stack(self, items: list[Any]) -> StackRef | None:
-        """Frames look like nothing else: the first one has a line."""
+        """Recognises stack frames by the first one, which has a line number."""
         if not items or not all(isinstance(item, str) for item in items) or ":" not in items[0]:
             return None
         found = [_FRAME.match(item) for item in items]

@@ -1,6 +1,6 @@
 """The outline of a program in a recording: JSON, in parts as the program grew.
 
-Anybody may have written the file. So it is checked against the limits of the language: then its records take no more
+Anybody may have written the file. So it is checked against the limits of the language. Then its records need no more
 memory than those of a real program.
 """
 
@@ -24,7 +24,7 @@ MAX_TEXT = 4 << 20
 """Characters of JSON in one entry."""
 
 MAX_PARTS = 1 << 16
-"""Probes, templates, maps and sources of a recording."""
+"""The largest number of probes, templates, maps and sources in a recording."""
 
 _PCTL_PRECISION = 16
 _BY = re.compile(r"(?:key|value|count|sum|avg|min|max|p\d{1,3}(?:\.\d{1,6})?)?\Z", re.ASCII)
@@ -38,7 +38,7 @@ class _Addition:
 
 
 class OutlineWriter:
-    """Gives what ``outline`` has more than when it was asked last."""
+    """Returns the parts of ``outline`` that were added since the last call."""
 
     def __init__(self, outline: Outline) -> None:
         self._outline = outline
@@ -64,7 +64,7 @@ class OutlineWriter:
 
 
 def grow(outline: Outline, program: Program) -> None:
-    """Adds what an entry says. Raises ProtocolError; then ``outline`` may have a part of it."""
+    """Adds the parts of an entry to the outline. Raises ProtocolError; then ``outline`` may have a part of it."""
     if len(program.outline) > MAX_TEXT:
         raise ProtocolError(f"a program of {len(program.outline)} characters")
     addition = plain.load(program.outline, _Addition)

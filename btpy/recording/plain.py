@@ -1,8 +1,8 @@
 """Frozen dataclasses as JSON and back, by their annotations.
 
-A dataclass is a list of its fields, an enum its value. Where the annotation allows several, what stands there says its
-name: ``{"Slot": […]}``. Reading checks every value against its annotation, so that any document gives either an object
-that the program could have written, or a ProtocolError.
+A dataclass is a list of its fields, an enum its value. If the annotation allows several types, the value has the name
+of its type: ``{"Slot": […]}``. Reading checks every value against its annotation, so the result is an object that btpy
+could have written, or a ProtocolError.
 """
 
 from __future__ import annotations

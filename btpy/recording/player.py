@@ -1,4 +1,4 @@
-"""Reads a recording: the messages in the order in which they came, after all entries to which they refer."""
+"""Reads a recording: the messages in order of arrival, each after the entries to which it refers."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _KINDS |= {kind.code: kind for kind in FROM_AGENT if kind in _SHOWN}
 
 @dataclass(frozen=True, slots=True)
 class ShownMaps:
-    """Maps as they were when they were asked for."""
+    """Maps that were read during the run."""
 
     contents: tuple[MapContent, ...]
 
@@ -78,7 +78,9 @@ Recorded = Union[Item, ProbesAttached, ShownMaps, Totals, Ending]
 
 
 class Recording:
-    """``started``: of what. ``outline``, ``sites`` and ``stacks`` grow while it is read. ``complete``: its end was."""
+    """``started``: of what. ``outline``, ``sites`` and ``stacks`` grow while it is read. ``complete``: whether its end
+    was read.
+    """
 
     def __init__(self, reader: ChunkReader) -> None:
         """Raises UsageError, ProtocolError."""
@@ -100,7 +102,7 @@ class Recording:
             raise ProtocolError("the recording does not begin with its target")
         self.started = first[1]
         self.outline.redact, self.outline.print_maps = self.started.redact, self.started.print_maps
-        self._next = self._advance()  # and with it the program as it was at the start
+        self._next = self._advance()  # with the program at the start
 
     @staticmethod
     def open(path: Path) -> Recording:
@@ -114,7 +116,7 @@ class Recording:
 
     @property
     def torn(self) -> str:
-        """Once all was taken: why the file ends before its end; empty: it does not."""
+        """After all items: why the file is incomplete; empty if it is complete."""
         return self._reader.torn
 
     @property
@@ -132,7 +134,7 @@ class Recording:
         self._reader.__exit__(kind, error, at)
 
     def items(self) -> Iterator[tuple[int, Recorded]]:
-        """When it was recorded (ns since 1970), and what. Raises ProtocolError."""
+        """Each item with the time of its recording (ns since 1970). Raises ProtocolError."""
         while self._next is not None:
             yield self._next
             self._next = self._advance()

@@ -1,6 +1,6 @@
-"""Writes a recording: the messages of the agent as they come, and the entries to which they refer.
+"""Writes a recording: the messages of the agent in order of arrival, and the entries to which they refer.
 
-Nothing is decoded: that is for the replay. Before a message it writes the additions since the last one: parts of the
+Nothing is decoded; the replay does that. Before a message it writes the additions since the last one: parts of the
 program, woven places, stacks.
 """
 
@@ -66,7 +66,7 @@ class Recorder:
         """Records a message of the agent."""
         self._add_what_is_new()
         if isinstance(message, Events):
-            self._file.add(Events.code, message.records)  # as it is: most of all that is ever recorded
+            self._file.add(Events.code, message.records)  # undecoded: most of the recorded data
         elif isinstance(message, Counters):
             self._add(Counted(tuple(ProbeCount.of(ProbeAccount.of(counters)) for counters in message.probes)))
         else:
@@ -85,7 +85,7 @@ class Recorder:
             self._add(MapsAtEnd(answer.contents))
 
     def ended(self, reason: str, accounts: Iterable[ProbeAccount], *, left: tuple[int, int, int] | None) -> None:
-        """``left``: classes woven, restored, unloaded; None: the target could not say."""
+        """``left``: classes woven, restored, unloaded; None: the target could not report it."""
         woven, restored, unloaded = left or (0, 0, 0)
         probes = tuple(map(ProbeCount.of, accounts))
         self._add_what_is_new()

@@ -260,7 +260,7 @@ class Feed:
         self._sum_up(now)
 
     def _text(self, record: Record) -> str | None:
-        """None for what is no event."""
+        """None if it is no event."""
         if not 0 <= record.template < len(self.outline.templates):
             raise ProtocolError(f"a record of template {record.template}, of {len(self.outline.templates)}")
         template = self.outline.templates[record.template]

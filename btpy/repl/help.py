@@ -25,7 +25,7 @@ _GROUPS = {
 
 
 def page(topic: str) -> str:
-    """Without a line end. ``topic`` empty: all commands."""
+    """The text has no line end. ``topic`` empty: all commands."""
     if not topic:
         return _overview()
     pages = _pages(topic)
@@ -39,7 +39,7 @@ def page(topic: str) -> str:
 
 
 def is_known(topic: str) -> bool:
-    """Whether there is a page of it."""
+    """Whether the topic has a page."""
     return bool(_pages(topic))
 
 

@@ -1,7 +1,6 @@
-"""Maps as they were last read, for the time after the target: it may be killed, and say nothing more.
+"""The last contents of maps, for the time after the target has ended, because it may be killed without a message.
 
-They are read on a thread, every two seconds, or more seldom where reading takes long: it may take a twentieth of the
-time.
+A thread reads them every two seconds, or less often if reading is slow: it uses at most a twentieth of the time.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _SHARE = 20
 
 @dataclass(frozen=True, slots=True)
 class KeptMap:
-    """``read_at``: by ``time.monotonic``; ``last``: the target had ended its probes before, so nothing came after."""
+    """``read_at``: by ``time.monotonic``; ``last``: the probes had already ended, so this content is final."""
 
     content: MapContent
     read_at: float
@@ -45,7 +44,7 @@ class KeptMaps:
         self._over.set()
 
     def read(self, titles: Iterable[str] | None = None) -> dict[str, KeptMap]:
-        """All maps (or these) as they are now, and as they were last when the target has gone."""
+        """The current content of all maps (or these), or the last content if the target has ended."""
         maps = self._session.maps
         there = list(maps)
         asked = there if titles is None else set(titles)
@@ -60,6 +59,6 @@ class KeptMaps:
         pause = _SECONDS
         while not self._over.wait(pause) and not self._session.ended:
             began = time.monotonic()
-            with contextlib.suppress(BtpyError):  # whoever asks for a map is told what is wrong
+            with contextlib.suppress(BtpyError):  # a request for a map will report the error
                 self.read()
             pause = max(_SECONDS, _SHARE * (time.monotonic() - began))

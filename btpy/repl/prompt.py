@@ -1,6 +1,6 @@
 """The prompt on a terminal: keys, menu, colours, toolbar. Entries go to a :class:`~btpy.repl.repl.Repl`.
 
-Whatever goes wrong in completion, checking or the toolbar is told in one line, once, and typing goes on.
+An error in completion, checking or the toolbar is reported once, in one line, and the user can continue typing.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ from btpy.repl.entry import INDENT, Kind, indentation, is_complete, kind_of, wai
 from btpy.repl.repl import Frame, Repl, View
 
 _REDRAW_SECONDS = 0.04
-"""Between two times that the prompt is taken off the screen for what is written above it."""
+"""Seconds between two times that the prompt is erased to write text above it."""
 
-_CHECK_SECONDS = 0.15  # without a key before what is typed is checked
+_CHECK_SECONDS = 0.15  # seconds without a key before the text is checked
 _REFRESH_SECONDS = 1.0  # of the toolbar
 _MENU_LINES = 6
 
@@ -71,7 +71,7 @@ def history_file() -> Path:
 
 
 def open_history() -> History:
-    """Whole entries, readable by their owner alone; in memory where no file can be written."""
+    """A history of whole entries that only their owner can read. It is in memory if no file can be written."""
     path = history_file()
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -83,7 +83,7 @@ def open_history() -> History:
 
 
 class Prompt:
-    """``run`` returns when the person has left."""
+    """``run`` returns when the user has left."""
 
     def __init__(self, repl: Repl, history: History) -> None:
         self._repl = repl
@@ -115,7 +115,7 @@ class Prompt:
         self._session.default_buffer.on_text_changed += self._changed
 
     def put(self, text: str) -> None:
-        """Writes to the terminal, past the prompt."""
+        """Writes to the terminal without prompt_toolkit."""
         output = self._session.output
         output.write_raw(text)
         output.flush()
@@ -127,7 +127,7 @@ class Prompt:
                 try:
                     text = self._typed()
                 except KeyboardInterrupt:
-                    continue  # the line was given up, not the probes
+                    continue  # Ctrl-C cancelled the line, not the probes
                 except EOFError:
                     text = ":quit"
                 try:
@@ -138,7 +138,7 @@ class Prompt:
     def _typed(self) -> str:
         self._session.editing_mode = EditingMode.VI if self._repl.vi else EditingMode.EMACS
         default, self._repl.default = self._repl.default, ""
-        if is_dumb_terminal():  # where nothing is called before it runs
+        if is_dumb_terminal():  # a place that is executed before the prompt runs
             self._repl.screen.typing(self._drain_below)
         try:
             return self._session.prompt(default=default, pre_run=lambda: self._repl.screen.typing(self._wake))
@@ -148,7 +148,7 @@ class Prompt:
     # ---------------------------------------------------------------- what comes in while a line is being typed
 
     def _wake(self) -> None:
-        """Any thread may call it. Has the waiting lines written soon, however many more come meanwhile."""
+        """Any thread may call it. Schedules writing the waiting lines, once for any number of new lines."""
         with self._awake:
             if self._drain_planned:
                 return
@@ -159,7 +159,7 @@ class Prompt:
             if loop is None:
                 raise RuntimeError("the prompt is ending")
             loop.call_soon_threadsafe(self._plan, app)
-        except RuntimeError:  # what waits is written when the prompt has ended
+        except RuntimeError:  # waiting lines are written when the prompt has ended
             with self._awake:
                 self._drain_planned = False
 
@@ -178,7 +178,7 @@ class Prompt:
             run_in_terminal(self._repl.screen.drain)
 
     def _drain_below(self) -> None:
-        """On a terminal that cannot take the prompt off the screen: what is typed stands there again afterwards."""
+        """For a terminal that cannot erase the prompt: the typed text is written again afterwards."""
         self.put("\n")
         self._repl.screen.drain()
         self.put(f"{self._repl.name}> {self._session.default_buffer.text}")
@@ -216,7 +216,7 @@ class Prompt:
             return []
 
     def _failed(self, what: str, error: Exception) -> None:
-        """In one line, once for each kind; typing goes on."""
+        """Reports an error in one line, once for each kind, so that the user can continue typing."""
         words = f"{what} failed; this is a bug in btpy: {type(error).__name__}: {error}"
         if words not in self._faults:
             self._faults.add(words)
@@ -297,16 +297,16 @@ class Prompt:
         return keys
 
     def _is_completed(self) -> bool:
-        """Whether the only word that could stand here is there already: another Tab tells about it."""
+        """Whether the only possible word is complete. Then another Tab shows its description."""
         state = self._session.default_buffer.complete_state
         return state is not None and state.complete_index is not None and len(state.completions) == 1
 
     def _explain(self, document: Document) -> None:
-        end = len(document.text_before_cursor.rstrip(" (=:."))  # which a completion brings along
+        end = len(document.text_before_cursor.rstrip(" (=:."))  # a completion inserts these
         self._aside(lambda: self._repl.help(document.text, end))
 
     def _aside(self, do: Callable[[], None]) -> None:
-        """On a thread: a key is never blocked by an answer that takes its time."""
+        """It runs on a thread, so that a slow answer never blocks a key."""
 
         def run() -> None:
             try:
@@ -336,7 +336,7 @@ class Prompt:
     # ---------------------------------------------------------------- what commands need of a terminal
 
     def watch(self, view: View, interval: float) -> None:
-        """Shows a view, anew each ``interval`` seconds and after each key, until it is left."""
+        """Shows a view until the user leaves it. It is redrawn every ``interval`` seconds and after each key."""
         keys = KeyBindings()
         again = threading.Event()
         over = False
@@ -393,7 +393,7 @@ class Prompt:
                 again.set()
 
     def edit(self, text: str) -> str | None:
-        """The text as it is after $VISUAL or $EDITOR; None when the editor failed."""
+        """The text after the user has edited it in $VISUAL or $EDITOR; None if the editor failed."""
         editor = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
         with tempfile.TemporaryDirectory(prefix="btpy-") as directory:
             path = Path(directory) / "probe.bt"
@@ -407,7 +407,7 @@ class Prompt:
                 return None
 
     def choose(self, question: str, answers: str) -> str:
-        """One of the letters; the last one when the person gives up."""
+        """One of the letters; the last one if the user cancels."""
         keys = KeyBindings()
 
         for letter in answers:
@@ -441,8 +441,9 @@ _KEYS = (("F1", "help"), ("F2", "probes"), ("F3", "maps"), ("F4", "vi"))
 
 @contextmanager
 def _without_echo() -> Iterator[None]:
-    """Keys that are typed while a command runs are for the next prompt: the terminal neither shows nor interprets
-    them."""
+    """A context around a command. Keys typed meanwhile are kept for the next prompt, and the terminal neither shows nor
+    interprets them.
+    """
     if not os.isatty(0):
         yield
         return
@@ -453,7 +454,7 @@ def _without_echo() -> Iterator[None]:
     try:
         yield
     finally:
-        with suppress(termios.error):  # the terminal has gone
+        with suppress(termios.error):  # the terminal was closed
             termios.tcsetattr(0, termios.TCSANOW, before)
 
 
@@ -473,7 +474,7 @@ class _Colours(Lexer):
 
 
 class Completions(Completer):
-    """On a thread of prompt_toolkit's."""
+    """It runs on a thread of prompt_toolkit."""
 
     def __init__(self, repl: Repl, failed: Callable[[str, Exception], None]) -> None:
         self._repl = repl
@@ -506,7 +507,7 @@ def common_part(document: Document, completions: Sequence[Completion]) -> str:
     if len(beginning) < 2:
         return ""
     rests = [completion.text[-completion.start_position :] for completion in beginning]
-    least, greatest = min(rests), max(rests)  # what they have in common, all others have too
+    least, greatest = min(rests), max(rests)  # their common beginning is common to all
     return next((least[:at] for at, char in enumerate(least) if greatest[at : at + 1] != char), least)
 
 
@@ -520,7 +521,7 @@ def _beginning(document: Document, completions: Iterable[Completion]) -> list[Co
 
 
 def _invites(text: str) -> bool:
-    """Whether a menu comes up by itself: behind a letter, and where something must follow."""
+    """Whether a menu opens without Tab: after a letter, and where a word must follow."""
     return text[-1:].isalpha() or text.endswith((".", "::", "@", "$", ":"))
 
 
@@ -536,7 +537,7 @@ class _Checked:
         self._timer: threading.Timer | None = None
 
     def fault(self, text: str) -> Diagnostic | None:
-        """The first fault of the text, if it is known by now."""
+        """The first fault of the text, if it is known yet."""
         return self._found[0] if self._found and text == self._text else None
 
     def later(self, text: str) -> None:

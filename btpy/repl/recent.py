@@ -1,4 +1,4 @@
-"""The latest events, by number: what ``:last``, ``:get`` and ``:grep`` look at. Memory is bounded."""
+"""The latest events, by number: used by ``:last``, ``:get`` and ``:grep``. Memory is bounded."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import deque
 from btpy.frozen import dataclass
 
 KEPT = 5000
-"""Events that can be looked at again."""
+"""The number of events that are kept."""
 
 _MOST_CHARACTERS = 4000  # of an event
 
@@ -37,7 +37,7 @@ class Recent:
         return event
 
     def skip(self, count: int) -> None:
-        """Events that went by without being kept still have their numbers."""
+        """Events that are not kept have numbers, too."""
         self.seen += count
 
     def last(self, count: int) -> list[Event]:

@@ -1,8 +1,8 @@
-"""A session with a person: what is entered, what is answered. No terminal: :mod:`btpy.repl.prompt` is one, a file of
-commands (``--repl-script``) does as well.
+"""A session with a user: entries and answers. It does not need a terminal: the input is :mod:`btpy.repl.prompt`, or a
+file of commands (``--repl-script``).
 
-Nothing that is entered ends the prompt but ``:quit``: what goes wrong is told, and the next line can be entered. When
-the target has gone, maps as they were and the latest events can still be looked at.
+Only ``:quit`` ends the prompt. Errors are reported, and the user can enter the next line. After the target has ended,
+the user can still read the last maps and events.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from btpy.repl.screen import Screen
 _NO_BODY = re.compile(r"[+@]?[\w.$*?<>]+(::[\w.$*?<>]*)?")
 _CHARTS = (MapKind.HIST, MapKind.LHIST)
 _MOST_CHARTS = 5
-"""Default number of keys that are drawn of a map of distributions."""
+"""The default number of keys that are drawn for a map of distributions."""
 
 _UNIMPORTANT = (RefusalReason.NO_CODE, RefusalReason.UNMODIFIABLE)
 
@@ -63,7 +63,7 @@ class View(Protocol):
 
 
 class Terminal(Protocol):
-    """The functions of a person's terminal that some commands need."""
+    """The functions of a terminal that some commands need."""
 
     def watch(self, view: View, interval: float) -> None: ...
 
@@ -84,10 +84,11 @@ class Status:
 
 
 class Repl:
-    """``default``: text that the next line begins with. ``ended``: the person has left. ``failures``: entries that were
-    answered with an error. ``left_behind``: what leaving the target left in it was told. ``parameters``: texts for
-    parameters of later scripts, by name. ``quiet``: leaving is told only where something stayed behind. ``carry_out``:
-    does what a command says."""
+    """``default``: the initial text of the next line. ``ended``: the user has left. ``failures``: the number of entries
+    that failed. ``left_behind``: whether something stayed in the target, which was reported. ``parameters``: texts for
+    parameters of later scripts, by name. ``quiet``: leaving is reported only if something stayed in the target.
+    ``carry_out``: executes a command.
+    """
 
     def __init__(
         self,
@@ -184,7 +185,7 @@ class Repl:
         except ScriptError as error:
             return list(error.diagnostics)
         except UsageError:
-            return []  # told when it is entered
+            return []  # reported when it is entered
         return []
 
     def not_sent(self, text: str, found: Sequence[Diagnostic]) -> None:
@@ -193,15 +194,15 @@ class Repl:
 
     @property
     def left(self) -> str:
-        """Why nothing can be asked of the target any more; empty while it can."""
+        """Why the target can no longer be reached. Empty while it can."""
         if self.detached:
             return "detached: the probes are removed and the classes restored"
         return self.feed.gone
 
     def refresh(self) -> None:
-        """Figures as they are now, as long as there is a target."""
+        """The current figures, while the target runs."""
         if not self.left:
-            with contextlib.suppress(TargetGone):  # the feed tells it
+            with contextlib.suppress(TargetGone):  # the feed reports it
                 self.session.refresh()
 
     def require_target(self) -> None:
@@ -227,7 +228,9 @@ class Repl:
         self.announce(self.session.add(path, parameters=self._given(source_of(path, ""))))
 
     def replace(self, probes: Sequence[Probe], text: str) -> None:
-        """Swaps probes for the new version of their text; when it fails, the old ones stay and that is told."""
+        """Replaces probes by the new version of their text. If it fails, the old ones stay, and the error is
+        reported.
+        """
         source = self.source(text)
         old = probes[0] if len(probes) == 1 else probes
         try:
@@ -238,7 +241,7 @@ class Repl:
             self.screen.note("the new version was rejected: the probe is unchanged")
 
     def announce(self, probes: Sequence[Probe]) -> None:
-        """One line a probe, and what is to be known of what could not be woven."""
+        """One line for each probe, and notes about code that could not be woven."""
         deployment = self.session.deployment
         assert deployment is not None
         self.screen.diagnostics([*deployment.program.warnings, *deployment.warnings])
@@ -285,7 +288,7 @@ class Repl:
         self.tell_age(map(map_title, wanted))
 
     def content(self, name: str) -> MapContent:
-        """A map as it is now, or as it was last when the target has gone. Raises UsageError."""
+        """The current content of a map, or the last one if the target has ended. Raises UsageError."""
         title = map_title(name)
         kept = self.maps.read([title]).get(title)
         if kept is None:
@@ -300,7 +303,7 @@ class Repl:
         return [kept.content for kept in self.maps.read().values()]
 
     def tell_age(self, titles: Iterable[str]) -> None:
-        """Where maps are older than the end of a target that was killed."""
+        """A note about maps that were last read before a target was killed."""
         read = [kept for kept in self.maps.read(titles).values() if not kept.last]
         if read and self.feed.gone_at is not None:
             age = max(0.0, self.feed.gone_at - min(kept.read_at for kept in read))
@@ -336,7 +339,7 @@ class Repl:
         )
 
     def help(self, text: str, cursor: int) -> None:
-        """About the word there: of the language, a command, or a class or method of the target."""
+        """A description of the word there: of the language, a command, or a class or method of the target."""
         from btpy.repl.help import is_known, page
 
         word, pattern = word_at(text, cursor).lstrip(":"), pattern_at(text, cursor)
@@ -374,8 +377,9 @@ def _short(rate: float) -> str:
 
 
 class _Known(SessionMetadata):
-    """The names that completion knows: those of the target from the inventory, those of the session from its
-    entries."""
+    """The names that completion knows: names of the target from the inventory, and names of the session from its
+    entries.
+    """
 
     def __init__(self, repl: Repl) -> None:
         self._repl = repl

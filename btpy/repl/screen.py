@@ -1,9 +1,9 @@
-"""Where the prompt writes: above the line that is being typed, whole lines, without ever garbling it.
+"""The output of the prompt: whole lines above the line that the user is typing, which stays intact.
 
-Lines to be written wait in one bounded queue. While a line is being typed, the loop of the prompt takes it from there:
-it takes the prompt off the screen, writes, and draws the prompt again, at most some times a second. While a command
-runs, it is written at once. While something else has the terminal (a view, an editor, a question), it waits. So nothing
-is lost, and nothing is written twice, whatever happens in between.
+Lines to be written wait in one bounded queue. While the user types a line, the loop of the prompt writes them: it
+erases the prompt, writes, and draws the prompt again, at most some times a second. While a command runs, lines are
+written at once. While something else uses the terminal (a view, an editor, a question), lines wait. So no line is lost
+or written twice.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from btpy.output.style import Style
 from btpy.output.values import visible
 
 MOST_LINES = 2000
-"""Most lines that wait to be written. Of further lines only the number is written."""
+"""Most lines that wait to be written. If there are more, only their number is written."""
 
 
 class Screen:
-    """``put`` writes text to the terminal. ``wake``: set while a line is typed; has :meth:`drain` called soon.
-    ``typed_as``: arguments of the command that began the prompt."""
+    """``put`` writes text to the terminal. ``wake``: set while a line is typed; it causes a call of :meth:`drain`.
+    ``typed_as``: the arguments of the command that started the prompt."""
 
     def __init__(self, put: Callable[[str], None], style: Style, typed_as: Sequence[str] = ()) -> None:
         self.style = style
@@ -38,7 +38,7 @@ class Screen:
         self._writing = threading.Lock()
 
     def typing(self, wake: Callable[[], None] | None) -> None:
-        """From now on a line is being typed, or (None) it is not any more."""
+        """Called when the user begins to type a line, or (None) ends it."""
         with self._state:
             self._wake = wake
         if wake is None:
@@ -58,7 +58,7 @@ class Screen:
 
     @property
     def waiting(self) -> int:
-        """Lines that have come and are not written yet."""
+        """Lines that are not written yet."""
         with self._state:
             return len(self._waiting) + self._unwritten
 
@@ -103,7 +103,7 @@ class Screen:
         self.lines([f"{self._painted('warning', '1;33')}: {visible(text)}"])
 
     def error(self, error: BtpyError) -> None:
-        """With its code and its remedies; diagnostics with their source."""
+        """Writes an error with its code and its remedies, and diagnostics with their source."""
         if isinstance(error, ScriptError | NothingMatched):
             self.diagnostics(error.diagnostics)
             return

@@ -1,4 +1,4 @@
-"""Probes of a session as the prompt speaks of them: by what a person calls them, and as text to be edited and saved."""
+"""Probes of a session at the prompt: by the names that users give, and as text to edit and save."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from btpy.model.source import Source
 
 
 def shown(session: Session) -> list[Probe]:
-    """In the order of their numbers; without those that have run once and are over."""
+    """In the order of their numbers, without probes that ran once and have ended."""
     return [probe for probe in session.probes.values() if not isinstance(probe.checked.attachment, BeginAttachment)]
 
 
@@ -36,8 +36,9 @@ def named(session: Session, name: str) -> list[Probe]:
 
 
 def where(session: Session, probe: Probe) -> str:
-    """``PricingEngine.quote RETURN``; of a method that is not there yet, this is said; else what the person wrote:
-    ``@OnTimer(5s)``."""
+    """``PricingEngine.quote RETURN``, with a note if the method is not loaded yet; otherwise the text of the user:
+    ``@OnTimer(5s)``.
+    """
     if isinstance(probe.checked.attachment, MethodAttachment):
         return probe.where if probe.methods else f"{probe.where}, nothing loaded"
     annotations = probe.checked.tree.annotations
@@ -45,15 +46,17 @@ def where(session: Session, probe: Probe) -> str:
 
 
 def edited(session: Session, probe: Probe) -> tuple[list[Probe], str]:
-    """The probes that change together with a probe, and their text: the probe alone, unless its script has nothing
-    else, or a library brought it."""
+    """The probes that change together with a probe, and their text: only the probe, unless it is the whole script, or
+    comes from a library.
+    """
     mates = session.scripts.mates(probe)
     return ([probe], probe.text) if session.scripts.is_own(probe) and len(mates) > 1 else (mates, probe.script)
 
 
 def saved(session: Session) -> str:
-    """A script of all probes that are in. Scripts are as they were typed, unless some of their probes have gone; the
-    given values of their parameters are the defaults. Raises UsageError where they cannot be one script."""
+    """A script with all active probes. Scripts are unchanged, unless some of their probes were removed. The given
+    values of parameters become the defaults. Raises UsageError where they cannot be one script.
+    """
     texts: list[str] = []
     done: set[Probe] = set()
     for probe in shown(session):

@@ -35,9 +35,10 @@ def prompt(
     quiet: bool = False,
     typed_as: Sequence[str] = (),
 ) -> int:
-    """A session with a person; returns when they have left: the exit code. ``budget``: share of one core that probes
-    may take; 0: no bound, None: the usual one. ``quiet``: without a greeting, and without a word at the end where all
-    is well. ``typed_as``: arguments of the command that began it. Raises AttachError."""
+    """A session with a user. Returns the exit code when the user has left. ``budget``: share of one core that probes
+    may take; 0: no bound, None: the default. ``quiet``: without a greeting, and without a message at a regular end.
+    ``typed_as``: the arguments of the command. Raises AttachError.
+    """
     from btpy.repl.prompt import Prompt, open_history  # while the agent starts
 
     limits = Limits(unattended=True, cpu_budget=_budget(budget))
@@ -71,9 +72,9 @@ def commands(
     quiet: bool = False,
     typed_as: Sequence[str] = (),
 ) -> int:
-    """Runs what a file has (None: standard input), entry by entry; the exit code. ``budget``: as of :func:`prompt`.
-    ``quiet``: only what is answered, not what is entered. ``typed_as``: as of :func:`prompt`. Raises
-    AttachError, UsageError."""
+    """Runs the entries of a file (None: standard input). Returns the exit code. ``budget``: as in :func:`prompt`.
+    ``quiet``: shows only the answers, not the entries. ``typed_as``: as in :func:`prompt`. Raises AttachError,
+    UsageError."""
     text = _read(source)
     limits = Limits(cpu_budget=_budget(budget))
     with (
@@ -110,8 +111,8 @@ def commands(
 
 
 def carry_out(repl: Repl, line: Line) -> None:
-    """Does what a command of the prompt says. Raises BtpyError."""
-    from btpy.repl.actions import ACTIONS  # most of what it imports is for commands that few sessions use
+    """Executes a command of the prompt. Raises BtpyError."""
+    from btpy.repl.actions import ACTIONS  # most of its imports are for commands that few sessions use
 
     ACTIONS[line.command.name](repl, line)
 
@@ -134,8 +135,7 @@ def _budget(share: float | None) -> float:
 
 
 def entries(text: str) -> list[str]:
-    """The entries of a file of commands: a command takes a line, a probe as many lines as it needs. Comments are left
-    out."""
+    """The entries of a file of commands: a command is one line, a probe can have several. Comments are left out."""
     found: list[str] = []
     pending = ""
     for line in text.split("\n"):

@@ -1,4 +1,4 @@
-"""``top=5 by=p99 unit=ms`` behind ``:print``: the options that ``print(@map, …)`` takes in a script."""
+"""``top=5 by=p99 unit=ms`` after ``:print``: the options that ``print(@map, …)`` takes in a script."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from btpy.output.tables import TableOptions
 
 
 def split_options(words: tuple[str, ...]) -> dict[str, str]:
-    """Raises UsageError for what is no ``name=value``, or no option."""
+    """Raises UsageError for a word that is no ``name=value``, or no option."""
     found = {}
     for word in words:
         name, equals, value = word.partition("=")

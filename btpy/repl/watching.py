@@ -1,4 +1,4 @@
-"""``:watch @map``: a map drawn again and again, as keys arrange it."""
+"""``:watch @map``: a map that is redrawn; keys change the arrangement."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class MapView:
             *([self._repl.left] if self._repl.left else []),
             *([f"{counted(waiting, 'line')} printed meanwhile"] if waiting else []),
         ]
-        footer = " · ".join([*state, _FOOTER])  # where there is little room, its end is cut off
+        footer = " · ".join([*state, _FOOTER])  # if there is little space, its end is cut off
         shown = self._text.lines(self._history, self._arrangement, columns, lines)
         return Frame(
             shown, footer if self._repl.screen.style.unicode else footer.replace("·", "|").replace("↑↓", "up down")
