@@ -7,11 +7,12 @@ import java.io.File;
 import java.lang.instrument.Instrumentation;
 
 /**
- * Entry of the agent. Options: {@code socket=<unix:/path | tcp:port>,secret-in=<directory>}. Others can see options: of {@code -javaagent}
- * in the list of processes, of any attach in the events of JFR. So the secret is the name of a file, {@code secret-<64 hex digits>}, in a
- * directory that only the user can open; a file without content needs no room on a full disk. {@code survivor=<KiB>} is a part of the heap in which nothing can be
- * allocated, {@code live=<KiB>} what was in use when least was ({@link Headroom}). With {@code wait=<milliseconds>} it returns when the client
- * says GO or is gone, at the latest after that time.
+ * Entry of the agent. Options: {@code socket=<unix:/path | tcp:port>,secret-in=<directory>}. Other users can see
+ * options: those of {@code -javaagent} in the list of processes, those of any attach in the events of JFR. So the
+ * secret is the name of a file, {@code secret-<64 hex digits>}, in a directory that only the user can open; an empty
+ * file needs no space on a full disk. {@code survivor=<KiB>} is a part of the heap in which nothing can be allocated,
+ * {@code live=<KiB>} the smallest use that was seen ({@link Headroom}). With {@code wait=<milliseconds>} it returns
+ * when the client sends GO or closes the connection, or after that time.
  *
  * <p>All classes of the agent and of the run-time live in the boot loader ({@code BtpyLauncher} defines them there), so that there
  * is one copy of them that every woven class can see. Nothing is ever printed and nothing is thrown: with wrong options, or when the client
@@ -19,16 +20,16 @@ import java.lang.instrument.Instrumentation;
  */
 public final class Agent {
     /**
-     * The Instrumentation of the first attach. Every attach gives another one with its own place in the order of transformers;
-     * staying with one keeps the sessions in the order in which they began, and one JVMTI environment that listens to class
-     * loading.
+     * The Instrumentation of the first attach. Every attach would create another one with its own position in the order
+     * of transformers. Using one keeps the sessions in the order of their begin, with a single JVMTI environment that
+     * listens to class loading.
      */
     private static Instrumentation first;
 
     private Agent() {
     }
 
-    /** Starts a session; returns at once, or when the client says so. */
+    /** Starts a session. Returns at once, or when the client allows it. */
     public static void start(String options, Instrumentation instrumentation) {
         try {
             String endpoint = null;
@@ -62,11 +63,11 @@ public final class Agent {
             start(tracer);
             tracer.started.await(wait);
         } catch (Throwable unusable) {
-            // whatever it is, it must not reach the target's standard error
+            // no error may reach the target's standard error
         }
     }
 
-    /** The calling thread is the JVM's own: probes of other sessions are not to fire for what btpy does on it. */
+    /** The calling thread belongs to the JVM. Probes of other sessions must not fire for the work of btpy on it. */
     private static void start(Tracer tracer) {
         int mark = mark();
         try {

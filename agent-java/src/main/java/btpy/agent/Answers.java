@@ -28,7 +28,7 @@ final class Answers {
         try {
             weave(question, message);
         } finally {
-            question.answer(null); // no effect on an answered one; a broken message must not leave a thread waiting
+            question.answer(null); // no effect on an answered question; after a broken message no thread may keep waiting
         }
     }
 

@@ -6,11 +6,11 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * The newest records of an unattended session, kept while no client is connected, for the client that joins. The event thread's
- * alone.
+ * The newest records of an unattended session, kept while no client is connected, for the client that joins. Only the
+ * event thread uses it.
  *
- * <p>Records and frames (printed maps, errors) are kept in their order; the oldest make room for new ones, and are counted for their
- * probes. Names of threads are kept apart: the records that need them may outlive them.
+ * <p>Records and frames (printed maps, errors) are kept in their order; new ones replace the oldest, which are counted
+ * for their probes. Names of threads are kept separately, because the records that need them may be kept longer.
  */
 final class Backlog {
     /** Events, and other messages. */
@@ -18,7 +18,10 @@ final class Backlog {
 
     private static final int MOST_NAMES = 2048;
 
-    /** Of a record that names a thread, and where a record has its template, its probe and its thread (docs/runtime.md, Records). */
+    /**
+     * The template of a record that names a thread, and the offsets of template, probe and thread in a record
+     * (docs/runtime.md, Records).
+     */
     private static final int THREAD_NAME = -1;
     private static final int TEMPLATE = 4;
     private static final int PROBE = 12;
@@ -44,7 +47,7 @@ final class Backlog {
         return kept.isEmpty() && names.isEmpty();
     }
 
-    /** Whole records, as EVENTS has them. */
+    /** Complete records, in the form of EVENTS. */
     void add(byte[] chunk, int size) {
         for (int at = 0; at < size; ) {
             byte[] record = java.util.Arrays.copyOfRange(chunk, at, at + integer(chunk, at));
@@ -57,7 +60,7 @@ final class Backlog {
         }
     }
 
-    /** Whole records that nobody gets. */
+    /** Complete records that no client will get. */
     static void forget(Session session, byte[] chunk, int size) {
         for (int at = 0; at < size; at += integer(chunk, at)) {
             if (integer(chunk, at + TEMPLATE) != THREAD_NAME) {
@@ -70,7 +73,10 @@ final class Backlog {
         keep(frame, frame.size());
     }
 
-    /** Moves records into {@code target}, names first, until it is full or a frame comes next; how many bytes. */
+    /**
+     * Moves records into {@code target}, names first, until it is full or a frame comes next; returns the number of
+     * bytes.
+     */
     int take(byte[] target) {
         int size = 0;
         for (java.util.Iterator<byte[]> named = names.values().iterator(); named.hasNext(); ) {
@@ -101,7 +107,7 @@ final class Backlog {
         return frame;
     }
 
-    /** How many records of each probe are here. */
+    /** The number of kept records for each probe. */
     void countInto(long[] counts) {
         for (Object record : kept) {
             int probe = record instanceof byte[] ? integer((byte[]) record, PROBE) : -1;

@@ -3,39 +3,40 @@ package btpy.agent;
 /**
  * How many classes to retransform at once so that the application is not stopped for longer than the pause budget.
  *
- * <p>What a stop costs is a fixed part, which grows with the compiled code and the number of loaded classes, and a small share
- * for each class. On a machine that has other work it may take longer than that, by any time, but not less: so the short stops tell
- * what stopping costs. Both parts are those of a line with few of the last stops below it (quantile regression, Koenker and Bassett
- * 1978), and that line goes through two of them. It has to be clearly better than one with the share that is assumed: where stops
- * scatter, some line always fits a little better, and says nothing. What is assumed is the share as it was found last; it is moved towards what is usual
- * each time, so that a size at which nothing is learned any more is left again.
+ * <p>A stop has a fixed cost, which grows with the compiled code and the number of loaded classes, and a small cost for
+ * each class. On a busy machine a stop may take any time longer, but never less. So the short stops show the cost of
+ * stopping. Both parts are those of a line with few of the last stops below it (quantile regression, Koenker and
+ * Bassett 1978), and that line goes through two of them. It must be clearly better than the line with the assumed cost
+ * of a class. If stops vary, some line always fits a little better by chance. The assumed cost is the last result. Each
+ * time it is moved towards the usual value, so that the size changes again if nothing more can be learned at the
+ * current size.
  *
- * <p>The next batch is as large as the budget allows. Where the fixed part alone takes most of it, smaller batches would mean
- * more stops that are hardly shorter: half of the budget, or half of what most stops take apart from the classes, is left to these
- * in any case.
+ * <p>The next batch is as large as the budget allows. If the fixed cost alone uses most of the budget, smaller batches
+ * would cause more stops that are hardly shorter. So the classes always get at least half of the budget, or half of the
+ * usual fixed cost.
  */
 final class BatchSize {
     private static final int FIRST = 16;
     private static final int LARGEST = 1024;
 
-    /** By how much a batch may be larger or smaller than the one before: a few stops do not make a reliable line. */
+    /** The largest factor between a batch and the one before, because a line through few stops is not reliable. */
     private static final int GROWTH = 4;
     private static final int SHRINKING = 2;
 
-    /** Stops that are remembered, and what is left of the weight of one when another was measured. */
+    /** The number of stored stops, and the factor by which each new stop reduces the weight of older ones. */
     private static final int WINDOW = 16;
     private static final double FADING = 0.9;
 
     /** The part of the stops that is below the line. */
     private static final double BELOW = 0.15;
 
-    /** The share of a class on a machine of 2026 that is not busy, and the least. */
+    /** The cost of a class on an idle machine of 2026, and the smallest cost. */
     private static final double SHARE_NANOS = 50_000;
     private static final double LEAST_SHARE_NANOS = 10_000;
 
     /**
-     * How much better than the line with the assumed share another has to be. Its misfit begins with that of so many classes for which the
-     * shares differ: more of them while few stops are known.
+     * How much better another line must be than the line with the assumed cost. Its misfit starts with that of this
+     * number of classes with different costs; the number is larger while few stops are known.
      */
     private static final double BETTER = 0.8;
     private static final double DIFFERING_CLASSES = 2;
@@ -43,7 +44,10 @@ final class BatchSize {
     private static final int FEW = 4;
     private static final double TOWARDS_USUAL = 0.05;
 
-    /** While few stops are known, one that is over the budget and so many times as long as the shortest lets batches grow no further. */
+    /**
+     * While few stops are known, batches do not grow after a stop that exceeds the budget and is this many times as
+     * long as the shortest.
+     */
     private static final double MUCH_LONGER = 1.5;
 
     private final double budgetNanos;
@@ -63,7 +67,7 @@ final class BatchSize {
         return next;
     }
 
-    /** A batch of so many classes has stopped the application for so long. */
+    /** Adds a stop: the number of classes and the time for which the application was stopped. */
     void measured(int count, long stopNanos) {
         counts[measured % WINDOW] = count;
         stops[measured % WINDOW] = stopNanos;

@@ -5,10 +5,10 @@ import java.util.List;
 
 /**
  * Name, supertypes and mentioned types of a class file (JVMS §4.1), for a class that is being loaded and so has no
- * {@code Class} object yet. Whether a class extends what a pattern names must be known before it is worth a question to the
- * client, and asking for every class that the application loads would cost each of them a round trip.
+ * {@code Class} object yet. The agent must know whether a class extends a type in a pattern before it asks the client.
+ * Asking about every class would cost each class load a round trip.
  *
- * <p>{@link #parse} gives null for anything it does not understand; such a class is simply not matched by its supertypes.
+ * <p>{@link #parse} gives null for anything it does not understand; such a class is not matched by its supertypes.
  */
 final class ClassHeader {
     final String name;
@@ -38,7 +38,7 @@ final class ClassHeader {
                 if (size == 0) {
                     return null;
                 }
-                i += b[at] == 5 || b[at] == 6 ? 1 : 0; // Long and Double take two entries
+                i += b[at] == 5 || b[at] == 6 ? 1 : 0; // Long and Double have two entries
                 at += size;
             }
             String[] interfaces = new String[u2(b, at + 6)];
@@ -63,8 +63,8 @@ final class ClassHeader {
     }
 
     /**
-     * Whether the constant pool holds the descriptor of a type that the pattern names. A class that carries an annotation
-     * does (§4.7.16); so may others, which is why the client decides.
+     * Whether the constant pool holds the descriptor of a type that the pattern names. A class with an annotation has
+     * it (§4.7.16). Other classes may have it, too, so the client decides.
      */
     boolean mentions(ClassPattern annotation) {
         for (int i = 1; i < offsets.length; i++) {
@@ -92,7 +92,7 @@ final class ClassHeader {
         return found;
     }
 
-    /** The texts among the constants, of a part of a pool, that begin with {@code prefix}, with dots. */
+    /** The texts in a part of a constant pool that begin with {@code prefix}, with dots. */
     static List<String> texts(byte[] constants, byte[] prefix) {
         List<String> found = new ArrayList<String>();
         for (int at = 0, size; at < constants.length && (size = constantSize(constants, at)) > 0; at += size) {

@@ -12,12 +12,15 @@ final class ClassPattern {
     static final int ANNOTATED = 5;
     static final int SUBTYPE_SIMPLE_NAME = 6;
 
-    /** Character reads that one name may cost a regular expression: it runs in the application's threads. */
+    /**
+     * The largest number of characters that a regular expression may read for one name, because it runs on threads of
+     * the application.
+     */
     private static final int REGEX_READS = 20_000;
 
     final int kind;
 
-    /** What occurs in the class files that are meant; empty: any. */
+    /** Constants that a matching class file must contain; empty: any class file. */
     final byte[][] constants;
     private final String text;
     private final Pattern regex;
@@ -42,19 +45,19 @@ final class ClassPattern {
         try {
             regex = kind == REGEX ? Pattern.compile(text) : null;
             if (regex != null) {
-                matchesRegex(text); // what matching needs is loaded here, on a thread of ours, as by Warmup what the others need
+                matchesRegex(text); // this loads the classes for matching on a thread of the agent, as Warmup does for other classes
             }
         } catch (IllegalArgumentException | StackOverflowError malformed) {
             throw new ProtocolException("the regular expression " + text + " does not compile in Java");
         }
     }
 
-    /** True for the kinds that look at supertypes, where {@link #matchesText} is asked of each of them. */
+    /** True for the kinds that test supertypes. For these, {@link #matchesText} tests each supertype. */
     boolean bySupertype() {
         return kind == SUBTYPE || kind == SUBTYPE_SIMPLE_NAME;
     }
 
-    /** Whether one name fits: of the class, of one of its supertypes or of an annotation, as the kind wants. */
+    /** Whether a name matches: that of the class, of a supertype, or of an annotation, depending on the kind. */
     boolean matchesText(String name) {
         switch (kind) {
             case EXACT:
@@ -97,8 +100,8 @@ final class ClassPattern {
     }
 
     /**
-     * Whether {@code simple} is what follows the last dot of {@code name}, or what follows the last {@code $} where that
-     * is the name of a member class: {@code a.Outer$Inner} is {@code Inner}, {@code a.Outer$1} is {@code Outer$1}.
+     * Whether {@code simple} is the part of {@code name} after the last dot, or after the last {@code $} of a member
+     * class: {@code a.Outer$Inner} is {@code Inner}, {@code a.Outer$1} is {@code Outer$1}.
      */
     private static boolean isSimpleName(String name, String simple) {
         int start = name.lastIndexOf('.') + 1;
@@ -161,7 +164,7 @@ final class ClassPattern {
         }
     }
 
-    /** Text that ends the matching after {@link #REGEX_READS} reads: a pattern may be exponential. */
+    /** A text that stops the matching after {@link #REGEX_READS} reads, because a pattern may need exponential time. */
     private static final class MeteredText implements CharSequence {
         private final String text;
         private int reads;

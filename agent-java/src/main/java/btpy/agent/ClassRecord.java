@@ -14,43 +14,48 @@ final class ClassRecord {
     final String loaderName;
     final WeakReference<ClassLoader> loader;
 
-    /** Null until a class that was asked about while it was being loaded is seen among the loaded classes. */
+    /** For a class that the client was asked about during loading, null until it is among the loaded classes. */
     WeakReference<Class<?>> type;
     ClassRecord next;
 
-    /** {@link Fingerprint} of what first reached the transformer, of what it was last asked to weave, and of what came when it put the class back. */
+    /**
+     * {@link Fingerprint} of the bytes that first reached the transformer, of the bytes that were woven last, and of
+     * the bytes at restoring.
+     */
     volatile byte[] original;
     volatile byte[] latest;
     volatile byte[] returned;
 
-    /** Whether what {@link #latest} is the fingerprint of had been woven by another session before. */
+    /** Whether another session had already woven the bytes of {@link #latest}. */
     volatile boolean shared;
 
-    /** Why a class is not taken for put back. */
+    /** Why a class does not count as restored. */
     static final String CHANGED = "its class file is not the one it had: somebody else changed it";
 
-    /** What was made of bytes with the hash {@link #latest}, where the session may be left unattended; else null. */
+    /**
+     * The woven form of the bytes with the hash {@link #latest}, if the session may become unattended; otherwise null.
+     */
     volatile byte[] file;
 
-    /** What was woven for the retransformation that is to come; null: the client is asked. */
+    /** The woven class for the next retransformation; null: the client must be asked. */
     volatile PrewovenMethods prewoven;
 
-    /** What the JVM leaves out of the class file that it shows; null: nothing, or it has not been looked for. */
+    /** The parts that the JVM omits in the class file that it shows; null: none, or not examined yet. */
     volatile ParameterNames parameterNames;
 
-    /** Whether the class is in the hands of {@code retransformClasses} on behalf of this session. */
+    /** Whether this session is currently retransforming the class. */
     volatile boolean requested;
 
-    /** Whether bytes of ours were handed to the JVM. */
+    /** Whether the JVM got bytes of this session. */
     volatile boolean woven;
 
-    /** Whether the client's answer came after the deadline, so that the class is to be woven by retransformation. */
+    /** Whether the client's answer came after the deadline, so the class must be woven by retransformation. */
     volatile boolean overdue;
 
-    /** System.nanoTime when its probes were lost because no client was connected that could weave it; 0: they were not. */
+    /** System.nanoTime when its probes were lost because no client was connected to weave it; 0: they were not lost. */
     volatile long lostNanos;
 
-    /** Why the last attempt failed, before the JVM saw anything; null: it did not. */
+    /** Why the last attempt failed before the JVM got any bytes; null: it did not fail. */
     volatile String failure;
 
     ClassRecord(String name, ClassLoader loader, String loaderName) {
@@ -60,14 +65,14 @@ final class ClassRecord {
     }
 
     /**
-     * Whether what came when the class was put back is what the session first wove, or what it wove last: another session or agent
-     * may have begun or ended its own work on the class in between.
+     * Whether the bytes at restoring are those that the session wove first, or those that it wove last: another session
+     * or agent may have begun or ended its own work on the class in between.
      */
     boolean isPutBack() {
         return returned != null && (Arrays.equals(returned, original) || Arrays.equals(returned, latest));
     }
 
-    /** Null when the class was unloaded, or has not been seen loaded. */
+    /** Null if the class was unloaded, or was never seen loaded. */
     Class<?> loaded() {
         WeakReference<Class<?>> reference = type;
         return reference == null ? null : reference.get();

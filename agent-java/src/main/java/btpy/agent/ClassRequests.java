@@ -24,7 +24,10 @@ final class ClassRequests extends RequestHandler {
     private final Instrumentation instrumentation;
     private final Inventory inventory;
 
-    /** The last SEARCH, and the classes that were loaded then: identity hash and hash of the name, sorted. It holds no class. */
+    /**
+     * The last SEARCH, and the classes that were loaded then: identity hash and hash of the name, sorted. It has no
+     * references to classes.
+     */
     private int lastSearch;
     private long[] searched = {};
 
@@ -152,7 +155,7 @@ final class ClassRequests extends RequestHandler {
         send(frame.patch(at, read));
     }
 
-    /** Reads the supertypes of types that need not be loaded, and in turn their supertypes, from class files. */
+    /** Reads the supertypes of types that may not be loaded, and their supertypes in turn, from class files. */
     private void lookUp(int id, Payload request) throws IOException {
         ClassLoader loader = inventory.loader(request.string());
         ArrayDeque<String> names = new ArrayDeque<String>();
@@ -187,7 +190,7 @@ final class ClassRequests extends RequestHandler {
         send(frame.patch(at, count));
     }
 
-    /** Tells the client where the loaders of the JVM look for classes of the application. */
+    /** Sends the client the search paths of the loaders for application classes. */
     private void locate(int id, Payload request) throws IOException {
         request.end();
         Frame frame = new Frame(Frame.LOCATIONS).u4(id);

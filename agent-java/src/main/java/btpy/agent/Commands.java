@@ -3,7 +3,10 @@ package btpy.agent;
 import java.io.IOException;
 import java.util.Arrays;
 
-/** Carries out the client's requests one after the other, on a thread of its own. A {@link RequestHandler} does the work of each. */
+/**
+ * Executes the client's requests one after the other, on its own thread. A {@link RequestHandler} does the work of
+ * each.
+ */
 final class Commands implements Runnable {
     private static final int MAX_WAITING = 1024;
 
@@ -35,7 +38,10 @@ final class Commands implements Runnable {
         notifyAll();
     }
 
-    /** Has classes that slipped through looked for, after the requests that wait. Returns false while the client itself looks for them. */
+    /**
+     * Searches for classes that were missed, after the waiting requests. Returns false while the client itself searches
+     * for them.
+     */
     synchronized boolean sweep() {
         if (weaving.clientSearches()) {
             return false;
@@ -45,20 +51,20 @@ final class Commands implements Runnable {
         return true;
     }
 
-    /** Puts the classes back, after the requests that wait. */
+    /** Restores the classes, after the waiting requests. */
     synchronized void restore() {
         restore = true;
         notifyAll();
     }
 
-    /** Drops the requests that wait: the client is gone. */
+    /** Drops the waiting requests, because the client has closed the connection. */
     synchronized void clear() {
         Arrays.fill(waiting, null);
         head = 0;
         count = 0;
     }
 
-    /** Waits at most {@code millis} until no request waits or is being carried out; says whether that is so. */
+    /** Waits at most {@code millis} until all requests are done. Returns whether they are. */
     synchronized boolean awaitIdle(long millis) {
         long deadline = System.nanoTime() + millis * 1_000_000L;
         while (busy || count > 0 || restore) {

@@ -10,11 +10,11 @@ import java.nio.channels.SocketChannel;
 /**
  * Frames over one socket, and the handshake. One thread reads; several may {@link #send}.
  *
- * <p>Only threads of the agent may come here. An application thread whose interrupt flag is set would close the channel by
+ * <p>Only threads of the agent may use it. An application thread whose interrupt flag is set would close the channel by
  * writing to it ({@code java.nio.channels.InterruptibleChannel}).
  *
- * <p>Calls on buffers go through {@code Buffer}: their return types were narrowed in JDK 9, and what is compiled against
- * that does not link on JDK 8.
+ * <p>Calls on buffers use the type {@code Buffer}, because JDK 9 narrowed the return types, and code compiled for these
+ * does not link on JDK 8.
  */
 final class Connection {
     private static final int MAGIC = 0x42545059;
@@ -24,7 +24,10 @@ final class Connection {
     private static final byte[] AGENT = {'a', 'g', 'e', 'n', 't'};
     private static final int CHUNK = Frame.CHUNK;
 
-    /** A message for which memory is asked for first, and how long a collection may take to free it. */
+    /**
+     * For a message from this size on, the agent waits for free memory first, and for this time until a collection has
+     * freed it.
+     */
     private static final int LARGE = 128 << 10;
     private static final int PATIENCE_MILLIS = 2_000;
 
@@ -38,7 +41,10 @@ final class Connection {
         ((Buffer) incoming).limit(0);
     }
 
-    /** Proves the secret to the client and has it prove itself; returns the start of WELCOME, to be completed and sent. */
+    /**
+     * Proves knowledge of the secret to the client, and checks the proof of the client. Returns the start of WELCOME,
+     * which the caller completes and sends.
+     */
     Frame handshake(byte[] secret) throws IOException {
         byte[] nonce = Platform.random(NONCE);
         send(new Frame(Frame.HELLO).u4(MAGIC).u2(VERSION).raw(nonce));
@@ -61,7 +67,7 @@ final class Connection {
         if (length < 1 || length > limit) {
             throw new ProtocolException("a frame of " + (length & 0xFFFFFFFFL) + " bytes");
         }
-        if (length > LARGE && !Headroom.awaits(2L * length, PATIENCE_MILLIS)) { // what it holds is copied
+        if (length > LARGE && !Headroom.awaits(2L * length, PATIENCE_MILLIS)) { // its content is copied
             throw new ProtocolException("the heap of the JVM is nearly full");
         }
         byte[] frame = new byte[length];
@@ -97,7 +103,8 @@ final class Connection {
     /** Ends reads and writes of other threads, too. */
     void close() {
         try {
-            // A close that lacks memory halfway counts as one, and leaves a thread in its read: this ends the read by itself.
+            // If memory runs out during close, the channel counts as closed, but a thread can remain in its read. This
+            // ends the read directly.
             channel.shutdownInput();
         } catch (Throwable closedOrExhausted) {
             // closing ends it
@@ -105,7 +112,7 @@ final class Connection {
         try {
             channel.close();
         } catch (IOException closedAnyway) {
-            // the descriptor is given back in any case
+            // close the descriptor in any case
         }
     }
 

@@ -4,8 +4,8 @@ package btpy.agent;
  * SHA-256 and SHA-1 (FIPS 180-4) and HMAC-SHA-256 (RFC 2104).
  *
  * <p>Not {@code java.security.MessageDigest}: its first use loads some two hundred classes, reads the security
- * configuration and asks whatever providers the application has installed, all of it in the traced process, and all of it
- * able to be in the middle of loading in the very thread that waits for us.
+ * configuration and calls the providers of the application. All of this happens in the traced process, and the waiting
+ * thread itself may be loading one of these classes.
  */
 final class Digest {
     private static final int[] ROUND = {
@@ -187,7 +187,7 @@ final class Digest {
         return tail;
     }
 
-    /** The words of a block, without a call for each: an agent that was just loaded is interpreted. */
+    /** The words of a block, without a call for each, because a newly loaded agent is interpreted. */
     private static void load(int[] w, byte[] block, int from) {
         int at = from;
         for (int t = 0; t < 16; t++) {

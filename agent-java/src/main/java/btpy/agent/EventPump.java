@@ -13,24 +13,27 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * The event thread: takes what probes left in the buffers, runs timers, sends counters, watches the lease. It never touches
- * the socket, so it sees the lease end even when the client has stopped reading.
+ * The event thread: drains the buffers, runs timers, sends counters, and monitors the lease. It never uses the socket,
+ * so it notices the end of the lease even if the client has stopped reading.
  */
 final class EventPump implements Runnable {
     /**
-     * Between two looks at the buffers, while they fill and when they have been empty for a while: half of it is how long a record
-     * waits. Each look that finds something is a message, which costs both sides more than a record does.
+     * The time between two readings of the buffers, while they fill, and after they were empty for a while. A record
+     * waits half of it on average. Each reading with records is a message, which costs both sides more than a record.
      */
     private static final long WORKING_NANOS = 4_000_000L;
     private static final long RESTING_NANOS = 10_000_000L;
 
     private static final long REPORT_NANOS = 1_000_000_000L;
 
-    /** Bytes of one EVENTS message, and when one was not enough: what it costs both sides is mostly for each message. */
+    /**
+     * The size of an EVENTS message in bytes, and the size after a full one. Most of the cost on both sides is for each
+     * message.
+     */
     private static final int CHUNK = 64 << 10;
     private static final int LARGE_CHUNK = 128 << 10;
 
-    /** Of the single value of an exit record, and of the end of values (docs/runtime.md, Records). */
+    /** The tags of the single value of an exit record, and of the end of values (docs/runtime.md, Records). */
     private static final int INT = 3;
     private static final int END = 0xFF;
     private static final int EXIT_BYTES = 40;
@@ -45,7 +48,7 @@ final class EventPump implements Runnable {
 
     private Session session;
     private Commands commands;
-    /** Made when there is the first record; not larger than the credit at the start. */
+    /** Allocated at the first record; not larger than the initial credit. */
     private byte[] chunk = {};
     private byte[] countersSent = {};
     private final Timers timers = new Timers();
@@ -53,18 +56,18 @@ final class EventPump implements Runnable {
     private final List<int[][]> snapshots = new ArrayList<int[][]>();
     private int credit = FIRST_CREDIT;
 
-    /** Records that no client is there to take. Filled and emptied by the event thread. */
+    /** Records without a client. Filled and emptied by the event thread. */
     private Backlog backlog;
-    /** The record of an exit that no client was there to take. It is the last kept record that a client gets. */
+    /** The record of an exit without a client. It is the last kept record that a client gets. */
     private byte[] exit;
-    /** Whether the client is gone, and whether the event thread has taken note. */
+    /** Whether the client has left, and whether the event thread knows it. */
     private boolean parting;
     private volatile boolean parted;
     private boolean finishing;
     private boolean finished;
-    /** The client does not take the rest. */
+    /** The client does not accept the rest. */
     private boolean forgetting;
-    /** System.nanoTime when a record was handed on last. */
+    /** System.nanoTime when the last record was passed on. */
     private long progressNanos;
     private boolean closed;
 
@@ -84,13 +87,15 @@ final class EventPump implements Runnable {
         notifyAll();
     }
 
-    /** The client goes, or is gone. From the moment at which the event thread notices it, records are kept. */
+    /**
+     * Called when the client leaves, or has left. From then on the event thread keeps records.
+     */
     synchronized void part() {
         parting = true;
         notifyAll();
     }
 
-    /** Waits until the event thread has taken note, at most {@code millis}; whether it has. */
+    /** Waits at most {@code millis} until the event thread knows it. Returns whether it does. */
     synchronized boolean awaitParted(long millis) {
         long deadline = System.nanoTime() + millis * 1_000_000L;
         while (!parted && !closed) {
@@ -103,7 +108,9 @@ final class EventPump implements Runnable {
         return parted;
     }
 
-    /** A client is there that knows nothing of stacks and threads, and has the credit that the protocol gives at the start. */
+    /**
+     * Called for a new client, which does not know any stacks and threads, and has the initial credit of the protocol.
+     */
     synchronized void resume() {
         session.forgetShipped();
         credit = FIRST_CREDIT;
@@ -119,7 +126,9 @@ final class EventPump implements Runnable {
         return backlog == null ? 0 : backlog.size();
     }
 
-    /** Wakes the event thread only if it has waited for that: otherwise it looks soon enough, and finds more. */
+    /**
+     * Wakes the event thread only if it waits for that. Otherwise it will soon read the buffers anyway, and find more.
+     */
     synchronized void credit(int bytes) {
         boolean waited = !hasCredit();
         credit = (int) Math.min(Integer.MAX_VALUE, (long) credit + bytes);
@@ -128,7 +137,7 @@ final class EventPump implements Runnable {
         }
     }
 
-    /** Runs the handler once, now; the request is answered when what it printed was handed on. */
+    /** Runs the handler once, now. The request is answered when its output was passed on. */
     void runOnce(int request, int site, Method fire) {
         timers.addSingle(request, site, fire);
         wake();
@@ -150,7 +159,10 @@ final class EventPump implements Runnable {
         wake();
     }
 
-    /** Runs the hooks of an event. The request, unless it is 0, is answered after the records of these hooks were handed on. */
+    /**
+     * Runs the hooks of an event. The request, unless it is 0, is answered after the records of these hooks were passed
+     * on.
+     */
     void send(int request, int event) {
         hooks.send(event);
         if (request != 0) {
@@ -159,7 +171,7 @@ final class EventPump implements Runnable {
         wake();
     }
 
-    /** A class that a hook is about is being loaded. Any thread calls this. */
+    /** Called when a class for a hook is being loaded. Any thread calls this. */
     void loading(Hook hook, String name, String loader, int bytes) {
         hooks.call(hook, name, loader, (long) bytes);
     }
@@ -174,15 +186,15 @@ final class EventPump implements Runnable {
         hooks.remove(site);
     }
 
-    /** Ends the periodic timers and the hooks that watch the target. A handler that was asked for once still runs. */
+    /** Ends the periodic timers and the hooks that watch the target. A handler that was requested once still runs. */
     void stopTimers() {
         hooks.stopWatching();
         timers.removePeriodic();
     }
 
     /**
-     * Stops the timers and hands on all that is left, then the counters; waits for that as long as the client takes something every
-     * {@code millis}. Records that it does not take then are counted as dropped.
+     * Stops the timers and passes on all remaining records, then the counters. It waits as long as the client accepts
+     * something every {@code millis}. Records that the client does not accept are counted as dropped.
      */
     synchronized void finish(long millis) {
         finishing = true;
@@ -474,14 +486,14 @@ final class EventPump implements Runnable {
         }
     }
 
-    /** For whoever asked, if still there. */
+    /** Answers the requester, if it is still connected. */
     private void answer(Frame frame) {
         if (!parted) {
             outbox.post(frame);
         }
     }
 
-    /** Runs a handler; what it prints follows at once. @return what went wrong, or nothing */
+    /** Runs a handler. Its output is passed on at once. @return what went wrong, or nothing */
     private String run(Method fire, Object... arguments) throws IllegalAccessException {
         String error = "";
         try {
@@ -495,7 +507,7 @@ final class EventPump implements Runnable {
         return error;
     }
 
-    /** ERRORS if there are new ones, and calls of the hooks that are about them; a hook's own errors are not its business. */
+    /** Sends ERRORS if there are new ones, and calls the hooks for them. A hook is not called for its own errors. */
     private void reportErrors() {
         byte[] errors = session.takeErrors();
         if (errors == null) {
@@ -521,7 +533,7 @@ final class EventPump implements Runnable {
         }
     }
 
-    /** ERRORS if there are new ones, COUNTERS if they changed or this is the last report. */
+    /** Sends ERRORS if there are new ones, and COUNTERS if they changed or this is the last report. */
     private void report(boolean last) {
         if (parted && !hooks.has(Hook.PROBE_FAILED)) {
             return; // they add up

@@ -4,10 +4,11 @@ import java.util.zip.Adler32;
 import java.util.zip.CRC32;
 
 /**
- * Tells class files, and parts of them, apart: CRC-32, Adler-32 and length, 12 bytes. Native in every JVM, so it takes microseconds also while the
- * agent's own code is new and interpreted. ({@link Digest} then takes a millisecond for a class of 6 kB: more than all else that a class
- * being loaded waits for.) It guards against mixing class files up, not against anybody who means to: who answers has
- * proven to be the client, and who changes classes in the target can do anything there.
+ * Distinguishes class files, and parts of them: CRC-32, Adler-32 and length, 12 bytes. Its checksums are native in
+ * every JVM, so it takes microseconds even while the agent's own code is interpreted. ({@link Digest} would then take a
+ * millisecond for a class of 6 kB, which is longer than the rest of the wait of a class load.) It protects against
+ * confusing class files, not against attackers: only the proven client answers, and code that changes classes in the
+ * target can already do anything there.
  */
 final class Fingerprint {
     static final int LENGTH = 12;
@@ -24,7 +25,7 @@ final class Fingerprint {
         return print;
     }
 
-    /** The first 8 bytes of the fingerprint of a part. Throws IndexOutOfBoundsException when it passes the end. */
+    /** The first 8 bytes of the fingerprint of a part. Throws IndexOutOfBoundsException if the part exceeds the end. */
     static long sums(byte[] bytes, int from, int length) {
         CRC32 crc = new CRC32();
         crc.update(bytes, from, length);

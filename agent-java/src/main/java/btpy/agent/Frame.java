@@ -3,11 +3,11 @@ package btpy.agent;
 import java.util.Arrays;
 
 /**
- * One message on its way out: {@code u4 length · u1 type · payload}, built in a growing array. The types are those of
+ * One outgoing message: {@code u4 length · u1 type · payload}, built in a growing array. The types are those of
  * docs/protocol.md, big-endian.
  *
- * <p>Strings are encoded here rather than by {@code String.getBytes}: a lone surrogate, which class files and strings of
- * the application may hold, becomes three bytes instead of a question mark.
+ * <p>Strings are encoded here rather than by {@code String.getBytes}: a lone surrogate, which class files and strings
+ * of the application may contain, becomes three bytes instead of a question mark.
  */
 final class Frame {
     static final int HELLO = 0x01;
@@ -40,10 +40,10 @@ final class Frame {
     /** The largest length field that either side accepts. */
     static final int MAX_LENGTH = 16 << 20;
 
-    /** Bytes of an array of a frame that is larger: none needs much memory in one piece. */
+    /** The size of the arrays of a larger frame, so that no large piece of memory is needed. */
     static final int CHUNK = 1 << 16;
 
-    /** The arrays that are full, and the one that is being filled; the others are not there yet. */
+    /** The full arrays, and the one that is being filled. The others do not exist yet. */
     private byte[][] chunks;
     private int size = 4;
 
@@ -133,7 +133,9 @@ final class Frame {
         return this;
     }
 
-    /** The arrays that hold the frame, each but the last full, its length filled in; {@link #size} bytes of them count. */
+    /**
+     * The arrays with the frame, including its length. All except the last are full, and {@link #size} bytes are valid.
+     */
     byte[][] sealed() {
         putU4(0, size - 4);
         return chunks;

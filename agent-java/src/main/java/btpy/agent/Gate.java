@@ -1,6 +1,6 @@
 package btpy.agent;
 
-/** Where threads of the application wait for the client, never longer than they were told: once open it stays open. */
+/** Threads of the application wait here for the client, at most for a given time. Once open, it stays open. */
 final class Gate {
     private boolean open;
 

@@ -3,9 +3,9 @@ package btpy.agent;
 import btpy.runtime.Memory;
 
 /**
- * Defines the classes that the client generated. They go into the boot loader, where HotSpot does not verify by default: so each is
- * first linked, with verification, in a loader that is thrown away. Its name is the hash of its content, so the same class is
- * defined once in the life of the JVM, for all sessions.
+ * Defines the classes that the client generated. They are defined in the boot loader, where HotSpot does not verify by
+ * default. So each is first linked, with verification, in a temporary loader. Its name is the hash of its content, so
+ * the same class is defined once in the life of the JVM, for all sessions.
  */
 final class HandlerClasses {
     private static final String PREFIX = "btpy.handlers.Handler_";
@@ -26,7 +26,7 @@ final class HandlerClasses {
         return error;
     }
 
-    /** Null when the class is there afterwards, else why not. */
+    /** Null if the class is defined afterwards, else the reason. */
     static String define(String name, byte[] classFile) {
         if (!isHandler(name) || !name.endsWith(Digest.hex(Digest.sha1(withoutHash(classFile, name.substring(PREFIX.length())))))) {
             return name + ": the name is not the hash of the class";
@@ -40,12 +40,12 @@ final class HandlerClasses {
             Memory.instance().defineClass(name, classFile);
             return null;
         } catch (LinkageError | ClassNotFoundException refused) {
-            // another session may have defined it since we looked
+            // another session may have defined it meanwhile
             return find(name) != null ? null : name + ": " + refused;
         }
     }
 
-    /** Links the class in a loader of its own. Throws LinkageError when it is not valid. */
+    /** Links the class in a separate loader. Throws LinkageError when it is not valid. */
     static void verify(String name, byte[] classFile) throws ClassNotFoundException {
         Class.forName(name, true, new VerifyingLoader(name, classFile));
     }

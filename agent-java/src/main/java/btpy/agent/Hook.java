@@ -2,7 +2,7 @@ package btpy.agent;
 
 import java.lang.reflect.Method;
 
-/** A handler that runs on the event thread when something happens. */
+/** A handler that runs on the event thread after an event. */
 final class Hook {
     /** An event was sent: by a probe, or by the client. */
     static final int EVENT = 0;
@@ -25,7 +25,10 @@ final class Hook {
     final MemoryPools pools;
     /** Null for other kinds than {@link #THREAD_BUSY} and {@link #THREAD_SEEN}. */
     final ThreadSampler sampler;
-    /** Where lines of the script begin, or of a sampler where its probe is: pairs of a packed position and a line number, ascending. */
+    /**
+     * The beginnings of lines of the script, or the place of the probe for a sampler: pairs of a packed position and a
+     * line number, ascending.
+     */
     private final int[] lines;
     final int site;
     private final Method fire;
@@ -42,7 +45,7 @@ final class Hook {
         this.fire = fire;
     }
 
-    /** The handler of a class, whatever it takes; null when it has none. */
+    /** The handler of a class, with any parameters; null if it has none. */
     static Method fire(Class<?> handler) {
         for (Method method : handler.getDeclaredMethods()) {
             if (method.getName().equals("fire")) {
@@ -52,7 +55,7 @@ final class Hook {
         return null;
     }
 
-    /** Of the probe in the script, 0 where it is not known. */
+    /** The position of the probe in the script, 0 if it is not known. */
     int position() {
         return lines.length > 0 ? lines[0] : 0;
     }

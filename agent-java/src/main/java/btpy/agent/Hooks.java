@@ -7,7 +7,7 @@ import java.util.List;
 
 /** Hooks, and the calls of hooks that wait for the event thread. */
 final class Hooks {
-    /** Calls that may wait. Further calls are counted as errors of their probes. */
+    /** The largest number of waiting calls. Further calls are counted as errors of their probes. */
     private static final int MAX_CALLS = 4096;
 
     private final List<Hook> hooks = new ArrayList<Hook>();
@@ -80,7 +80,7 @@ final class Hooks {
         }
     }
 
-    /** Looks at the memory pools and the threads that hooks watch. Only the event thread looks. */
+    /** Checks the memory pools and the threads for hooks. Only the event thread calls it. */
     void look() {
         for (Hook hook : watching()) {
             List<Hook.Call> due = new ArrayList<Hook.Call>(0);

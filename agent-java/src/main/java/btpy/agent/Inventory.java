@@ -11,15 +11,15 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The classes a session has to do with, by identity: neither {@code hashCode} of a loader nor anything else of the
- * application is called. Application threads come here from the transformer, so no method blocks or calls out while it
- * holds the monitor, except {@link #seesHandlers}, which holds none.
+ * The classes of a session, by identity: it calls neither {@code hashCode} of a loader nor other code of the
+ * application. Application threads call it from the transformer. So no method blocks or calls other code while it holds
+ * the monitor, except {@link #seesHandlers}, which does not hold it.
  */
 final class Inventory {
     /** The beginning of the internal names of handlers. */
     private static final byte[] HANDLERS = {'b', 't', 'p', 'y', '/', 'h', 'a', 'n', 'd', 'l', 'e', 'r', 's', '/'};
 
-    /** Why a class is left alone for whose loader {@link #seesHandlers} does not hold; the code is one of the client's. */
+    /** Why a class is not woven if {@link #seesHandlers} is false for its loader; a code of the client. */
     static final String UNSEEN = "its loader does not see btpy's run-time classes [BT336]";
 
     private final ClassLoader system = ClassLoader.getSystemClassLoader();
@@ -28,7 +28,7 @@ final class Inventory {
     private final List<ClassRecord> byId = new ArrayList<ClassRecord>();
     private final Map<Integer, ClassRecord> byIdentity = new HashMap<Integer, ClassRecord>();
 
-    /** By name: classes that were asked about while being loaded and have not been seen loaded yet. */
+    /** By name: classes about which the client was asked during loading, and that have not been seen loaded yet. */
     private final Map<String, ClassRecord> arriving = new HashMap<String, ClassRecord>();
     private final List<LoaderFact> loaders = new ArrayList<LoaderFact>();
 
@@ -90,7 +90,7 @@ final class Inventory {
         return null;
     }
 
-    /** Null for an id that was never given. */
+    /** Null for an unknown id. */
     synchronized ClassRecord get(int id) {
         return id < 1 || id > byId.size() ? null : byId.get(id - 1);
     }
@@ -104,13 +104,13 @@ final class Inventory {
         return record;
     }
 
-    /** A class that is being loaded and that the client was asked about. */
+    /** Adds a class that is being loaded, about which the client was asked. */
     synchronized void arrive(ClassRecord record) {
         record.next = arriving.get(record.name);
         arriving.put(record.name, record);
     }
 
-    /** Looks for arrived classes among the loaded ones; true when none is left to be found. */
+    /** Searches for arrived classes among the loaded ones. Returns true if all were found. */
     boolean settle(Class<?>[] loaded) {
         synchronized (this) {
             if (arriving.isEmpty()) {
@@ -127,7 +127,7 @@ final class Inventory {
         }
     }
 
-    /** All records whose bytes were handed to the JVM, those not yet seen loaded included. */
+    /** All records whose bytes the JVM got, including classes that have not been seen loaded yet. */
     synchronized List<ClassRecord> woven() {
         List<ClassRecord> woven = new ArrayList<ClassRecord>();
         for (ClassRecord record : byId) {
@@ -175,7 +175,7 @@ final class Inventory {
         return loader == null || loader == platform;
     }
 
-    /** The loader of a name that {@link #loaderName} gave; null for the boot loader, and for one that is gone. */
+    /** The loader for a name of {@link #loaderName}; null for the boot loader, and for a loader that was unloaded. */
     ClassLoader loader(String name) {
         if (name.equals("platform")) {
             return platform;
@@ -194,14 +194,14 @@ final class Inventory {
         return null;
     }
 
-    /** Whether a class is the agent's or its launcher's: no probe goes into it. {@code name}: with dots. */
+    /** Whether a class belongs to the agent or its launcher, and so must not be probed. {@code name}: with dots. */
     static boolean isOwn(String name) {
         return name.startsWith("btpy.") || name.equals("BtpyLauncher");
     }
 
     /**
-     * Whether the loader finds handlers. Asks it once, which runs the application's code: linking a woven class
-     * would ask it the very same.
+     * Whether the loader finds handlers. It asks the loader once, which runs code of the application. Linking a woven
+     * class would ask the same.
      */
     boolean seesHandlers(ClassLoader loader) {
         if (isOfJdk(loader)) {
@@ -230,9 +230,9 @@ final class Inventory {
     }
 
     /**
-     * Makes the JVM find the handlers that a woven class calls, once and for all: what it has found through a loader it
-     * does not ask that loader for again (JVMS §5.3). Loaders of OSGi may give the agent a class that they keep from their own.
-     * Null, or why the class would not link.
+     * Makes the JVM resolve the handlers that a woven class calls. Afterwards the JVM does not ask the loader for them
+     * again (JVMS §5.3). Loaders of OSGi may return a class to the agent that they hide from their own classes. Null,
+     * or why the class would not link.
      */
     String link(ClassLoader loader, byte[] woven) {
         if (isOfJdk(loader)) {
@@ -242,7 +242,7 @@ final class Inventory {
         return header == null ? "its woven class file cannot be read" : find(loader, header.mentioned(HANDLERS));
     }
 
-    /** The same for what was prewoven: the constants that it adds to those of the class. */
+    /** The same for a prewoven class: the constants that it adds to those of the class. */
     String linkAdded(ClassLoader loader, byte[] constants) {
         return isOfJdk(loader) ? null : find(loader, ClassHeader.texts(constants, HANDLERS));
     }

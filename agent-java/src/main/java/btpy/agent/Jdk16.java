@@ -12,8 +12,8 @@ final class Jdk16 {
     }
 
     /**
-     * A blocking connection to a Unix domain socket. From the provider of the JDK itself: {@code SocketChannel.open} would first search
-     * every jar of the application's class path for another one, and use that.
+     * A blocking connection to a Unix domain socket. It uses the provider of the JDK: {@code SocketChannel.open} would
+     * first search every jar of the application's class path for another provider, and use that.
      */
     static SocketChannel connect(String path) throws IOException {
         SocketChannel channel = DefaultSelectorProvider.get().openSocketChannel(StandardProtocolFamily.UNIX);

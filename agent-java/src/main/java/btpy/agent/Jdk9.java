@@ -8,7 +8,10 @@ import java.util.Map;
 import java.util.Set;
 import jdk.internal.module.Modules;
 
-/** Code that needs JDK 9. Linked only there, and without reflection, whose first use costs the target dozens of classes. */
+/**
+ * Code that needs JDK 9. It is linked only there, and does not use reflection, whose first use loads dozens of classes
+ * into the target.
+ */
 final class Jdk9 {
     private Jdk9() {
     }

@@ -3,20 +3,20 @@ package btpy.agent;
 /**
  * How long the client may be silent. Until it is configured: the limit of the handshake.
  *
- * <p>Time in which this JVM itself stood still (a collection, a frozen container, a debugger) is not silence: what the client said in it is
- * still to be read, and the thread that looks may well come before the one that reads.
+ * <p>Time in which this JVM itself was stopped (a collection, a frozen container, a debugger) does not count, because
+ * messages of the client may be unread, and the checking thread may run before the reading thread.
  */
 final class Lease {
     private static final int HANDSHAKE_MILLIS = 5_000;
     private static final int SHORTEST_MILLIS = 1_000;
 
-    /** What counts, at most, from one look to the next: far more than there is between two looks in a JVM that runs. */
+    /** The most time that counts between two checks, which is far more than in a running JVM. */
     private static final long LONGEST_STEP_NANOS = 500_000_000L;
 
     private volatile long limitNanos = HANDSHAKE_MILLIS * 1_000_000L;
     private volatile long heardNanos = System.nanoTime();
 
-    /** The thread's that looks. */
+    /** Used only by the checking thread. */
     private long lastHeardNanos = heardNanos;
     private long lookedNanos = heardNanos;
     private long silentNanos;
@@ -29,7 +29,7 @@ final class Lease {
         heardNanos = System.nanoTime();
     }
 
-    /** To be asked many times a second, by one thread. */
+    /** One thread calls it many times a second. */
     boolean isOver() {
         long now = System.nanoTime();
         long heard = heardNanos;

@@ -2,7 +2,7 @@ package btpy.agent;
 
 import java.io.IOException;
 
-/** The connection of the client that is there now. A session that was left unattended has none until another client joins it. */
+/** The connection of the current client. An unattended session has none until another client joins it. */
 final class Link {
     private volatile Connection connection;
 
@@ -31,7 +31,7 @@ final class Link {
         }
     }
 
-    /** Ends the connection; whoever reads from it finds out. */
+    /** Ends the connection. The reading thread will notice it. */
     void cut() {
         Connection present = connection;
         if (present != null) {

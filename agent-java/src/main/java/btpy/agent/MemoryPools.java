@@ -7,8 +7,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The memory pools that have passed the threshold since the last look. Thresholds of the pools themselves are the application's and
- * stay as they are.
+ * The memory pools that have exceeded the threshold since the last check. The thresholds of the pools themselves belong
+ * to the application and do not change.
  */
 final class MemoryPools {
     private static final long APART_NANOS = 100_000_000L;
@@ -19,8 +19,8 @@ final class MemoryPools {
     private long due;
 
     /**
-     * Pools whose names match; no names mean the bounded pools in which usage has a threshold: not those that fill up between two
-     * collections.
+     * Pools whose names match; without names, the bounded pools with a usage threshold, which are not those that fill
+     * up between two collections.
      *
      * @throws IllegalArgumentException that names the pools when none matches
      */
@@ -43,7 +43,10 @@ final class MemoryPools {
         }
     }
 
-    /** Hands on a call for each pool that has passed the threshold since the last look; {@code now}: System.nanoTime. */
+    /**
+     * Passes on a call for each pool that has exceeded the threshold since the last check; {@code now}:
+     * System.nanoTime.
+     */
     void look(Hook hook, long now, List<Hook.Call> calls) {
         if (due != 0 && now - due < 0) {
             return;
@@ -52,9 +55,9 @@ final class MemoryPools {
         for (int i = 0; i < pools.size(); i++) {
             MemoryUsage usage = pools.get(i).getUsage();
             if (usage == null) {
-                continue; // the pool is gone
+                continue; // the pool no longer exists
             }
-            // A pool of the heap without a bound of its own may take all of it.
+            // A heap pool without its own limit may use the whole heap.
             long most = usage.getMax() > 0 ? usage.getMax() : Runtime.getRuntime().maxMemory();
             boolean above = usage.getUsed() / 1000 * 1000 >= most / 1000 * perMille;
             if (above && !full.get(i)) {

@@ -3,8 +3,8 @@ package btpy.agent;
 import java.security.ProtectionDomain;
 
 /**
- * The transformer of JDK 9 and later. Woven code calls handlers, which are in the module {@code btpy}: the module of a woven class
- * must read that, as unnamed modules do of their own accord.
+ * The transformer of JDK 9 and later. Woven code calls handlers, which are in the module {@code btpy}: the module of a
+ * woven class must read it. Unnamed modules do this automatically.
  */
 final class ModuleTransformer extends Transformer {
     ModuleTransformer(Inventory inventory, Questions questions, PrewovenClasses prewoven, Sites sites, Outbox outbox, Link link, Sweeper sweeper,
@@ -18,7 +18,7 @@ final class ModuleTransformer extends Transformer {
         if (changed != null) {
             try {
                 Jdk9.read(module);
-            } catch (Throwable unexpected) { // the end of the stack, above all: the class stays as it is
+            } catch (Throwable unexpected) { // usually a stack overflow: the class stays unchanged
                 return null;
             }
         }

@@ -4,14 +4,14 @@ import java.io.IOException;
 
 /**
  * Messages that are sent on behalf of threads that must not touch the socket: application threads (an interrupt flag closes the
- * channel), the event thread (which watches the lease, so it may not get stuck behind a client that does not read) and the reader.
- * One thread writes, questions of loading threads first.
+ * channel), the event thread (which monitors the lease, so it must not wait for a client that does not read) and the
+ * reader. One thread writes, questions of loading threads first.
  *
- * <p>The lists are linked by hand: application threads add to them, maybe at the very end of their stack, and two
- * assignments cannot be left half done the way a resizing collection can.
+ * <p>The lists are linked by hand, because application threads add to them, maybe at the end of their stack. Unlike the
+ * resizing of a collection, two assignments cannot be left incomplete.
  */
 final class Outbox implements Runnable {
-    /** Bytes waiting with which it is full. */
+    /** It is full at this number of waiting bytes. */
     private int full = 4 << 20;
 
     private static final class Node {
@@ -61,7 +61,9 @@ final class Outbox implements Runnable {
         }
     }
 
-    /** As {@link #post}, but it wakes no thread: the message goes with the next one, or at the next {@link #nudge}. */
+    /**
+     * Like {@link #post}, but it wakes no thread: the message goes with the next one, or at the next {@link #nudge}.
+     */
     void put(Frame frame) {
         Node node = new Node(frame, null);
         synchronized (this) {
@@ -84,14 +86,17 @@ final class Outbox implements Runnable {
         full = Math.min(full, bytes);
     }
 
-    /** Waits while it is full: for the reader, so that a client that only asks cannot fill the memory of the target. */
+    /**
+     * Waits while it is full. The reader calls it, so that a client that only sends requests cannot fill the memory of
+     * the target.
+     */
     synchronized void awaitRoom() {
         while (waiting > full && !closed) {
             pause(0);
         }
     }
 
-    /** Waits until all is written, at most {@code millis}; false: the client has not taken all of it by then. */
+    /** Waits at most {@code millis} until everything is written; false: the client has not accepted all of it. */
     synchronized boolean flush(long millis) {
         long deadline = System.nanoTime() + millis * 1_000_000L;
         while (!closed && (first != null || firstUrgent != null || writing)) {
@@ -104,7 +109,7 @@ final class Outbox implements Runnable {
         return true;
     }
 
-    /** Drops waiting messages, which were for a client that is gone. */
+    /** Drops the waiting messages of a former client. */
     synchronized void clear() {
         first = null;
         firstUrgent = null;
@@ -124,9 +129,9 @@ final class Outbox implements Runnable {
                 try {
                     link.send(node.frame != null ? node.frame : node.question.frame());
                 } catch (IOException gone) {
-                    continue; // the reader finds out, and the waiting messages fail in the same way
+                    continue; // the reader will notice it, and the waiting messages fail in the same way
                 } catch (OutOfMemoryError exhausted) {
-                    link.cut(); // a message that is not sent must not be missed
+                    link.cut(); // no message may be lost silently
                 }
             }
         } finally {

@@ -7,23 +7,27 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Parameter;
 
 /**
- * The MethodParameters attributes (JVMS §4.7.24) of a class, for a JVM that leaves them out of the class file that it shows when
- * the class is retransformed (JDK-8240908). The transformer puts them into whatever it returns, so the class keeps them.
+ * The MethodParameters attributes (JVMS §4.7.24) of a class, for a JVM that omits them in the class file that it shows
+ * at a retransformation (JDK-8240908). The transformer adds them to the class files that it returns, so the class keeps
+ * them.
  *
- * <p>They come from the class file, or by reflection where the loader has no class file. They are kept as text, because another
- * agent or session may have given the class a different constant pool. Each text has the index that it had in the class file
- * before it: in nearly every case the shown class file has the text at the same index.
+ * <p>They come from the class file, or from reflection if the loader has no class file. They are kept as text, because
+ * another agent or session may have given the class a different constant pool. Each text has the index that it had in
+ * the class file before it: in nearly every case the shown class file has the text at the same index.
  */
 final class ParameterNames {
     private static final byte[] ATTRIBUTE = modifiedUtf8("MethodParameters");
     private static final int UTF8 = 1;
     private static final int MAX_CONSTANTS = 0xFFFF;
 
-    /** Of a method: flags, name, descriptor, number of attributes (JVMS §4.6); of an attribute: name, length (§4.7). */
+    /**
+     * Bytes of a method: flags, name, descriptor, number of attributes (JVMS §4.6); and of an attribute: name, length
+     * (§4.7).
+     */
     private static final int MEMBER_HEAD = 8;
     private static final int ATTRIBUTE_HEAD = 6;
 
-    /** Of a class that has no such attribute. */
+    /** For a class without such an attribute. */
     static final ParameterNames NONE = new ParameterNames(0, new byte[0]);
 
     static {
@@ -41,12 +45,12 @@ final class ParameterNames {
     }
 
     /**
-     * Those of a loaded class; null when nothing tells them: its loader has no class file for it, and reflection fails. Runs the code of
-     * the class's loader.
+     * The names of a loaded class; null if they are not available, because its loader has no class file and reflection
+     * fails. Runs the code of the class's loader.
      */
     static ParameterNames of(Class<?> type) {
         if (type.getClassLoader() == null && isOfJdk(type.getName())) {
-            return NONE; // it is compiled without them
+            return NONE; // it was compiled without them
         }
         byte[] classFile = Resources.classFile(type);
         ParameterNames names = classFile == null ? null : read(classFile, type.getName());
@@ -114,7 +118,7 @@ final class ParameterNames {
         }
     }
 
-    /** How many methods were added, 0 or 1. */
+    /** The number of added methods, 0 or 1. */
     private static int reflected(Executable method, String name, Class<?> result, Texts texts) {
         Parameter[] parameters = method.getParameters();
         boolean named = false;
@@ -144,7 +148,7 @@ final class ParameterNames {
         return type == void.class ? "V" : array.substring(1).replace('.', '/');
     }
 
-    /** The class file with the attribute for each of the methods that lacks it; {@code shown} itself when none does. */
+    /** The class file with the attribute added to each method that lacks it; {@code shown} itself if none does. */
     byte[] givenBack(byte[] shown) {
         if (methods == 0) {
             return shown;
@@ -157,7 +161,7 @@ final class ParameterNames {
         }
     }
 
-    /** One class file that is written anew. */
+    /** Rewrites one class file. */
     private final class Insertion {
         private final byte[] b;
         private final int[] offsets;
@@ -166,7 +170,7 @@ final class ParameterNames {
         private int constantCount;
         private int attribute;
 
-        /** Of the next text in {@link #content}. */
+        /** The offset of the next text in {@link #content}. */
         private int at;
 
         Insertion(byte[] b, int[] offsets, int poolEnd) {
@@ -187,7 +191,7 @@ final class ParameterNames {
             ByteArrayOutputStream out = new ByteArrayOutputStream(b.length + content.length);
             int from = poolEnd;
             int to = methodsAt(b, poolEnd);
-            int next = 0; // methods come in another order than they had, but most follow the one that they followed
+            int next = 0; // the order of methods differs, but most methods still follow the same one
             int left = u2(b, to);
             for (to += 2; left > 0; left--) {
                 int head = to;
@@ -221,7 +225,7 @@ final class ParameterNames {
             return whole;
         }
 
-        /** The method of {@link #content} that the one at {@code head} is, −1 when it has no names. */
+        /** The method in {@link #content} for the one at {@code head}; −1 if it has no names. */
         private int find(int head, int[] starts, boolean[] given, int next) {
             for (int i = 0; i < starts.length; i++) {
                 int method = (next + i) % starts.length;
@@ -258,7 +262,7 @@ final class ParameterNames {
             }
         }
 
-        /** The index of a new Utf8; a text that comes twice is there twice. */
+        /** The index of a new Utf8. Duplicate texts get two entries. */
         private int constant(byte[] text, int from, int length) {
             constants.write(UTF8);
             write2(constants, length);
@@ -280,7 +284,7 @@ final class ParameterNames {
         }
     }
 
-    /** Texts as they are kept: u2 index in the class file, u2 length, modified UTF-8. */
+    /** Texts in the stored form: u2 index in the class file, u2 length, modified UTF-8. */
     private static final class Texts {
         private final ByteArrayOutputStream out = new ByteArrayOutputStream(256);
 
@@ -337,7 +341,7 @@ final class ParameterNames {
         return true;
     }
 
-    /** Where the table of methods begins, with their number. */
+    /** The offset of the table of methods, which begins with their number. */
     private static int methodsAt(byte[] b, int poolEnd) {
         int at = poolEnd + MEMBER_HEAD + 2 * u2(b, poolEnd + 6); // flags, this, super and number of interfaces, too, have 8 bytes
         int fields = u2(b, at);

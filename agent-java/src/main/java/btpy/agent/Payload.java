@@ -1,8 +1,8 @@
 package btpy.agent;
 
 /**
- * A cursor over one message from the client. Every read is checked against what is left before anything is allocated; a
- * message that is too short, too long or out of range is a {@link ProtocolException}.
+ * A cursor over one message from the client. Every read is checked against the remaining bytes before anything is
+ * allocated. A message that is too short, too long or out of range is a {@link ProtocolException}.
  */
 final class Payload {
     static final int PROOF = 0x02;
@@ -92,7 +92,7 @@ final class Payload {
         return value == 1;
     }
 
-    /** The count of a list whose items take at least {@code itemBytes} each. */
+    /** The count of a list whose items have at least {@code itemBytes} each. */
     int count(int itemBytes) throws ProtocolException {
         int count = u4();
         if (count < 0 || (long) count * itemBytes > bytes.length - at) {

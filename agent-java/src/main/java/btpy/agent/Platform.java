@@ -14,7 +14,7 @@ import java.security.SecureRandom;
 
 /** Code that depends on the version of the JDK or on the operating system. */
 final class Platform {
-    /** What putting classes back may need at once: the list of all loaded classes, most of all. */
+    /** The memory that restoring classes may need at once, mainly for the list of all loaded classes. */
     private static final int SPARE_BYTES = 512 << 10;
 
     private static final OutOfMemoryError EXHAUSTED = new OutOfMemoryError("Java heap space");
@@ -25,8 +25,8 @@ final class Platform {
     }
 
     /**
-     * Makes {@code jdk.internal.misc}, which the run-time needs, {@code jdk.internal.module} and {@code sun.nio.ch} accessible to
-     * the agent. That stays for the life of the JVM: modules can only be opened. Nothing to do on JDK 8.
+     * Makes {@code jdk.internal.misc}, which the runtime needs, {@code jdk.internal.module} and {@code sun.nio.ch}
+     * accessible to the agent. This is permanent, because modules cannot be closed again. Nothing to do on JDK 8.
      */
     static synchronized void openInternals(Instrumentation instrumentation) {
         if (!opened && major() >= 9) {
@@ -35,7 +35,7 @@ final class Platform {
         opened = true;
     }
 
-    /** Before any class is loaded in a thread of the application, so that what this needs is there. */
+    /** It is called before threads of the application need it, so that its classes are loaded. */
     static void readFromBase() {
         if (major() >= 9) {
             Jdk9.readFromBase();
@@ -96,7 +96,7 @@ final class Platform {
         return bytes;
     }
 
-    /** The process id as the target sees it, 0 when it cannot be told. */
+    /** The process id as the target sees it, 0 if it is not known. */
     static int pid() {
         try {
             String self = new File("/proc/self").getCanonicalFile().getName();
@@ -104,13 +104,13 @@ final class Platform {
                 return Integer.parseInt(self);
             }
         } catch (IOException | NumberFormatException noSuchFileSystem) {
-            // asked in another way below
+            // another way follows below
         }
         return major() >= 9 ? Jdk9.pid() : 0;
     }
 
     /**
-     * Whether a retransformation on this JDK takes the {@code MethodParameters} of a class away, even when no byte changes
+     * Whether a retransformation on this JDK removes the {@code MethodParameters} of a class, even if no byte changes
      * (JDK-8240908: fixed in 17.0.20 and 19).
      */
     static boolean losesParameterNames() {
@@ -118,15 +118,15 @@ final class Platform {
         return version[0] < 17 || version[0] == 18 || version[0] == 17 && version[2] < 20;
     }
 
-    /** Whether transformers are asked about anonymous classes, which later versions keep from them. */
+    /** Whether transformers are called for anonymous classes, which later versions hide from them. */
     static boolean tellsAnonymousClasses() {
         return major() < 9;
     }
 
     /**
-     * OutOfMemoryError when there is little memory left: the JVM's own {@code java.lang.instrument} prints to the standard error
-     * of the target when it is asked for something and has none. This error is no event of the JVM, which would end with
-     * {@code -XX:+ExitOnOutOfMemoryError} if it made one itself.
+     * Throws OutOfMemoryError if little memory is left, because {@code java.lang.instrument} prints to the standard
+     * error of the target if it runs out of memory during a call. The JVM does not react to this error. With {@code
+     * -XX:+ExitOnOutOfMemoryError} it would end if it threw the error itself.
      */
     static void needMemory() {
         if (!Headroom.hasJust(SPARE_BYTES)) {
