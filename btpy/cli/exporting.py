@@ -34,16 +34,11 @@ def exporting(url: str | None, console: Console, *, patient: bool = False) -> It
         tally = exporter.close()
         for notice in exporter.notices():
             console.warning(notice)
-        console.say(f"{_address(exporter)}: {_delivered(tally)}")
+        console.say(f"{exporter.addresses}: {_delivered(tally)}")
         if not completed and not tally.is_complete:
             console.warning(_lost(tally))
     if not tally.is_complete:
-        raise OutputError(f"the export to {_address(exporter)} is incomplete: {_lost(tally)}")
-
-
-def _address(exporter: Exporter) -> str:
-    addresses = dict.fromkeys((exporter.settings.logs.address, exporter.settings.metrics.address))
-    return " and ".join(addresses)
+        raise OutputError(f"the export to {exporter.addresses} is incomplete: {_lost(tally)}")
 
 
 def _delivered(tally: Tally) -> str:

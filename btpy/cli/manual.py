@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 COMMAND = Command(
     name="help",
-    usage=("help FILE|LIBRARY|WORD",),
+    usage=("help FILE|LIBRARY|WORD|otlp",),
     summary="what a script, a library or a word of the language does",
     about=(
         "Of a script or library: its first comment, its parameters, its probes, and what other scripts can use of it.\n"
@@ -25,6 +25,7 @@ COMMAND = Command(
         ("help hist", "an aggregation, with an example"),
         ("help jdbc", "what a library does and which parameters it has"),
         ("help slow.bt", "the same of a script"),
+        ("help otlp", "how to send the results to OpenTelemetry backends"),
     ),
 )
 
@@ -34,13 +35,14 @@ def run(arguments: Arguments, console: Console) -> int:
     from btpy.cli.script import is_path, libraries, read_source
     from btpy.model.diagnostics import did_you_mean
     from btpy.output.stream import Stream
+    from btpy.topics import topics
 
     if not arguments.positionals:
         raise UsageError(
             "usage: btpy help WORD|LIBRARY|FILE.bt", help=["btpy help hist", "btpy help exceptions", "btpy --help"]
         )
     name = arguments.positionals[0]
-    text = "" if is_path(name) else page(name)
+    text = "" if is_path(name) else page(name) or topics().get(name, "")
     if not text:
         try:
             text = manual(read_source(name, (), libraries(arguments)))

@@ -58,3 +58,10 @@ def test_an_unknown_code_is_an_error() -> None:
     assert shown.returncode == 2
     assert "there is no code BT113x" in shown.stderr
     assert "did you mean BT113" in shown.stderr
+
+
+def test_a_topic_that_is_no_word_of_the_language_has_a_page() -> None:
+    run = btpy("help", "otlp")
+    assert run.returncode == 0
+    assert "-o otlp://HOST:4318" in run.stdout
+    assert all(len(line) <= 120 for line in run.stdout.splitlines())

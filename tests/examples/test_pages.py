@@ -42,6 +42,7 @@ NOT_RUN = {
     "docs/editors/README.md": 3,
     "docs/events.md": 1,
     "docs/how-to/containers.md": 1,
+    "docs/how-to/dashboards.md": 1,
     "docs/language.md": 1,
     "docs/protocol.md": 1,
     "docs/recording.md": 2,

@@ -168,6 +168,15 @@ def test_a_recording_is_exported_as_the_run_was(tmp_path: Path) -> None:
         assert replayed.stdout.count('"printf"') == 1009
 
 
+def test_a_backend_for_metrics_alone_gets_no_log_records() -> None:
+    with backend() as running, traffic() as one, ExitStack() as stack:
+        tracer = started(stack, [str(one.pid), "-e", SCRIPT, "-o", running.url], {"OTEL_LOGS_EXPORTER": "none"})
+        called(one, 101)
+        assert tracer.stop() == 0
+        assert number(running, "btpy.n") == 101
+        assert {path for path, _ in running.requests} == {"/v1/metrics"}
+
+
 def test_a_backend_that_is_away_costs_the_run_its_status_and_nothing_else() -> None:
     with backend() as running:
         url = running.url

@@ -30,7 +30,7 @@ from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
 from btpy.errors import OutputError
 from btpy.output.otlp.metrics import Metrics, Report
-from btpy.output.otlp.settings import OtlpSettings
+from btpy.output.otlp.settings import Endpoint, OtlpSettings
 from btpy.output.otlp.transport import Delivered, Outcome, Refused, Repeatable, Transport
 
 CLOSING_SECONDS = 10.0
@@ -72,24 +72,34 @@ class Exporter:
         """Raises UsageError for certificates that cannot be read."""
         self.settings = settings
         self._notices: deque[str] = deque(maxlen=20)
-        self._logs = _LogSender(settings, self._notices.append, patient)
-        self._metrics = _MetricSender(settings, self._notices.append)
+        tell = self._notices.append
+        self._logs = None if settings.logs is None else _LogSender(settings, settings.logs, tell, patient)
+        self._metrics = None if settings.metrics is None else _MetricSender(settings.metrics, tell)
+        self._senders = [sender for sender in (self._logs, self._metrics) if sender is not None]
+
+    @property
+    def addresses(self) -> str:
+        """For messages to the user."""
+        return " and ".join(dict.fromkeys(sender.address for sender in self._senders)) or "nowhere"
 
     def start(self) -> None:
-        self._logs.start()
-        self._metrics.start()
+        for sender in self._senders:
+            sender.start()
 
     def log(self, resource: Resource, scope: InstrumentationScope, record: LogRecord) -> None:
         """Raises OutputError when a patient export makes no progress."""
-        self._logs.put(_Waiting(resource, scope, record, record.ByteSize()))
+        if self._logs is not None:
+            self._logs.put(_Waiting(resource, scope, record, record.ByteSize()))
 
     def add(self, metrics: Metrics) -> None:
         """From now on these metrics are reported."""
-        self._metrics.sources.append(metrics)
+        if self._metrics is not None:
+            self._metrics.sources.append(metrics)
 
     def report(self) -> None:
         """Send all metrics now, which have just been read."""
-        self._metrics.report()
+        if self._metrics is not None:
+            self._metrics.report()
 
     def notices(self) -> list[str]:
         """What the user should know about the connection since the last call."""
@@ -101,12 +111,18 @@ class Exporter:
     def close(self, seconds: float = CLOSING_SECONDS) -> Tally:
         """Sends everything that waits, for ``seconds`` at most. Also after an interrupt."""
         deadline = time.monotonic() + seconds
-        for sender in (self._logs, self._metrics):
+        for sender in self._senders:
             sender.finish(deadline)
-        for sender in (self._logs, self._metrics):
+        for sender in self._senders:
             sender.end()
-        lost = {cause: count for cause, count in self._logs.lost.items() if count}
-        return Tally(self._logs.delivered, self._metrics.delivered, lost, self._metrics.rejected, self._metrics.unsent)
+        logs, metrics = self._logs, self._metrics
+        return Tally(
+            0 if logs is None else logs.delivered,
+            0 if metrics is None else metrics.delivered,
+            {} if logs is None else {cause: count for cause, count in logs.lost.items() if count},
+            0 if metrics is None else metrics.rejected,
+            0 if metrics is None else metrics.unsent,
+        )
 
 
 class _Waiting(NamedTuple):
@@ -133,6 +149,10 @@ class _Sender(ABC):
         self._is_down = False
         self._has_refused = False
         self._thread = threading.Thread(target=self._run, name=f"btpy-otlp-{self.what.replace(' ', '-')}", daemon=True)
+
+    @property
+    def address(self) -> str:
+        return self._transport.endpoint.address
 
     def start(self) -> None:
         self._thread.start()
@@ -192,7 +212,7 @@ class _Sender(ABC):
 
     def _report(self, outcome: Outcome) -> None:
         """Tells the user once that the backend does not accept requests, and once that it does again."""
-        address = self._transport.endpoint.address
+        address = self.address
         if isinstance(outcome, Delivered):
             if self._is_down:
                 self._tell(f"{address} takes {self.what} again")
@@ -208,8 +228,8 @@ class _Sender(ABC):
 class _LogSender(_Sender):
     what = "log records"
 
-    def __init__(self, settings: OtlpSettings, tell: Callable[[str], None], patient: bool) -> None:
-        super().__init__(Transport(settings.logs), tell)
+    def __init__(self, settings: OtlpSettings, endpoint: Endpoint, tell: Callable[[str], None], patient: bool) -> None:
+        super().__init__(Transport(endpoint), tell)
         self.lost: Counter[Cause] = Counter()
         self._settings = settings
         self._patient = patient
@@ -234,7 +254,7 @@ class _LogSender(_Sender):
     def _wait_for_room(self) -> None:
         if not self._changed.wait_for(lambda: not self._is_full(), _STALLED_SECONDS):
             raise OutputError(
-                f"{self._transport.endpoint.address} has taken nothing for {_STALLED_SECONDS:.0f} s",
+                f"{self.address} has taken nothing for {_STALLED_SECONDS:.0f} s",
                 help=["start the backend and replay again"],
             )
 
@@ -261,7 +281,7 @@ class _LogSender(_Sender):
             self.delivered += len(batch) - rejected
             if rejected:
                 self.lost[Cause.REJECTED] += rejected
-                self._tell(f"{self._transport.endpoint.address} has rejected {rejected} log records: {reason}")
+                self._tell(f"{self.address} has rejected {rejected} log records: {reason}")
         else:
             self.lost[Cause.REFUSED if isinstance(outcome, Refused) else Cause.NOT_SENT] += len(batch)
 
@@ -281,8 +301,8 @@ class _LogSender(_Sender):
 class _MetricSender(_Sender):
     what = "metrics"
 
-    def __init__(self, settings: OtlpSettings, tell: Callable[[str], None]) -> None:
-        super().__init__(Transport(settings.metrics), tell)
+    def __init__(self, endpoint: Endpoint, tell: Callable[[str], None]) -> None:
+        super().__init__(Transport(endpoint), tell)
         self.sources: list[Metrics] = []
         self.rejected = 0
         self.unsent = 0
@@ -322,7 +342,7 @@ class _MetricSender(_Sender):
         rejected, reason = _rejected_points(outcome.answer)
         rejected = min(rejected, report.points)
         if rejected:
-            self._tell(f"{self._transport.endpoint.address} has rejected {rejected} points: {reason}")
+            self._tell(f"{self.address} has rejected {rejected} points: {reason}")
         self.rejected += rejected
         self.delivered += report.points - rejected
         source.delivered(report)

@@ -74,10 +74,11 @@ class Endpoint:
 class OtlpSettings:
     """``interval``: seconds between two reports of the metrics. ``delay``: seconds that log records wait until a batch
     is sent.
-    ``queue``: the most log records that wait; ``batch``: log records of one request."""
+    ``queue``: the most log records that wait; ``batch``: log records of one request. ``logs``, ``metrics`` None: the
+    user has switched the signal off (``OTEL_LOGS_EXPORTER=none``)."""
 
-    logs: Endpoint
-    metrics: Endpoint
+    logs: Endpoint | None
+    metrics: Endpoint | None
     temporality: Temporality = Temporality.CUMULATIVE
     interval: float = 10.0
     delay: float = 1.0
@@ -103,7 +104,11 @@ def settings_of(url: str, environment: Mapping[str, str]) -> OtlpSettings:
     preference = (variables.text("METRICS_TEMPORALITY_PREFERENCE") or "cumulative").lower()
     if preference not in ("cumulative", "delta", "lowmemory"):
         raise UsageError(f"{_PREFIX}_METRICS_TEMPORALITY_PREFERENCE={preference}: it is cumulative, delta or lowmemory")
-    defaults = OtlpSettings(_endpoint(url, Signal.LOGS, variables), _endpoint(url, Signal.METRICS, variables))
+    endpoints = {
+        signal: None if environment.get(f"OTEL_{signal.name}_EXPORTER") == "none" else _endpoint(url, signal, variables)
+        for signal in Signal
+    }
+    defaults = OtlpSettings(endpoints[Signal.LOGS], endpoints[Signal.METRICS])
     return OtlpSettings(
         defaults.logs,
         defaults.metrics,

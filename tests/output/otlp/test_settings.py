@@ -8,8 +8,10 @@ from btpy.errors import UsageError
 from btpy.output.otlp.settings import Endpoint, OtlpSettings, Temporality, is_export, settings_of
 
 
-def urls(settings: OtlpSettings) -> tuple[str, str]:
-    return settings.logs.url.geturl(), settings.metrics.url.geturl()
+def endpoints(settings: OtlpSettings) -> tuple[Endpoint, Endpoint]:
+    assert settings.logs is not None
+    assert settings.metrics is not None
+    return settings.logs, settings.metrics
 
 
 @pytest.mark.parametrize(
@@ -28,10 +30,10 @@ def urls(settings: OtlpSettings) -> tuple[str, str]:
 )
 def test_a_url_with_a_host_is_stronger_than_the_variables(url: str, environment: dict[str, str], logs: str) -> None:
     assert is_export(url)
-    settings = settings_of(url, environment)
-    assert settings.logs.url.geturl() == logs
+    own, metrics = endpoints(settings_of(url, environment))
+    assert own.url.geturl() == logs
     if logs.endswith("/v1/logs"):
-        assert settings.metrics.url.geturl() == logs.removesuffix("logs") + "metrics"
+        assert metrics.url.geturl() == logs.removesuffix("logs") + "metrics"
 
 
 def test_files_are_no_exports() -> None:
@@ -56,11 +58,12 @@ def test_a_variable_of_one_signal_is_stronger() -> None:
             "OTEL_BLRP_MAX_EXPORT_BATCH_SIZE": "5",
         },
     )
-    assert settings.logs.headers == (("x-only", "logs"),)
-    assert settings.metrics.headers == (("Authorization", "Basic abc="), ("x-team", "shop"))
-    assert (settings.logs.timeout, settings.metrics.timeout) == (2.5, 0.7)
-    assert (settings.logs.gzip, settings.metrics.gzip) == (False, True)
-    assert str(settings.logs.credentials.authorities) == "/ca.pem"
+    logs, metrics = endpoints(settings)
+    assert logs.headers == (("x-only", "logs"),)
+    assert metrics.headers == (("Authorization", "Basic abc="), ("x-team", "shop"))
+    assert (logs.timeout, metrics.timeout) == (2.5, 0.7)
+    assert (logs.gzip, metrics.gzip) == (False, True)
+    assert str(logs.credentials.authorities) == "/ca.pem"
     assert settings.temporality is Temporality.DELTA
     assert (settings.interval, settings.delay, settings.queue, settings.batch) == (0.25, 0.05, 17, 5)
 
@@ -100,10 +103,17 @@ def test_what_cannot_be_used_is_refused_before_anything_begins(
 
 def test_grpc_in_the_environment_does_not_matter_for_a_url_with_a_host() -> None:
     settings = settings_of("otlp://c", {"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"})
-    assert urls(settings) == ("http://c:4318/v1/logs", "http://c:4318/v1/metrics")
+    urls = [endpoint.url.geturl() for endpoint in endpoints(settings)]
+    assert urls == ["http://c:4318/v1/logs", "http://c:4318/v1/metrics"]
+
+
+def test_a_signal_can_be_switched_off() -> None:
+    settings = settings_of("otlp://c", {"OTEL_LOGS_EXPORTER": "none"})
+    assert settings.logs is None
+    assert settings.metrics is not None
+    assert settings_of("otlp://c", {"OTEL_METRICS_EXPORTER": "none"}).metrics is None
 
 
 def test_the_address_in_messages_has_no_credentials() -> None:
     settings = settings_of("otlp://c:7", {"OTEL_EXPORTER_OTLP_HEADERS": "Authorization=secret"})
-    assert isinstance(settings.logs, Endpoint)
-    assert settings.logs.address == "c:7"
+    assert {endpoint.address for endpoint in endpoints(settings)} == {"c:7"}

@@ -1,0 +1,15 @@
+"""Texts of ``btpy help`` about topics that are no words of the probe language (``topics.toml``)."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from pkgutil import get_data
+
+
+@cache
+def topics() -> dict[str, str]:
+    """The texts by name; each ends with a newline."""
+    data = get_data("btpy", "topics.toml")
+    assert data is not None
+    return {name: text.lstrip("\n") for name, text in tomllib.loads(data.decode("utf-8")).items()}
