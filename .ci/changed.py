@@ -1,5 +1,7 @@
-"""Prints the tests that a change needs first, for `make check`: those of the rooms whose files differ from `main` as it
-was fetched last, or from the last commit where there is no such branch."""
+"""Prints the tests that a change needs first, for `make check`: those of the rooms whose files differ from `main`.
+
+The base is where the change left `origin/main` as it was fetched last, or else the local `main`. On `main` itself, in a
+clone without a remote, that is the last commit."""
 
 from __future__ import annotations
 
@@ -9,6 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 
 TESTS = {
+    "lang": ("tests/lang", "tests/completion", "tests/live/test_reference.py"),
     "agent-java": ("tests/runtime", "tests/agent/test_handshake.py"),
     "api": ("tests/api", "tests/live/test_python.py"),
     "engine": ("tests/engine", "tests/live/test_changes.py"),
@@ -25,7 +28,8 @@ TESTS = {
 
 def changed() -> list[str]:
     """Paths that differ, whether they are committed or not."""
-    base = "origin/main" if _git("rev-parse", "--verify", "--quiet", "origin/main") else "HEAD"
+    branches = [branch for branch in ("origin/main", "main") if _git("rev-parse", "--verify", "--quiet", branch)]
+    (base,) = _git("merge-base", branches[0], "HEAD") if branches else ("HEAD",)
     names = _git("diff", "--name-only", base) + _git("ls-files", "--others", "--exclude-standard")
     return sorted(set(names))
 

@@ -138,8 +138,8 @@ class Reference:
     def made(scratch: Path) -> Reference:
         libraries = [artifact(jar) for jar in ASM]
         classes = compiled([JAVA / "RetransformingAgent.java"], classpath=libraries)
-        found = Reference(*(scratch / name for name in ("retransforming.jar", "methods", "woven", "outcome")))
-        with zipfile.ZipFile(found.jar, "w") as archive:
+        result = Reference(*(scratch / name for name in ("retransforming.jar", "methods", "woven", "outcome")))
+        with zipfile.ZipFile(result.jar, "w") as archive:
             head = "Manifest-Version: 1.0\nAgent-Class: RetransformingAgent\nCan-Retransform-Classes: true\n\n"
             archive.writestr("META-INF/MANIFEST.MF", head)
             for path in sorted(classes.glob("*.class")):
@@ -149,7 +149,7 @@ class Reference:
                     for entry in contents.namelist():
                         if entry.startswith("org/") and entry.endswith(".class"):
                             archive.writestr(entry, contents.read(entry))
-        return found
+        return result
 
     @property
     def classes(self) -> int:
@@ -204,13 +204,13 @@ def _attach(
         quiet = clock.during(lambda: time.sleep(effort.watched))[1]
         cores = (_process_cpu(jvm.pid) - begin[1]) / (time.monotonic() - begin[0])
         by: dict[str, Retransformed] = {}
-        found: list[tuple[Deployment, tuple[tuple[str, tuple[int, ...]], ...]]] = []
+        items: list[tuple[Deployment, tuple[tuple[str, tuple[int, ...]], ...]]] = []
         counts: dict[str, int] = {}
 
         def compare(who: str) -> None:
             if who == BTPY:
                 deployment, by[who], curve = _attach_btpy(jvm, program, effort, clock)
-                found.append((deployment, curve))
+                items.append((deployment, curve))
             else:
                 (counts[who], done), stops = clock.during(lambda: reference.run(jvm.pid, who))
                 by[who] = replace(done, stops=stops)
@@ -220,7 +220,7 @@ def _attach(
         first = turn % len(order)
         for who in (*order[first:], *order[:first]):
             compare(who)
-        ((deployment, curve),) = found
+        ((deployment, curve),) = items
         if any(count < 0.97 * reference.classes for count in counts.values()):
             raise SystemExit(f"of {reference.classes} classes the agents found {counts}")
     return Attached(
@@ -278,8 +278,8 @@ def _process_cpu(pid: int) -> float:
 def thread_cpu(pid: int, name: str) -> float:
     """Processor time, in s, of the threads of that name."""
     tasks = Path(f"/proc/{pid}/task")
-    found = [task for task in tasks.iterdir() if (task / "comm").read_text().strip() == name[:15]]
-    return sum(int((task / "schedstat").read_text().split()[0]) for task in found) / 1e9
+    items = [task for task in tasks.iterdir() if (task / "comm").read_text().strip() == name[:15]]
+    return sum(int((task / "schedstat").read_text().split()[0]) for task in items) / 1e9
 
 
 def window_now(jvm: Target) -> int:
@@ -316,9 +316,9 @@ class _Clock:
         last, end = self.now(), time.time()
         stops: dict[str, float] = {}
         for line in self._log.read_text().splitlines():
-            found = _STOP.match(line)
-            if found and begin <= int(found[1]) / 1000 <= end:
-                stops[found[2]] = max(stops.get(found[2], 0), int(found[3]) / 1e6)
+            match = _STOP.match(line)
+            if match and begin <= int(match[1]) / 1000 <= end:
+                stops[match[2]] = max(stops.get(match[2], 0), int(match[3]) / 1e6)
         inside = max(stop for _, stop in self.windows(first, last + 1)) / 1e6
         return result, Stops(max(stops.values(), default=0), stops.get("RedefineClasses", 0), inside)
 
@@ -352,7 +352,7 @@ def server_report(title: str, found: Sequence[Attached]) -> list[str]:
         return f"| {title} | {' | '.join(str(of(name)) for name in who)} |"
 
     return [
-        f"**{title}.** WireMock with two clients in the same JVM, which takes {sample(lambda each: each.cores)} cores;"
+        f"**{title}.** WireMock with two clients in the same JVM, which takes {sample(lambda run: run.cores)} cores;"
         f" {first.methods:,} methods in"
         f" {first.classes:,} loaded classes get two counters each; {len(found)} fresh JVMs, in each of them all four in"
         f" turn. An agent of ours retransforms the same classes, {BATCH} a call: *identity* gives back the bytes that"
@@ -372,10 +372,10 @@ def server_report(title: str, found: Sequence[Attached]) -> list[str]:
         row("longest stop of any kind, ms", lambda tool: tool.stops.any),
         row("longest stop of a thread that runs every 0.2 ms", lambda tool: tool.stops.inside),
         "",
-        f"While nobody attaches the longest stop is {sample(lambda each: each.quiet.any)} ms, of the thread"
-        f" {sample(lambda each: each.quiet.inside)} ms. btpy makes {sample(lambda each: each.batches)} calls, waits in"
-        f" them for woven classes for {sample(lambda each: each.waited)} s, and tells of a longest stop of"
-        f" {sample(lambda each: each.told_stop)} ms.",
+        f"While nobody attaches the longest stop is {sample(lambda run: run.quiet.any)} ms, of the thread"
+        f" {sample(lambda run: run.quiet.inside)} ms. btpy makes {sample(lambda run: run.batches)} calls, waits in"
+        f" them for woven classes for {sample(lambda run: run.waited)} s, and tells of a longest stop of"
+        f" {sample(lambda run: run.told_stop)} ms.",
         "",
         "Requests in each 0.1 s of the JVM whose retransforming took the median time:",
         "",
@@ -460,9 +460,9 @@ PARTS = ("server", "calm", "narrow")
 def main() -> None:
     options = commandline.options(__doc__)
     commandline.add_parts(options, PARTS)
-    given = options.parse_args()
-    text = report(given.parts, given.jdk, QUICK if given.quick else THOROUGH, commandline.repeated())
-    results.publish(TITLE, text, stdout=given.stdout)
+    arguments = options.parse_args()
+    text = report(arguments.parts, arguments.jdk, QUICK if arguments.quick else THOROUGH, commandline.repeated())
+    results.publish(TITLE, text, stdout=arguments.stdout)
 
 
 if __name__ == "__main__":

@@ -169,11 +169,11 @@ def main() -> None:
     effort = QUICK if arguments.quick else THOROUGH
     with tempfile.TemporaryDirectory() as scratch:
         ways = (*WAYS, btrace(Path(scratch)))
-        found = {way.name: Found([[] for _ in range(effort.seconds)]) for way in ways}
+        items = {way.name: Found([[] for _ in range(effort.seconds)]) for way in ways}
         for _ in range(effort.rounds):
             for way in ways:
-                run(way, arguments.jdk, effort, found[way.name])
-    text = report(effort, found, results.origin(commandline.repeated(), java(arguments.jdk)))
+                run(way, arguments.jdk, effort, items[way.name])
+    text = report(effort, items, results.origin(commandline.repeated(), java(arguments.jdk)))
     results.publish(TITLE, text, stdout=arguments.stdout)
 
 

@@ -36,7 +36,7 @@ def measured(jdk: int, script: str, calls: int) -> tuple[int, float, float]:
         target.wait_for("called")
         tracer.stop()
         (probe,) = tracer.of("end")[0]["probes"]
-        promised = next(int(found[1]) for line in tracer.stderr if (found := re.search(r"about (\d+) ns", line)))
+        promised = next(int(match[1]) for line in tracer.stderr if (match := re.search(r"about (\d+) ns", line)))
         return promised, probe["ns"], probe["p99_ns"]
 
 
@@ -61,9 +61,9 @@ def report(jdk: int, command: str, *, quick: bool) -> str:
 
 
 def main() -> None:
-    given = commandline.options(__doc__).parse_args()
-    text = report(given.jdk, commandline.repeated(), quick=given.quick)
-    results.publish(f"{TITLE} on JDK {given.jdk}", text, stdout=given.stdout)
+    arguments = commandline.options(__doc__).parse_args()
+    text = report(arguments.jdk, commandline.repeated(), quick=arguments.quick)
+    results.publish(f"{TITLE} on JDK {arguments.jdk}", text, stdout=arguments.stdout)
 
 
 if __name__ == "__main__":

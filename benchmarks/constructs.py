@@ -22,6 +22,7 @@ sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is besi
 
 from benchmarks import commandline, results  # noqa: E402
 from tests.jdks import compiled, java  # noqa: E402
+from tests.maven import artifact  # noqa: E402
 from tests.targets import Target, target  # noqa: E402
 from tests.tracer import tracing  # noqa: E402
 
@@ -48,8 +49,18 @@ CONSTRUCTS = {
     "`for` over 4 numbers": "Constructs::call @entry { let s = 0; for i in 0..4 { s += i } @n = max(s) }",
     "`depth == 0`": "Constructs::call @entry when depth == 1 { @n = count() }",
     "`@Sample(every=1000)`": '@OnMethod(class="Constructs", method="call") @Sample(every=1000) { @n = count() }',
+    "`trace_id`, of a current span": 'Constructs::call @entry when trace_id == "0" { @n = count() }',
+    "`span_id`, of a current span": 'Constructs::call @entry when span_id == "0" { @n = count() }',
+    '`mdc("userId")`': 'Constructs::call @entry when mdc("userId") == "nobody" { @n = count() }',
     "`entry(arg0)`": "Constructs::call @return when entry(arg1) < 0 { @n = count() }",
 }
+LIBRARIES = (
+    *(f"io.opentelemetry:opentelemetry-{part}:1.54.1" for part in ("api", "context", "common")),
+    *(f"io.opentelemetry:opentelemetry-{part}:1.54.1" for part in ("sdk-common", "sdk-trace")),
+    *("org.slf4j:slf4j-api:2.0.17", "ch.qos.logback:logback-core:1.5.18", "ch.qos.logback:logback-classic:1.5.18"),
+)
+"""They keep the current span and the MDC."""
+
 TIMED = ("`hist(duration)`", "`hist(duration)` by method")
 
 
@@ -82,8 +93,10 @@ def measure(jvm: Target, effort: Effort) -> float:
 
 def costs(jdk: int, effort: Effort) -> dict[str, Cost]:
     """One JVM for all constructs; each is put in, measured and taken out."""
-    found = {}
-    with target(jdk, "Constructs", classpath=[compiled([JAVA / "Constructs.java"])]) as jvm:
+    items = {}
+    jars = [artifact(coordinates) for coordinates in LIBRARIES]
+    sources = [JAVA / "Constructs.java", JAVA / "TracedConstructs.java"]
+    with target(jdk, "TracedConstructs", classpath=[compiled(sources, classpath=jars), *jars]) as jvm:
         measure(jvm, effort)
         for name, script in CONSTRUCTS.items():
             before = measure(jvm, effort)
@@ -91,9 +104,9 @@ def costs(jdk: int, effort: Effort) -> dict[str, Cost]:
                 probed = measure(jvm, effort)
                 if tracer.stop() != 0 or tracer.of("probe_error"):
                     raise SystemExit(f"{name}: {tracer.stderr}")
-            found[name] = Cost(before, probed)
+            items[name] = Cost(before, probed)
         jvm.send("end")
-    return found
+    return items
 
 
 COMPILE = """
@@ -171,14 +184,14 @@ def report(jdk: int, command: str, found: dict[str, Cost], compiled_in: tuple[fl
 
 
 def main() -> None:
-    given = commandline.options(__doc__).parse_args()
-    effort = QUICK if given.quick else THOROUGH
+    arguments = commandline.options(__doc__).parse_args()
+    effort = QUICK if arguments.quick else THOROUGH
     begin = time.monotonic()
-    found = costs(given.jdk, effort)
+    result = costs(arguments.jdk, effort)
     with tempfile.TemporaryDirectory() as directory:
-        text = report(given.jdk, commandline.repeated(), found, compile_millis(effort, Path(directory)))
+        text = report(arguments.jdk, commandline.repeated(), result, compile_millis(effort, Path(directory)))
     print(f"{time.monotonic() - begin:.0f} s", file=sys.stderr)
-    results.publish(TITLE, text, stdout=given.stdout)
+    results.publish(TITLE, text, stdout=arguments.stdout)
 
 
 if __name__ == "__main__":

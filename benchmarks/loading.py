@@ -131,21 +131,21 @@ def storms(jdk: int, effort: Effort) -> Storms:
                 of[pattern.fullmatch(name) is not None].append(int(took) / 1e6)
             return int(nanos) / 1e9, int(processor) / 1e9, statistics.median(of[True]), statistics.median(of[False])
 
-        found: list[list[tuple[float, float, float, float]]] = [[], [], []]
+        items: list[list[tuple[float, float, float, float]]] = [[], [], []]
         for _ in range(effort.wholes):
             with jvm() as running:
-                found[0].append(load(running))
+                items[0].append(load(running))
             with jvm() as running, _pending(running.pid, program) as session:
-                found[1].append(load(running))
+                items[1].append(load(running))
                 matching = len({site.class_name for site in session.deployer.sites.values()})
             with jvm() as running:
                 load_agent(running.pid, agent, regex(STORM_CLASSES))
-                found[2].append(load(running))
+                items[2].append(load(running))
 
     def loaded(of: list[tuple[float, float, float, float]]) -> Loaded:
         return Loaded(*(Sample(values) for values in zip(*of, strict=True)))
 
-    return Storms(count, matching, *map(loaded, found))
+    return Storms(count, matching, *map(loaded, items))
 
 
 @contextmanager
@@ -220,10 +220,10 @@ def starts(jdk: int, effort: Effort) -> Starts:
             [sys.executable, "-m", "btpy", "run", "-e", script, "--", str(java(jdk)), *program],
             [str(java(jdk)), f"-javaagent:{agent}={regex(START_CLASSES)}", *program],
         ]
-        found: list[list[tuple[float, ...]]] = [[] for _ in commands]
+        items: list[list[tuple[float, ...]]] = [[] for _ in commands]
         loaded = 0
         for _ in range(effort.wholes):
-            for command, times in zip(commands, found, strict=True):
+            for command, times in zip(commands, items, strict=True):
                 *seconds, count = _started(command)
                 times.append(tuple(seconds))
                 loaded = int(count) if command is commands[0] else loaded
@@ -235,7 +235,7 @@ def starts(jdk: int, effort: Effort) -> Starts:
     def start(times: list[tuple[float, ...]]) -> Start:
         return Start(*(Sample(values) for values in zip(*times, strict=True)))
 
-    return Starts(loaded, matching, *map(start, found))
+    return Starts(loaded, matching, *map(start, items))
 
 
 def _started(command: Sequence[str]) -> tuple[float, ...]:
@@ -288,9 +288,9 @@ PARTS = ("storm", "start")
 def main() -> None:
     options = commandline.options(__doc__)
     commandline.add_parts(options, PARTS)
-    given = options.parse_args()
-    text = report(given.parts, given.jdk, QUICK if given.quick else THOROUGH, commandline.repeated())
-    results.publish(TITLE, text, stdout=given.stdout)
+    arguments = options.parse_args()
+    text = report(arguments.parts, arguments.jdk, QUICK if arguments.quick else THOROUGH, commandline.repeated())
+    results.publish(TITLE, text, stdout=arguments.stdout)
 
 
 if __name__ == "__main__":

@@ -93,7 +93,7 @@ class Tool:
 
 def tools(jdk: int) -> list[Tool]:
     nothing = lambda pid, scratch, stack: None  # noqa: E731
-    found = [
+    items = [
         Tool("nobody", lambda scratch: (), nothing),
         Tool("by hand", lambda scratch: ("-Dacme.byhand=true",), nothing),
         Tool("btpy", lambda scratch: (), attach_btpy),
@@ -102,8 +102,8 @@ def tools(jdk: int) -> list[Tool]:
         Tool("Arthas 4.1.4", lambda scratch: (), attach_arthas, ("counted", "filtered", *_EVENTS)),
     ]
     if jdk >= 25:
-        found.append(Tool("Flight Recorder", recorder_flags, nothing, _JFR))
-    return found
+        items.append(Tool("Flight Recorder", recorder_flags, nothing, _JFR))
+    return items
 
 
 def attach_btpy(pid: int, scratch: Path, stack: ExitStack) -> None:
@@ -278,24 +278,24 @@ def main() -> None:
     options.add_argument("--threads", type=int, default=1)
     options.add_argument("--only", default="")
     options.add_argument("--workloads", default=",".join(WORKLOADS))
-    given = options.parse_args()
-    effort = QUICK if given.quick else THOROUGH
-    wanted = ["nobody", *given.only.split(",")] if given.only else []
-    workloads = given.workloads.split(",")
+    arguments = options.parse_args()
+    effort = QUICK if arguments.quick else THOROUGH
+    wanted = ["nobody", *arguments.only.split(",")] if arguments.only else []
+    workloads = arguments.workloads.split(",")
     chosen = [
         replace(tool, workloads=[workload for workload in tool.workloads if workload in workloads])
-        for tool in tools(given.jdk)
+        for tool in tools(arguments.jdk)
         if not wanted or any(tool.name.startswith(prefix) for prefix in wanted)
     ]
     chosen = [tool for tool in chosen if tool.workloads]
-    found: dict[str, list[Figures]] = {tool.name: [] for tool in chosen}
+    items: dict[str, list[Figures]] = {tool.name: [] for tool in chosen}
     for _ in range(effort.rounds):
         for tool in chosen:
-            found[tool.name].append(measured(tool, given.jdk, given.threads, effort))
-    title = f"{TITLE}: JDK {given.jdk}, {given.threads} thread{'s' if given.threads > 1 else ''}"
-    origin = results.origin(commandline.repeated(), java(given.jdk))
-    text = f"{origin}\n\n{(__doc__ or '').split(chr(10) * 2)[2]}\n\n{table(found)}"
-    results.publish(title, text, stdout=given.stdout)
+            items[tool.name].append(measured(tool, arguments.jdk, arguments.threads, effort))
+    title = f"{TITLE}: JDK {arguments.jdk}, {arguments.threads} thread{'s' if arguments.threads > 1 else ''}"
+    origin = results.origin(commandline.repeated(), java(arguments.jdk))
+    text = f"{origin}\n\n{(__doc__ or '').split(chr(10) * 2)[2]}\n\n{table(items)}"
+    results.publish(title, text, stdout=arguments.stdout)
 
 
 if __name__ == "__main__":

@@ -90,12 +90,12 @@ def answered(words: list[str], environment: dict[str, str]) -> tuple[float, floa
 
 def timed(do: Callable[[], object], rounds: int) -> float:
     """Median milliseconds."""
-    found = []
+    results = []
     for _ in range(rounds):
         started = time.perf_counter()
         do()
-        found.append(1000 * (time.perf_counter() - started))
-    return statistics.median(found)
+        results.append(1000 * (time.perf_counter() - started))
+    return statistics.median(results)
 
 
 def spread(values: list[float]) -> str:
@@ -126,14 +126,14 @@ def main() -> None:
         finally:
             shop.kill()
             shop.wait()
-    known = Large(CLASSES)
+    known_classes = Large(CLASSES)
     rows = []
     for word in WORDS:
-        candidates(suggest(word), known)
-        found = len(candidates(suggest(word), known))
-        milliseconds = timed(lambda word=word: candidates(suggest(word), known), rounds)  # type: ignore[misc]
-        rows.append(f"| `{word or ' '}` | {found} | {milliseconds:.1f} |")
-    types = list(known.classes.types)
+        candidates(suggest(word), known_classes)
+        candidate = len(candidates(suggest(word), known_classes))
+        milliseconds = timed(lambda word=word: candidates(suggest(word), known_classes), rounds)  # type: ignore[misc]
+        rows.append(f"| `{word or ' '}` | {candidate} | {milliseconds:.1f} |")
+    types = list(known_classes.classes.types)
     first = "chrt -f 10 " if os.sched_getscheduler(0) == os.SCHED_FIFO else ""
     measured = [("`btpy PID`, until the prompt is ready", starts)]
     measured += [(f"`btpy {' '.join(words)}`", taken) for words, taken in zip(commands, answers, strict=True)]

@@ -81,19 +81,19 @@ def record(jdk: int, rate: int, milliseconds: int) -> Run:
         assert tracer.stderr is not None
         assert "Ctrl-C to end" in tracer.stderr.readline()
         jvm.send(f"{THREADS} {rate} {milliseconds}")
-        _, made, nanos = jvm.wait_for("made", milliseconds / 1000 + 120).split()
+        _, output, nanos = jvm.wait_for("made", milliseconds / 1000 + 120).split()
         tracer.send_signal(signal.SIGINT)
         said = tracer.stderr.read()
         assert tracer.wait() == 0, said
         after = os.times()
         cpu = after.children_user + after.children_system - before.children_user - before.children_system
-        found = re.search(r"([\d ]+) produced = ([\d ]+) delivered \+ ([\d ]+) dropped", said)
-        assert found is not None, said
-        produced, delivered, dropped = (int(number.replace(" ", "")) for number in found.groups())
-        assert produced == delivered + dropped, (made, said)
+        match = re.search(r"([\d ]+) produced = ([\d ]+) delivered \+ ([\d ]+) dropped", said)
+        assert match is not None, said
+        produced, delivered, dropped = (int(number.replace(" ", "")) for number in match.groups())
+        assert produced == delivered + dropped, (output, said)
         in_file = _records(file)
         assert in_file == delivered, (in_file, said)
-        return Run(rate, int(made), int(nanos) / 1e9, produced, delivered, dropped, cpu, file.stat().st_size / 1e6)
+        return Run(rate, int(output), int(nanos) / 1e9, produced, delivered, dropped, cpu, file.stat().st_size / 1e6)
 
 
 def _records(file: Path) -> int:
@@ -187,13 +187,13 @@ def line(script: str, format_: str, records: bytes) -> tuple[float, float]:
 
 
 def main() -> None:
-    given = commandline.options(__doc__).parse_args()
-    output = lines(9 if given.quick else 31)
-    alone = taking(9 if given.quick else 31)
-    recorded = recordings(given.jdk, 1000 if given.quick else 5000)
+    arguments = commandline.options(__doc__).parse_args()
+    output = lines(9 if arguments.quick else 31)
+    alone = taking(9 if arguments.quick else 31)
+    recorded = recordings(arguments.jdk, 1000 if arguments.quick else 5000)
     sections = {
         "Recording at full speed": (
-            f"{results.origin(commandline.repeated(), java(given.jdk))}\n\n"
+            f"{results.origin(commandline.repeated(), java(arguments.jdk))}\n\n"
             "Two threads fire an event of three numbers; `-o run.btz` on the same machine. *Not counted* is the"
             " program's own number of calls without recorded and lost; recorded was checked against the records in the"
             " file. The CPU of the client has its start in it; from the frame to the file alone, without the socket,"
@@ -206,7 +206,7 @@ def main() -> None:
         ),
     }
     for title, text in sections.items():
-        results.publish(title, text, stdout=given.stdout)
+        results.publish(title, text, stdout=arguments.stdout)
 
 
 if __name__ == "__main__":

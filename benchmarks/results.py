@@ -21,7 +21,7 @@ def write(title: str, text: str, results: Path = RESULTS) -> None:
         fcntl.flock(held, fcntl.LOCK_EX)
         old = results.read_text()
         section = f"## {title}\n\n{text.strip()}\n"
-        starts = {found[1]: found.start() for found in _SECTION.finditer(old)}
+        starts = {result[1]: result.start() for result in _SECTION.finditer(old)}
         if title in starts:
             begin = starts[title]
             after = [start for start in starts.values() if start > begin]

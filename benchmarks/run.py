@@ -177,7 +177,7 @@ def _first_event(jvm: Target) -> tuple[float, float, dict[str, float]]:
         tracer.stop()
     finally:
         tracer.kill()
-    told = {found[1]: float(found[2]) for line in tracer.stderr if (found := _PHASE.fullmatch(line))}
+    told = {match[1]: float(match[2]) for line in tracer.stderr if (match := _PHASE.fullmatch(line))}
     return 1000 * (in_place - begin), 1000 * (event - begin), told
 
 
@@ -239,13 +239,17 @@ def report(
 
 
 def main() -> None:
-    given = commandline.options(__doc__).parse_args()
-    effort = QUICK if given.quick else THOROUGH
+    arguments = commandline.options(__doc__).parse_args()
+    effort = QUICK if arguments.quick else THOROUGH
     sections = report(
-        given.jdk, commandline.repeated(), probe_costs(given.jdk, effort), starts(given.jdk, effort), floors()
+        arguments.jdk,
+        commandline.repeated(),
+        probe_costs(arguments.jdk, effort),
+        starts(arguments.jdk, effort),
+        floors(),
     )
     for title, text in sections:
-        results.publish(title, text, stdout=given.stdout)
+        results.publish(title, text, stdout=arguments.stdout)
 
 
 if __name__ == "__main__":

@@ -207,7 +207,7 @@ def chosen(jdk: int, effort: Effort) -> dict[int, str]:
             class_.loaded.name: len(class_.planned.methods) for class_ in matching.classes if class_.planned is not None
         }
     names = [name for name, count in sorted(methods.items()) if 0 < count <= 20]
-    found = {}
+    items = {}
     for size in SIZES:
         random.Random(size).shuffle(names)
         taken, total = [], 0
@@ -216,8 +216,8 @@ def chosen(jdk: int, effort: Effort) -> dict[int, str]:
                 break
             taken.append(re.sub(r"\$", r"[$]", name))
             total += methods[name]
-        found[size] = "|".join(taken)
-    return found
+        items[size] = "|".join(taken)
+    return items
 
 
 def report(jdk: int, effort: Effort, classes: dict[int, str]) -> str:
@@ -256,17 +256,17 @@ def dip_report(jdk: int, effort: Effort, classes: dict[int, str]) -> str:
 
 
 def main() -> None:
-    given = commandline.options(__doc__).parse_args()
-    effort = QUICK if given.quick else THOROUGH
-    classes = chosen(given.jdk, effort)
+    arguments = commandline.options(__doc__).parse_args()
+    effort = QUICK if arguments.quick else THOROUGH
+    classes = chosen(arguments.jdk, effort)
     about = (__doc__ or "").split("\n\n")[2]
 
     def publish(title: str, text: str) -> None:
-        origin = results.origin(commandline.repeated(), java(given.jdk))
-        results.publish(title, f"{origin}\n\n{text}", stdout=given.stdout)
+        origin = results.origin(commandline.repeated(), java(arguments.jdk))
+        results.publish(title, f"{origin}\n\n{text}", stdout=arguments.stdout)
 
-    publish(DIP, dip_report(given.jdk, effort, classes))
-    publish(TITLE, f"{about} Medians of ratios, least and most.\n\n{report(given.jdk, effort, classes)}")
+    publish(DIP, dip_report(arguments.jdk, effort, classes))
+    publish(TITLE, f"{about} Medians of ratios, least and most.\n\n{report(arguments.jdk, effort, classes)}")
 
 
 if __name__ == "__main__":

@@ -137,17 +137,17 @@ def new_compiler() -> Path | None:
 
 def all_classes(server: Path) -> list[bytes]:
     """In an order by chance that is always the same."""
-    found = {}
+    items = {}
     for module, name, read in jimage.classes(java_home(17) / "lib" / "modules"):
         if module == "java.base":
-            found[name] = read()
+            items[name] = read()
     with zipfile.ZipFile(server) as jar:
         for entry in jar.namelist():
             if entry.endswith(".class") and not entry.startswith("META-INF/"):
-                found[entry.removesuffix(".class")] = jar.read(entry)
-    del found["java/lang/Object"]  # its constructor calls no other, which adapters of ASM do not expect
+                items[entry.removesuffix(".class")] = jar.read(entry)
+    del items["java/lang/Object"]  # its constructor calls no other, which adapters of ASM do not expect
     kept = [
-        found[name] for name in sorted(found) if any(method.code for method in ClassFile.parse(found[name]).methods)
+        items[name] for name in sorted(items) if any(method.code for method in ClassFile.parse(items[name]).methods)
     ]
     random.Random(1).shuffle(kept)
     return kept
@@ -243,9 +243,9 @@ def report(effort: Effort, command: str) -> str:
 
 
 def main() -> None:
-    given = commandline.options(__doc__, jdk=False).parse_args()
-    text = report(QUICK if given.quick else THOROUGH, commandline.repeated())
-    results.publish(TITLE, text, stdout=given.stdout)
+    arguments = commandline.options(__doc__, jdk=False).parse_args()
+    text = report(QUICK if arguments.quick else THOROUGH, commandline.repeated())
+    results.publish(TITLE, text, stdout=arguments.stdout)
 
 
 if __name__ == "__main__":

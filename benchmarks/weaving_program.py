@@ -72,13 +72,13 @@ def timed(method: Member) -> tuple[Advice, ...]:
 @cache
 def _timed(descriptor: str) -> tuple[Advice, ...]:
     parameters, returns = descriptors.parse(descriptor)
-    given: tuple[Operand, ...] = ()
+    arguments: tuple[Operand, ...] = ()
     if parameters:
-        given = (Operand(OperandKind.ARGUMENT, 0, parameters[0]),)
+        arguments = (Operand(OperandKind.ARGUMENT, 0, parameters[0]),)
     left: tuple[Operand, ...] = (_DURATION,)
     if returns != "V":
         left = (_DURATION, Operand(OperandKind.RESULT, 0, returns))
-    return (_advice(Point.ENTRY, 1, given), _advice(Point.RETURN, 2, left))
+    return (_advice(Point.ENTRY, 1, arguments), _advice(Point.RETURN, 2, left))
 
 
 def _advice(point: Point, probe: int, operands: tuple[Operand, ...]) -> Advice:
@@ -112,9 +112,9 @@ def main() -> None:
     for _ in range(passes):
         start = time.perf_counter_ns()
         with interpreter.gc_paused():  # as attaching and `btpy weave` do
-            found = list(parallel.in_order(task, lambda: classes, processes=processes))
+            results = list(parallel.in_order(task, lambda: classes, processes=processes))
         spent = time.perf_counter_ns() - start
-        print("round", spent, *map(sum, zip(*found, strict=True)), flush=True)
+        print("round", spent, *map(sum, zip(*results, strict=True)), flush=True)
 
 
 if __name__ == "__main__":

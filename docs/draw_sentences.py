@@ -27,6 +27,9 @@ FEWEST_WORDS = 4
 
 _END = re.compile(r"(?<=[.:;!?])\s+(?=[A-Z`\"(@])")
 _JAVA_COMMENT = re.compile(r"/\*\*?([\s\S]*?)\*/|((?:^[ \t]*//.*\n)+)|//(.*)", re.MULTILINE)
+_SCRIPT_COMMENT = re.compile(r"(?:^//.*(?:\n|\Z))+", re.MULTILINE)
+_ITEM = re.compile(r"^\s*(?:[-*]|\d+\.)\s+")
+_BEGINS = re.compile(r"^\s*(?:[-*]|\d+\.)\s|^\s*[|#$]")
 _FENCED = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -54,25 +57,51 @@ def _texts(path: Path) -> Iterator[tuple[int, str]]:
                 and isinstance(node.value.value, str)
             ):
                 yield node.lineno, node.value.value
-        for token in tokenize.generate_tokens(io.StringIO(content).readline):
-            if token.type == tokenize.COMMENT:
-                yield token.start[0], token.string.lstrip("# ")
+        yield from _python_comments(content)
     elif path.suffix == ".java":
         for comment in _JAVA_COMMENT.finditer(content):
             text = re.sub(r"^\s*(\*|//)", "", comment[1] or comment[2] or comment[3] or "", flags=re.MULTILINE)
             yield content.count("\n", 0, comment.start()) + 1, text
     elif path.suffix == ".bt":
-        for number, line in enumerate(content.splitlines(), 1):
-            if line.startswith("//"):
-                yield number, line.removeprefix("//")
+        for block in _SCRIPT_COMMENT.finditer(content):
+            yield from _paragraphs(re.sub(r"^//", "", block[0], flags=re.MULTILINE), content, block.start())
     elif path.suffix == ".toml":
         for explanation in tomllib.loads(content).values():
             yield content.count("\n", 0, content.index(explanation["title"])) + 1, explanation["text"]
     else:
         content = _FENCED.sub(lambda block: "\n" * block[0].count("\n"), content)
-        for paragraph in re.finditer(r"(?:^.+\n)+", content, re.MULTILINE):
-            if not paragraph[0].startswith(("|", "#")):
-                yield content.count("\n", 0, paragraph.start()) + 1, paragraph[0]
+        yield from _paragraphs(content, content, 0)
+
+
+def _python_comments(content: str) -> Iterator[tuple[int, str]]:
+    """Each comment of Python code; comments on consecutive lines are one text."""
+    first, last, text = 0, 0, ""
+    for token in tokenize.generate_tokens(io.StringIO(content).readline):
+        if token.type == tokenize.COMMENT:
+            alone = token.line.lstrip().startswith("#")
+            if alone and token.start[0] == last + 1:
+                text += "\n" + token.string.lstrip("# ")
+            else:
+                if text:
+                    yield first, text
+                first, text = token.start[0], token.string.lstrip("# ")
+            last = token.start[0] if alone else 0
+    if text:
+        yield first, text
+
+
+def _paragraphs(text: str, content: str, start: int) -> Iterator[tuple[int, str]]:
+    """The paragraphs and list items of ``text``, which stands in ``content`` at ``start``; no tables, no headings."""
+    line = content.count("\n", 0, start) + 1
+    for paragraph in re.finditer(r"(?:^[ \t]*\S.*(?:\n|\Z))+", text, re.MULTILINE):
+        number = line + text.count("\n", 0, paragraph.start())
+        lines = paragraph[0].splitlines(keepends=True)
+        while lines:
+            size = next((size for size in range(1, len(lines)) if _BEGINS.match(lines[size])), len(lines))
+            if not lines[0].lstrip().startswith(("|", "#", "$", "<!--")):
+                yield number, _ITEM.sub("", "".join(lines[:size]))
+            number += size
+            del lines[:size]
 
 
 def main(seed: str, count: str = "200") -> None:

@@ -105,10 +105,10 @@ def javac() -> Path:
     home = os.environ.get("JAVA_HOME")
     if home and (Path(home) / "bin" / "javac").exists():
         return Path(home) / "bin" / "javac"
-    found = shutil.which("javac")
-    if found is None:
+    compiler = shutil.which("javac")
+    if compiler is None:
         raise MissingJdkError("no javac: set JAVA_HOME to a JDK (17 or later), or put its bin directory on PATH")
-    return Path(found)
+    return Path(compiler)
 
 
 def compiled(

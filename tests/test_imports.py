@@ -27,13 +27,13 @@ MODULES = sorted(
 
 
 def imports(tree: ast.AST) -> list[str]:
-    found = []
+    results = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
+            results += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found += [f"{node.module}.{alias.name}" for alias in node.names]
-    return found
+            results += [f"{node.module}.{alias.name}" for alias in node.names]
+    return results
 
 
 @pytest.mark.parametrize("module", MODULES, ids=str)

@@ -12,7 +12,7 @@ from btpy.wire.messages import Late, LateOutcome
 from tests.wire.test_channel import connected
 
 
-def test_the_collector_is_paused_until_the_last_user_has_left() -> None:
+def test_the_garbage_collector_is_paused_until_the_last_user_ends() -> None:
     assert gc.isenabled()
     with interpreter.gc_paused():
         with interpreter.gc_paused():
@@ -40,9 +40,9 @@ def test_a_collector_that_was_off_stays_off() -> None:
 
 def test_objects_that_were_made_during_the_pause_count_as_old() -> None:
     with interpreter.gc_paused():
-        made = [[number] for number in range(20_000)]
+        results = [[number] for number in range(20_000)]
     old = set(map(id, gc.get_objects(generation=2)))
-    assert all(id(element) in old for element in made)
+    assert all(id(element) in old for element in results)
 
 
 def test_garbage_of_many_pauses_is_collected(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,7 +65,7 @@ def test_objects_that_the_application_has_frozen_stay_frozen() -> None:
         gc.unfreeze()
 
 
-def test_the_interval_is_short_until_the_last_user_has_left() -> None:
+def test_the_switch_interval_is_short_until_the_last_user_ends() -> None:
     before = sys.getswitchinterval()
     assert before > interpreter.SHORT
     with interpreter.switch_interval():

@@ -172,7 +172,7 @@ print(sum(parallel.in_order(work, lambda: range(1000), processes=2)))
     assert said(program) == "499500"
 
 
-def test_who_leaves_early_leaves_nobody_behind() -> None:
+def test_a_caller_that_stops_early_leaves_no_process_behind() -> None:
     program = """
 shared = parallel.in_order(lambda number: time.sleep(number > 500 and 1000), lambda: range(1000), processes=3)
 for _ in range(100):
@@ -195,7 +195,7 @@ done.set()
     assert said(program) == "True"
 
 
-def test_where_no_process_can_be_made_the_parent_goes_on_alone() -> None:
+def test_without_worker_processes_the_parent_does_all_the_work() -> None:
     program = """
 def refused():
     raise BlockingIOError

@@ -38,7 +38,7 @@ def holder() -> tuple[subprocess.Popen[str], Path]:
     return process, Path(process.stdout.readline().strip())
 
 
-def test_the_next_one_removes_what_nobody_holds(own_tmp: Path) -> None:
+def test_the_next_process_removes_unused_directories(own_tmp: Path) -> None:
     (own_tmp / "btpy-chaos-7").mkdir()  # somebody else's, under such a name
     (own_tmp / "other").mkdir()
     (own_tmp / "other" / "lock").touch()

@@ -109,12 +109,12 @@ class Tracer:
 
     def maps(self) -> dict[str, Any]:
         """The last state of each map that was printed, by its name without ``@``; parts of keys joined by commas."""
-        found: dict[str, Any] = {}
+        results: dict[str, Any] = {}
         for record in self.records:
             if record["type"] in ("map", "hist", "stats"):
                 for name, content in record["data"].items():
-                    found[name.removeprefix("@")] = content
-        return found
+                    results[name.removeprefix("@")] = content
+        return results
 
     def check_complete(self, *, still_woven: Sequence[str] = ()) -> None:
         """Nothing lost, no probe error, every class put back: what must hold before a count may be compared.

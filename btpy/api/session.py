@@ -39,9 +39,9 @@ from btpy.engine.target import CPU_BUDGET as CPU_BUDGET
 from btpy.engine.target import Limits as Limits
 from btpy.engine.target import Target as Target
 from btpy.errors import BtpyError, NothingMatched, ScriptError, TargetGone, UsageError
-from btpy.events.allowance import Allowance
 from btpy.events.items import Item, Records
 from btpy.events.progress import Progress
+from btpy.events.reading_limit import ReadingLimit
 from btpy.events.records import Record
 from btpy.events.speculation import Speculations
 from btpy.jvm.connecting import Connecting
@@ -463,7 +463,7 @@ class Session(BaseSession):
         """From now on read so many records of a probe in a second; :meth:`items` says how many the others were
         (``Unread``). For a program that only shows events: a record that is not decoded costs little, so this side
         keeps up and no record is lost on the way."""
-        self._engine.delivery.allowance = Allowance(records, self._engine.delivery.outline.templates)
+        self._engine.delivery.reading_limit = ReadingLimit(records, self._engine.delivery.outline.templates)
 
     def refresh(self) -> None:
         """Have the target say now what became of hits and records, which it otherwise does once a second. After the

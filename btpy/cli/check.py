@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from btpy.cli.options import SCRIPT_OPTIONS, TEXT, Arguments, Command, Option
-from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT, SECRET
+from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT, SECRET, WITH
 
 if TYPE_CHECKING:
     from btpy.api.class_path import ClassPath
@@ -37,6 +37,7 @@ COMMAND = Command(
         SECRET,
         NO_REDACT,
         FRAMEWORKS,
+        WITH,
         Option(("-v", "--verbose"), "list fields that are looked up at each firing"),
         Option(
             ("--plan",), "with --cp or --pid: show what would be woven or refused, the limits and the expected cost"

@@ -195,7 +195,10 @@ def _flags(command: Command, before: Sequence[str]) -> Iterator[Candidate]:
 
 def _values(option: Option, here: Here) -> Iterator[Candidate]:
     if option.choices:
-        yield from (Candidate(choice) for choice in option.choices)
+        from btpy.output.formats import FORMATS
+
+        summaries = {format_.name: format_.summary for format_ in FORMATS} if option.key == "format" else {}
+        yield from (Candidate(choice, summaries.get(choice, "")) for choice in option.choices)
     elif option.key == "allow":
         from btpy.cli.permissions import CAPABILITIES
 

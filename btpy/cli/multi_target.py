@@ -15,12 +15,10 @@ from btpy.cli.options import Arguments
 from btpy.cli.overrides import bounded, checked
 from btpy.cli.settings import Settings
 from btpy.errors import BtpyError, UsageError
+from btpy.output import formats
 
 if TYPE_CHECKING:
     from btpy.cli.watching import Watching
-
-FORMATS = ("text", "ndjson", "json", "csv", "tsv")
-"""The formats in which several targets can write to one file."""
 
 
 def run(
@@ -61,13 +59,10 @@ def _refuse_what_is_for_one(arguments: Arguments, settings: Settings) -> None:
     ):
         if arguments.switch(switch):
             raise UsageError(f"{flag} {why}, and {for_all} names several", help=[f"btpy PID {rest} {flag}"])
-    if destination.format.name not in FORMATS and not destination.silent:
-        raise UsageError(
-            f"{destination.format.name} is one document about one JVM",
-            help=[
-                f"record each, and replay:  -o run.btz, then btpy replay run-PID.btz -f {destination.format.name}",
-                f"of all together:  -f {', '.join(FORMATS)}, which say the pid",
-            ],
+    if not destination.silent:
+        name = destination.format.name
+        formats.check_several(
+            destination.format, f"record each, and replay:  -o run.btz, then btpy replay run-PID.btz -f {name}"
         )
 
 

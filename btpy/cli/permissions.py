@@ -1,4 +1,4 @@
-"""``--allow``, ``--secret``, ``--no-redact`` and ``--frameworks``: permissions that the user gives to every script."""
+"""What the user settles for every script: ``--allow``, ``--secret``, ``--no-redact``, ``--frameworks``, ``--with``."""
 
 from __future__ import annotations
 
@@ -36,6 +36,13 @@ SECRET = Option(
     "WHAT",
     repeat=True,
 )
+WITH = Option(
+    ("--with",),
+    "what every event carries of its thread's context, with commas: trace (ids of trace and span), mdc:KEY,"
+    " baggage:KEY",
+    "WHAT",
+    repeat=True,
+)
 NO_REDACT = Option(("--no-redact",), "show passwords, tokens and other secrets (needs --allow sensitive)")
 
 _CALL = re.compile(r"call:[\w$]+(\.[\w$]+)+")
@@ -63,12 +70,14 @@ def permissions(arguments: Arguments) -> Permissions:
     import os
 
     from btpy.api.programs import split
+    from btpy.model.carried import carried
     from btpy.model.secrets import NO_SECRETS, Secrets
     from btpy.model.secrets_file import configured
 
+    context = carried(arguments.texts("with")) if "with" in arguments.given else ()
     others = tuple(glob for text in arguments.texts("frameworks") for glob in split(text))
     secrets = Secrets.of(arguments.texts("secret")).with_(configured(os.environ)) if redact else NO_SECRETS
-    return Permissions(frozenset(given), redact, others, secrets)
+    return Permissions(frozenset(given), redact, others, secrets, context)
 
 
 def _help(given: str) -> list[str]:

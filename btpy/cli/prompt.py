@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from btpy.cli.options import Arguments
 
 
-_TAKEN = {"I", "allow", "budget", "color", "no_redact", "no_unicode", "quiet", "repl_script", "secret", "utc"}
+_TAKEN = {"I", "allow", "budget", "color", "no_redact", "no_unicode", "quiet", "repl_script", "secret", "utc", "with"}
 _INSTEAD = {"verbose": "btpy doctor PID tells every step of an attach"}
 
 

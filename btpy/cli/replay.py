@@ -317,7 +317,6 @@ class _Played:
 
 def _require_one_run(paths: Sequence[Path], recordings: Sequence[Recording], where: Destination) -> None:
     """Raises UsageError for recordings that cannot be shown together."""
-    from btpy.cli.multi_target import FORMATS
     from btpy.errors import UsageError
 
     pids: dict[int, Path] = {}
@@ -329,11 +328,7 @@ def _require_one_run(paths: Sequence[Path], recordings: Sequence[Recording], whe
         pids[recording.started.pid] = path
         if recording.outline != recordings[0].outline:
             raise UsageError(f"{path} is of another script than {paths[0]}", help=one_by_one)
-    if where.format.name not in FORMATS:
-        raise UsageError(
-            f"{where.format.name} is one document about one JVM",
-            help=[*one_by_one, f"of all together:  -f {', '.join(FORMATS)}, which say the pid"],
-        )
+    formats.check_several(where.format, one_by_one[0])
 
 
 class _Span(NamedTuple):

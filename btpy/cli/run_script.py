@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from btpy.cli.destination import OUTPUT_OPTIONS, RECORD_OPTIONS
 from btpy.cli.options import SCRIPT_OPTIONS, TEXT, Arguments, Command, Option
 from btpy.cli.overrides import bounded, checked
-from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT, SECRET
+from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT, SECRET, WITH
 from btpy.cli.settings import CONSOLE_OPTIONS, LIMIT_OPTIONS, RATE, Settings, present, settings_of
 from btpy.cli.unattended import KEEP, NAME, TTL, UNATTENDED
 from btpy.errors import UsageError
@@ -69,11 +69,16 @@ COMMAND = Command(
         SECRET,
         NO_REDACT,
         FRAMEWORKS,
+        WITH,
         RATE,
         WATCH,
         DEBUG,
         Option(("--repl-script",), "run the prompt commands of a file, without a terminal", "FILE"),
-        Option(("--budget",), "share of one core that probes may take before they are held back (2%), or off", "SHARE"),
+        Option(
+            ("--budget",),
+            "share of one core that probes may use before the budget restrains them (2%), or off",
+            "SHARE",
+        ),
         Option(("--level",), "enable the probes with @Level up to this one (default 0)", "N"),
         UNATTENDED,
         KEEP,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from btpy.errors import BtpyError, ProtocolError, TargetGone, UsageError
+from btpy.output.formats import GROWING
 from btpy.output.quantities import counted
 
 if TYPE_CHECKING:
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from btpy.cli.console import Console
     from btpy.cli.destination import Destination
     from btpy.cli.target_run import TargetRun
-
-FORMATS = ("text", "ndjson", "json")
-"""Formats that cannot show probes that were added later."""
 
 _INTERVAL = 0.25  # seconds between two checks of the files; a change must be the same in two checks
 
@@ -33,10 +31,10 @@ def check(path: Path | None, destination: Destination) -> Path:
     """The file to be watched. Raises UsageError."""
     if path is None:
         raise UsageError("--watch needs the file of a script", help=["btpy PID FILE.bt --watch"])
-    if destination.format.name not in FORMATS and not destination.silent:
+    if not destination.format.grows and not destination.silent:
         raise UsageError(
             f"--watch cannot be used with the format {destination.format.name}, which fixes its columns at the start",
-            help=[f"-f {', '.join(FORMATS)}; -o run.btz records, and btpy replay makes any format of that"],
+            help=[f"-f {', '.join(GROWING)}; -o run.btz records, and btpy replay makes any format of that"],
         )
     return path
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from btpy.cli.options import SCRIPT_OPTIONS, TEXT, Arguments, Command, Option
-from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT, SECRET, permissions
+from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT, SECRET, WITH, permissions
 
 if TYPE_CHECKING:
     from btpy.api.listings import Refusal
@@ -49,6 +49,7 @@ COMMAND = Command(
         SECRET,
         NO_REDACT,
         FRAMEWORKS,
+        WITH,
         *SCRIPT_OPTIONS,
     ),
     positionals=(0, 1),

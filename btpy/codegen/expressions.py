@@ -53,9 +53,9 @@ from btpy.model.types import ANY, BOOLEAN, DOUBLE, DURATION, INT, LONG, STRING, 
 
 _STRING_DESCRIPTOR = "Ljava/lang/String;"
 
-# The opcodes for int. The opcode for long is the next one, that for double the third after it, if there is one.
 _MOST_KEYS = 4096  # that `keys(@m)` gives
 
+# The opcodes for int. The opcode for long is the next one, that for double the third after it, if there is one.
 _ARITHMETIC = {"+": op.IADD, "-": op.ISUB, "*": op.IMUL, "/": op.IDIV, "%": op.IREM}
 _BITS = {"&": op.IAND, "|": op.IOR, "^": op.IXOR}
 _SHIFTS = {"<<": op.ISHL, ">>": op.ISHR, ">>>": op.IUSHR}
@@ -81,6 +81,12 @@ _SITE_FACTS = {
     SiteFact.LOADER: api.LOADER,
 }
 
+_TRACE_FACTS = {
+    Ambient.TRACE_ID: api.TRACE_ID,
+    Ambient.SPAN_ID: api.SPAN_ID,
+    Ambient.TRACE_FLAGS: api.TRACE_FLAGS,
+}
+
 # Methods of built-in functions by name and number of arguments.
 _BUILTINS = {
     ("typeof", 1): api.TYPE_NAME,
@@ -94,6 +100,7 @@ _BUILTINS = {
     ("contains", 2): api.CONTAINS,
     ("startswith", 2): api.STARTS_WITH,
     ("endswith", 2): api.ENDS_WITH,
+    ("indexof", 2): api.INDEX_OF,
     ("substr", 3): api.SUBSTRING,
     ("lower", 1): api.LOWER,
     ("upper", 1): api.UPPER,
@@ -186,12 +193,8 @@ def emit(emitter: Emitter, node: Expr) -> None:
             _text(emitter, node)
         case Formatted():
             _formatted(emitter, node)
-        case BuiltinCall(name=builtins.ENTRY_OF):
-            _entry_of(emitter, node)
-        case BuiltinCall(name=builtins.SELF_TIME):
-            _self_time(emitter, node)
         case BuiltinCall():
-            _builtin(emitter, node)
+            _SPECIAL.get(node.name, _builtin)(emitter, node)
         case ListValue():
             _array(emitter, node.elements)
         case Bound():
@@ -299,6 +302,21 @@ def _self_time(emitter: Emitter, node: BuiltinCall) -> None:
         emit_as(emitter, argument, LONG)
     emitter.call(api.SELF_TIME_OF)
     emitter.convert(LONG, node.type)
+
+
+def _context_value(emitter: Emitter, node: BuiltinCall) -> None:
+    emitter.load_session()
+    emit_string(emitter, node.arguments[0])
+    _call_with_place(emitter, node, api.BAGGAGE if node.name == builtins.BAGGAGE else api.MDC)
+    emitter.convert(STRING, node.type)
+
+
+def _call_with_place(emitter: Emitter, node: Expr, method: RuntimeMethod) -> None:
+    """Calls a method whose last two parameters are the probe and the position for a warning."""
+    emitter.code.constant("I", emitter.probe.id)
+    emitter.code.constant("I", node.span.packed)
+    emitter.position(node.span)
+    emitter.call(method)
 
 
 def _bound_value(emitter: Emitter, node: Bound) -> None:
@@ -530,6 +548,11 @@ def _ambient(emitter: Emitter, node: AmbientValue) -> Type:
             emitter.call(api.STARTED_NANOS)
             emitter.code.op(op.LSUB)
             return DURATION
+        case Ambient.TRACE_ID | Ambient.SPAN_ID | Ambient.TRACE_FLAGS:
+            method = _TRACE_FACTS[node.ambient]
+            emitter.load_session()
+            _call_with_place(emitter, node, method)
+            return _returned(method)
         case _:
             assert_never(node.ambient)
 
@@ -787,6 +810,15 @@ def _builtin(emitter: Emitter, node: BuiltinCall) -> None:
     emitter.position(node.span)
     emitter.call(method)
     emitter.convert(_returned(method), node.type)
+
+
+_SPECIAL = {
+    builtins.ENTRY_OF: _entry_of,
+    builtins.SELF_TIME: _self_time,
+    builtins.BAGGAGE: _context_value,
+    builtins.MDC: _context_value,
+}
+"""Functions that need more than their arguments."""
 
 
 def _returned(method: RuntimeMethod) -> Type:

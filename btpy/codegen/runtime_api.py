@@ -16,6 +16,7 @@ AGGREGATION = "btpy/runtime/Aggregation"
 DYNAMIC = "btpy/runtime/Dynamic"
 OWNERS = "btpy/runtime/Owners"
 JVM = "btpy/runtime/Jvm"
+CONTEXTS = "btpy/runtime/Contexts"
 TEXTS = "btpy/runtime/Texts"
 FORMATS = "btpy/runtime/Formats"
 PATTERNS = "btpy/runtime/Patterns"
@@ -220,6 +221,14 @@ PRINT_THREADS = _for_session(JVM, "printThreads", "IIIIZ)V", guarded=True)
 PRINT_PROPERTIES = _for_session(JVM, "printProperties", "IIIZ)V", guarded=True)
 PRINT_ENVIRONMENT = _for_session(JVM, "printEnvironment", "IIIZ)V", guarded=True)
 
+# ---------------------------------------------------------------- Contexts
+
+TRACE_ID = _for_session(CONTEXTS, "traceId", "II)S", guarded=True)
+SPAN_ID = _for_session(CONTEXTS, "spanId", "II)S", guarded=True)
+TRACE_FLAGS = _for_session(CONTEXTS, "traceFlags", "II)O", guarded=True)
+BAGGAGE = _for_session(CONTEXTS, "baggage", "SII)S", guarded=True)
+MDC = _for_session(CONTEXTS, "mdc", "SII)S", guarded=True)
+
 # ---------------------------------------------------------------- Aggregation
 
 #: More keys than this are passed in an array.
@@ -307,6 +316,7 @@ INSTANCE_OF = _dynamic("instanceOf", "(OS)Z")
 CONTAINS = _dynamic("contains", "(SS)O")
 STARTS_WITH = _dynamic("startsWith", "(SS)O")
 ENDS_WITH = _dynamic("endsWith", "(SS)O")
+INDEX_OF = _dynamic("indexOf", "(SS)O")
 SUBSTRING = _dynamic("substring", "(SII)S")
 LOWER = _dynamic("lower", "(S)S")
 UPPER = _dynamic("upper", "(S)S")

@@ -13,8 +13,8 @@ from btpy.errors import BtpyError
 from btpy.events.accounts import ProbeAccount
 from btpy.events.added_secrets import AddedSecrets
 from btpy.events.aggregates import MapContent, decode_contents
-from btpy.events.allowance import Allowance
 from btpy.events.items import Item, ItemDecoder
+from btpy.events.reading_limit import ReadingLimit
 from btpy.events.stacks import StackTable
 from btpy.model.maps import Map
 from btpy.model.outline import Outline
@@ -27,15 +27,15 @@ class Delivery:
     """One thread takes messages, or items; any thread may read maps and counters.
 
     ``outline``: of all programs whose records the target may send. It grows with the program. ``stacks``: the stack
-    traces that records refer to. ``allowance``: how many records are decoded; None: all. ``sent_before``: records, by
-    probe, that went to clients which have left the session. ``release`` gives credit for further events back.
+    traces that records refer to. ``reading_limit``: how many records are decoded; None: all. ``sent_before``: records,
+    by probe, that went to clients which have left the session. ``release`` gives credit for further events back.
     """
 
     def __init__(self, agent: Agent, release: Callable[[int], None]) -> None:
         self._agent = agent
         self.outline = Outline([], [], [], [])
         self.stacks = StackTable()
-        self.allowance: Allowance | None = None
+        self.reading_limit: ReadingLimit | None = None
         self.sent_before: Mapping[int, int] = {}
         self._added_secrets: AddedSecrets | None = None
         self._decoder = ItemDecoder()
@@ -88,7 +88,7 @@ class Delivery:
 
     def item(self, message: Message) -> Item:
         """Decode a message. The caller must pass every message once, in order. Raises ProtocolError."""
-        return self._decoder.item(message, self.outline, self.allowance)
+        return self._decoder.item(message, self.outline, self.reading_limit)
 
     def accept_all(self) -> None:
         """From now on give all credit back at once: the agent is leaving, and has to empty its buffers."""

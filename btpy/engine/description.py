@@ -23,6 +23,7 @@ from btpy.frozen import dataclass
 from btpy.lang.check.checker import check_source
 from btpy.lang.link.libraries import Libraries
 from btpy.lang.program import Program
+from btpy.model.carried import carried
 from btpy.model.permissions import Permissions
 from btpy.model.points import Point
 from btpy.model.secrets import Secrets
@@ -112,6 +113,7 @@ def _script(program: Program) -> dict[str, Any]:
         "frameworks": list(program.permissions.frameworks),
         "secret_names": program.permissions.secrets.names,
         "secret_texts": program.permissions.secrets.texts,
+        "carried": [carried.text for carried in program.permissions.carried],
         "removed": sorted(program.earlier.removed) if program.earlier is not None else [],
     }
 
@@ -124,7 +126,8 @@ def _compile(scripts: Iterable[Mapping[str, Any]], removed: Iterable[int]) -> Pr
         directories = tuple(Path(text) for text in script["directories"])
         libraries = Libraries(directories, texts={Path(name): text for name, text in script["libraries"]})
         secrets = Secrets(tuple(script["secret_names"]), tuple(script["secret_texts"]))
-        permissions = Permissions(frozenset(script["allow"]), script["redact"], tuple(script["frameworks"]), secrets)
+        allow, frameworks = frozenset(script["allow"]), tuple(script["frameworks"])
+        permissions = Permissions(allow, script["redact"], frameworks, secrets, carried(script["carried"]))
         source = Source(script["name"], script["text"], path=path)
         program = check_source(source, libraries, script["arguments"], permissions, earlier=earlier)
     assert program is not None

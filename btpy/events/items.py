@@ -8,7 +8,7 @@ from typing import Union
 
 from btpy.errors import ProtocolError
 from btpy.events.aggregates import MapContent, decode_contents
-from btpy.events.allowance import Allowance
+from btpy.events.reading_limit import ReadingLimit
 from btpy.events.records import Record, RecordDecoder
 from btpy.frozen import dataclass
 from btpy.model.outline import Outline
@@ -68,15 +68,15 @@ class ItemDecoder:
         self._records = RecordDecoder()
         self._tells_skips = tells_skips
 
-    def item(self, message: Message, outline: Outline, allowance: Allowance | None = None) -> Item:
-        """``outline``: of the program. ``allowance``: None, all records are read. Raises ProtocolError."""
+    def item(self, message: Message, outline: Outline, limit: ReadingLimit | None = None) -> Item:
+        """``outline``: of the program. ``limit``: None, all records are read. Raises ProtocolError."""
         if isinstance(message, Events):
             self._records.expect(outline.templates, len(outline.probes))
             unread: Mapping[int, int] = {}
-            if allowance is None:
+            if limit is None:
                 records = self._records.decode(message.records)
             else:
-                records, unread = self._records.decode_some(message.records, allowance)
+                records, unread = self._records.decode_some(message.records, limit)
             return Records(records, Unread(unread) if unread else None, self._malformed(outline))
         if isinstance(message, messages.Map):
             maps = {map_.id: map_ for map_ in outline.maps}

@@ -20,7 +20,7 @@ from btpy.frozen import dataclass
 from btpy.model.templates import Slot, TemplateKind
 
 if TYPE_CHECKING:
-    from btpy.events.allowance import Allowance
+    from btpy.events.reading_limit import ReadingLimit
     from btpy.model.templates import Template
 
 
@@ -270,10 +270,10 @@ class RecordDecoder:
             start = end
         return records
 
-    def decode_some(self, payload: bytes, allowance: Allowance) -> tuple[list[Record], Counter[int]]:
+    def decode_some(self, payload: bytes, limit: ReadingLimit) -> tuple[list[Record], Counter[int]]:
         """As :meth:`decode`, of each probe as many records as are allowed; and how many were not read, by probe."""
         kinds = _kinds(payload)
-        room = {kind: n if kind[0] == THREAD_NAME else allowance.take(*kind, n) for kind, n in kinds.items()}
+        room = {kind: n if kind[0] == THREAD_NAME else limit.take(*kind, n) for kind, n in kinds.items()}
         unread: Counter[int] = Counter()
         for kind, count in kinds.items():
             if room[kind] < count:

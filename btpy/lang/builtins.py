@@ -181,6 +181,27 @@ VARIABLES = {
         Variable("pid", INT, EVERYWHERE, "process id", source=Ambient.PID),
         Variable("elapsed", DURATION, EVERYWHERE, "time since the session began", source=Ambient.ELAPSED),
         Variable(
+            "trace_id",
+            STRING,
+            ON_TARGET,
+            "trace of the thread's current span (OpenTelemetry, Brave), 32 hexadecimal digits; null: there is none",
+            source=Ambient.TRACE_ID,
+        ),
+        Variable(
+            "span_id",
+            STRING,
+            ON_TARGET,
+            "the thread's current span, 16 hexadecimal digits; null: there is none",
+            source=Ambient.SPAN_ID,
+        ),
+        Variable(
+            "trace_flags",
+            INT.or_null(),
+            ON_TARGET,
+            "flags of the thread's current span: 1 says that its trace is sampled; null: there is none",
+            source=Ambient.TRACE_FLAGS,
+        ),
+        Variable(
             "target",
             OBJECT,
             _CALLS | _NEWS | _FIELDS | _ELEMENTS | _TYPES,
@@ -323,6 +344,7 @@ class Group(Enum):
     STACKS = "stacks"
     TIME = "time"
     IDENTITY = "identity"
+    CONTEXT = "context"
     OUTPUT = "output"
     JVM = "jvm"
     MAPS = "maps"
@@ -347,6 +369,10 @@ class Signature:
     def required(self) -> int:
         return sum(parameter.default is None for parameter in self.parameters)
 
+    def takes(self, arguments: int) -> bool:
+        """Whether a call may have so many arguments."""
+        return self.required <= arguments <= len(self.parameters)
+
 
 @dataclass(frozen=True, slots=True)
 class Function:
@@ -364,6 +390,10 @@ class Function:
     places: frozenset[Place] = EVERYWHERE
     redacts: bool = False
     allow: str = ""
+
+    def takes(self, arguments: int) -> bool:
+        """Whether a call may have so many arguments, as far as the signatures tell."""
+        return not self.signatures or any(signature.takes(arguments) for signature in self.signatures)
 
 
 def _signature(*parameters: Parameter) -> Signature:
@@ -481,6 +511,11 @@ WARMED = ("cpu_time", "allocated")
 
 STRFTIME = "strftime"
 """Name of the function whose format the client applies."""
+
+BAGGAGE = "baggage"
+MDC = "mdc"
+OF_CONTEXT = (BAGGAGE, MDC)
+"""Functions that look up a constant key in the context of the running thread."""
 
 SPECULATE = "speculate"
 
@@ -612,6 +647,14 @@ FUNCTIONS = {
             BOOLEAN.or_null(),
         ),
         Function(
+            "indexof",
+            Group.STRINGS,
+            "indexof(text, part)",
+            "where the part begins first, from 0; null when it is nowhere, and of null",
+            (_signature(_TEXT, _PART),),
+            INT.or_null(),
+        ),
+        Function(
             "lower", Group.STRINGS, "lower(text)", "lower case, independent of the locale", (_signature(_TEXT),), STRING
         ),
         Function(
@@ -731,6 +774,24 @@ FUNCTIONS = {
             "random number from 0 to below n",
             (_signature(Parameter("n", LONG)),),
             LONG,
+        ),
+        Function(
+            BAGGAGE,
+            Group.CONTEXT,
+            'baggage("key")',
+            "value of the thread's current baggage (OpenTelemetry, Brave); null: there is none",
+            (_signature(Parameter("key", STRING)),),
+            STRING,
+            places=ON_TARGET,
+        ),
+        Function(
+            MDC,
+            Group.CONTEXT,
+            'mdc("key")',
+            "value of the thread's diagnostic context (Logback, Log4j 2, SLF4J's own); null: there is none",
+            (_signature(Parameter("key", STRING)),),
+            STRING,
+            places=ON_TARGET,
         ),
         Function(
             "print",

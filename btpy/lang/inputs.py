@@ -48,3 +48,6 @@ class Ambient(Enum):
     NANOS = "nanos"  # System.nanoTime
     PID = "pid"
     ELAPSED = "elapsed"  # since the session began, DURATION
+    TRACE_ID = "trace_id"  # of the current span of the thread; null: there is none
+    SPAN_ID = "span_id"
+    TRACE_FLAGS = "trace_flags"

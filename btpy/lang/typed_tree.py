@@ -225,12 +225,9 @@ class Formatted(Node):
 
 @dataclass(frozen=True, slots=True)
 class BuiltinCall(Node):
-    """A call of an entry of ``builtins.FUNCTIONS``; arguments are converted to its parameter types, defaults filled in.
-
-    ``typeof id len message cause enum_name lower upper trim`` take one, ``startswith endswith contains`` two,
-    ``substr`` three arguments (string, start, end); ``stack frame`` take (INT) or (throwable, INT); ``instanceof``
-    takes a reference and a Constant with the type pattern. ``len``, ``startswith``, ``endswith`` and ``contains`` are
-    nullable: held boxed.
+    """A call of an entry of ``builtins.FUNCTIONS``. The arguments have the types of its parameters, and omitted ones
+    their defaults. A number or boolean whose type is nullable is boxed. ``instanceof`` takes a reference and a Constant
+    with the type pattern.
     """
 
     name: str

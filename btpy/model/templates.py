@@ -44,6 +44,7 @@ class Slot:
     (``locals()``). ``bare``: an object is shown without its class (``fields(x)``).
     ``time``: the value is a point in time, nanoseconds since 1970, shown by this format of strftime. ``width``: number
     of the shipped value that is the width of a printf conversion with ``*``; None: the conversion has its own.
+    ``carried``: it is a part of the thread's context that the user asked for, and not the script.
     """
 
     value: int | SiteFact
@@ -55,6 +56,7 @@ class Slot:
     bare: bool = False
     time: str = ""
     width: int | None = None
+    carried: bool = False
 
 
 SPECULATIVE = ("speculative", True)

@@ -46,11 +46,22 @@ _WORDS: dict[ErrorKind, tuple[str, str, tuple[str, ...]]] = {
         ("raise the limit:  for x in c limit 1000",),
     ),
     ErrorKind.FEWER_SAMPLES: ("`{text}` samples at another rate", "each sample counts for the missing ones", ()),
+    ErrorKind.NO_CONTEXT: (
+        "`{text}` has no context",
+        "btpy says this once, and looks again when such a library is loaded",
+        (),
+    ),
     ErrorKind.NULL_SAMPLE: ("null is no sample in `{text}`", "skipped", ("choose a value for null:  x ?? 0",)),
 }
 
 # Kinds of errors whose message is more specific than the kind.
-_TOLD = (ErrorKind.INTERNAL, ErrorKind.NO_FIELD, ErrorKind.NOT_ALLOWED, ErrorKind.FEWER_SAMPLES)
+_TOLD = (
+    ErrorKind.INTERNAL,
+    ErrorKind.NO_FIELD,
+    ErrorKind.NOT_ALLOWED,
+    ErrorKind.FEWER_SAMPLES,
+    ErrorKind.NO_CONTEXT,
+)
 
 
 def _shorten(text: str, limit: int = 60) -> str:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from btpy.errors import UsageError
+from btpy.frozen import dataclass
 
 if TYPE_CHECKING:
     from btpy.model.outline import Outline
@@ -13,34 +16,88 @@ if TYPE_CHECKING:
     from btpy.output.writer import Context, Writer
 
 
-class Format(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Format:
     """``suffixes``: file names that choose the format without ``-f``. ``appends``: output can be added to a file.
     ``rotates``: output can continue in another file. ``tables``: one shape a file, and a directory may take several.
+    ``several``: several JVMs can write to one file. ``grows``: shows probes that are added later.
     """
 
     name: str
     summary: str
     suffixes: tuple[str, ...] = ()
-    appends: bool = True
-    rotates: bool = True
+    appends: bool = False
+    rotates: bool = False
     tables: bool = False
     binary: bool = False
+    several: bool = False
+    grows: bool = False
 
 
 FORMATS = (
-    Format("text", "lines for people (default)"),
-    Format("ndjson", "one JSON object a line", (".ndjson", ".jsonl")),
-    Format("json", "one JSON array", (".json",), appends=False),
-    Format("csv", "events, or a map, as comma-separated values", (".csv",), tables=True),
-    Format("tsv", "the same, separated by tabs", (".tsv",), tables=True),
-    Format("folded", "stacks and their weights, for flame graph tools", (".folded",), appends=False, rotates=False),
-    Format("flame", "a flame graph: one HTML page", (".html",), appends=False, rotates=False),
-    Format("parquet", "events, or a map, as Parquet (needs pyarrow)", (".parquet",), False, False, True, True),
-    Format("arrow", "the same as an Arrow file", (".arrow", ".feather"), False, False, True, True),
-    Format("chrome", "a trace for Perfetto and chrome://tracing", (".trace.json",), appends=False),
+    Format(name="text", summary="lines for people (default)", appends=True, rotates=True, several=True, grows=True),
+    Format(
+        name="ndjson",
+        summary="one JSON object a line",
+        suffixes=(".ndjson", ".jsonl"),
+        appends=True,
+        rotates=True,
+        several=True,
+        grows=True,
+    ),
+    Format(name="json", summary="one JSON array", suffixes=(".json",), rotates=True, several=True, grows=True),
+    Format(
+        name="csv",
+        summary="events, or a map, as comma-separated values",
+        suffixes=(".csv",),
+        appends=True,
+        rotates=True,
+        tables=True,
+        several=True,
+    ),
+    Format(
+        name="tsv",
+        summary="the same, separated by tabs",
+        suffixes=(".tsv",),
+        appends=True,
+        rotates=True,
+        tables=True,
+        several=True,
+    ),
+    Format(
+        name="logfmt",
+        summary="one line of key=value pairs for each event and row of a map",
+        suffixes=(".logfmt",),
+        appends=True,
+        rotates=True,
+        several=True,
+        grows=True,
+    ),
+    Format(name="folded", summary="stacks and their weights, for flame graph tools", suffixes=(".folded",)),
+    Format(name="flame", summary="a flame graph: one HTML page", suffixes=(".html",)),
+    Format(
+        name="parquet",
+        summary="events, or a map, as Parquet (needs pyarrow)",
+        suffixes=(".parquet",),
+        tables=True,
+        binary=True,
+    ),
+    Format(
+        name="arrow",
+        summary="the same as an Arrow file",
+        suffixes=(".arrow", ".feather"),
+        tables=True,
+        binary=True,
+    ),
+    Format(name="chrome", summary="a trace for Perfetto and chrome://tracing", suffixes=(".trace.json",), rotates=True),
 )
 
 NAMES = tuple(format_.name for format_ in FORMATS)
+SEVERAL = tuple(format_.name for format_ in FORMATS if format_.several)
+"""Formats in which several JVMs can write to one file."""
+
+GROWING = tuple(format_.name for format_ in FORMATS if format_.grows)
+"""Formats that show probes which are added later."""
 
 RECORDING = ".btz"
 """Suffix of recordings, which are no format of output: they are replayed into one."""
@@ -54,7 +111,16 @@ def suggested(path: Path) -> Format | None:
     """The format that the name of a file suggests, compressed or not."""
     name = path.name.removesuffix(".gz")
     fitting = [(len(suffix), format_) for format_ in FORMATS for suffix in format_.suffixes if name.endswith(suffix)]
-    return max(fitting, default=(0, None))[1]
+    return max(fitting, key=lambda pair: pair[0], default=(0, None))[1]
+
+
+def check_several(format_: Format, instead: str) -> None:
+    """Raises UsageError if several JVMs cannot write to one file. ``instead``: another way to use this format."""
+    if not format_.several:
+        raise UsageError(
+            f"{format_.name} is one document about one JVM",
+            help=[instead, f"of all together:  -f {', '.join(SEVERAL)}, which say the pid"],
+        )
 
 
 def check(format_: Format, outline: Outline, only: frozenset[str], *, single: bool) -> None:
@@ -99,6 +165,10 @@ def writer(
             from btpy.output.separated import Dialect, SeparatedWriter
 
             return SeparatedWriter(stream, context, Dialect(format_.name), only, files, safe=csv_safe)
+        case "logfmt":
+            from btpy.output.logfmt import LogfmtWriter
+
+            return LogfmtWriter(stream, context)
         case "folded":
             from btpy.output.folded import FoldedWriter
 

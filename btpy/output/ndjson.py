@@ -57,7 +57,7 @@ from btpy.output.ranges import estimated_text
 from btpy.output.stream import Document, Stream
 from btpy.output.style import Style
 from btpy.output.tables import TableOptions, joined, table
-from btpy.output.templates import are_the_values, printed
+from btpy.output.templates import are_the_values, is_carried, printed
 from btpy.output.values import ValueText
 from btpy.output.writer import (
     Arity,
@@ -363,9 +363,22 @@ class NdjsonWriter:
 
         return render
 
+    def _with_context(self, kind: str, record: Record, text: str, carried: Sequence[Slot]) -> str:
+        """The line of a PRINT record that has values of ``--with``."""
+        cuts: dict[str, int] = {}
+        values = {
+            slot.label or "value": json_value(slot_value(record, slot), self._context.stacks, cuts, slot.label or "")
+            for slot in carried
+        }
+        line = {**self._head(kind, record), "data": _well_formed(text), "context": values}
+        return self._encoded({**line, "cut": cuts} if cuts else line)
+
     def _printed(self, template: Template) -> _Renderer:
-        text = printed(template, self._context, self._text)
+        text = printed(template, self._context, self._text, carried=False)
         kind = "warn" if template.kind is TemplateKind.WARN else "printf"
+        carried = [part for part in template.parts if is_carried(part)]
+        if carried:
+            return lambda record: self._with_context(kind, record, text(record), carried)
 
         def render(record: Record) -> str:
             shown = text(record)

@@ -15,16 +15,14 @@ numbers of nanoseconds and of bytes.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from enum import Enum
 
 from btpy.events.aggregates import MapContent, can_be_merged
-from btpy.events.records import CutString, EnumValue, Record, StackRef, Value, Withheld
+from btpy.events.records import Record, Value
 from btpy.model.templates import Template
-from btpy.output.ndjson import json_value
-from btpy.output.quantities import plain
+from btpy.output.cells import cell_text
 from btpy.output.shapes import (
     Row,
     chosen,
@@ -153,30 +151,12 @@ class SeparatedWriter(SilentWriter):
         """
         if type(value) is int:
             return str(value)
-        text = value if type(value) is str else self._long_text(value)
+        text = value if type(value) is str else cell_text(value, self._context.stacks)
         if self._safe and text and text[0] in _FORMULA and not isinstance(value, int | float):
             text = f"'{text}"
         if text is None or text.isprintable() or self._dialect is Dialect.TSV:
             return text
         return "".join([char if char in "\n\r\t" else visible(char) for char in text])
-
-    def _long_text(self, value: Value) -> str | None:
-        if value is None or isinstance(value, str):
-            return value
-        if isinstance(value, bool):
-            return "true" if value else "false"
-        if isinstance(value, int | float):
-            return plain(value)
-        if isinstance(value, CutString):
-            return f"{value.text}…"
-        if isinstance(value, EnumValue):
-            return value.constant
-        if isinstance(value, Withheld):
-            return "•••" if value is Withheld.REDACTED else "<unreadable>"
-        if isinstance(value, StackRef):
-            frames = self._context.stacks.frames(value.id)
-            return None if frames is None else ";".join([str(frame) for frame in frames])
-        return json.dumps(json_value(value, self._context.stacks, {}, ""), ensure_ascii=False, separators=(",", ":"))
 
 
 _FORMULA = frozenset("=+-@\t\r\n")

@@ -45,7 +45,8 @@ PRINTED = "print"
 
 _LISTED = 6
 _OF_EVENT = ("ts", "probe", "tid", "thread")
-_ESTIMATES = ("skipped", "low", "high")
+ESTIMATES = ("skipped", "low", "high")
+"""The last columns of each map. They are null where the map is exact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,7 @@ def shape_of(template: Template) -> tuple[str, tuple[str, ...]] | None:
     if template.kind is not TemplateKind.EMIT:
         return None
     labels = [part.label or "value" for part in template.parts if isinstance(part, Slot)]
-    return template.name, _different((*_OF_EVENT, *labels))
+    return template.name, different((*_OF_EVENT, *labels))
 
 
 def is_timed(map_: Map, outline: Outline) -> bool:
@@ -145,14 +146,15 @@ def columns_of_map(map_: Map, *, timed: bool) -> tuple[str, ...]:
         values = ("value",)
     else:
         values = (kind.value,)
-    return _different((*(("ts",) if timed else ()), *keys, *values, *_ESTIMATES))
+    return different((*(("ts",) if timed else ()), *keys, *values, *ESTIMATES))
 
 
 def _percents(map_: Map) -> tuple[float, ...]:
     return map_.parameters.of if isinstance(map_.parameters, Percents) else PERCENTILES
 
 
-def _different(columns: Iterable[str]) -> tuple[str, ...]:
+def different(columns: Iterable[str]) -> tuple[str, ...]:
+    """A name that an earlier column has gets a number: ``tid_2``."""
     taken: list[str] = []
     for column in columns:
         name, number = column, 1
@@ -179,14 +181,20 @@ def event_row(template: Template, context: Context) -> Callable[[Record], Row]:
     if template.kind is TemplateKind.PRINT:
         text = printed(template, context, ValueText(context.stacks, Style()))
         return lambda record: (*head(record), text(record))
+    values = event_values(template, context)
+    return lambda record: (*head(record), *values(record))
+
+
+def event_values(template: Template, context: Context) -> Callable[[Record], Row]:
+    """The values of a record of EMIT, in the order of the slots. The function raises ProtocolError."""
     getters = [_getter(part, context) for part in template.parts if isinstance(part, Slot)]
     arity = Arity.of(template)
 
-    def row(record: Record) -> Row:
+    def values(record: Record) -> Row:
         arity.check(record)
-        return (*head(record), *[get(record) for get in getters])
+        return tuple([get(record) for get in getters])
 
-    return row
+    return values
 
 
 def _head(context: Context) -> Callable[[Record], Row]:
@@ -224,7 +232,7 @@ def map_rows(content: MapContent, template: Template | None, time: int | None, *
     skipped = None if content.skips is None else content.skips.skipped
     first = (time,) if timed else ()
     if not content.entries and content.skips is not None:
-        columns = len(columns_of_map(content.map, timed=False)) - len(_ESTIMATES)
+        columns = len(columns_of_map(content.map, timed=False)) - len(ESTIMATES)
         yield (*first, *[None] * columns, skipped, None, None)
     for key, value in table(content, TableOptions.of(template)).rows:
         for cells, (low, high) in zip(_cells(content.map, value), _bounds(value), strict=False):

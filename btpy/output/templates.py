@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import TypeGuard
 
 from btpy.events.records import Record, StackRef, Value
 from btpy.model.formats import MAX_WIDTH
@@ -19,25 +20,30 @@ from btpy.output.writer import Arity, Context, pairs, site_fact, slot_value
 Renderer = Callable[[Record], str]
 
 
-def printed(template: Template, context: Context, values: ValueText, end: str = "") -> Renderer:
-    """The text of a PRINT record, which is one line, and ``end``.
+def printed(
+    template: Template, context: Context, values: ValueText, end: str = "", *, carried: bool = True
+) -> Renderer:
+    """The text of a PRINT record, which is one line, and ``end``. ``carried``: with the values of ``--with``.
 
     The renderer raises ProtocolError when the record does not have the values of the template.
     """
     pattern = ""
     slots: list[tuple[Slot, Format]] = []
-    for index, part in enumerate(template.parts):
+    parts = [part for part in template.parts if carried or not is_carried(part)]
+    for index, part in enumerate(parts):
         if isinstance(part, str):
             pattern += part.replace("%", "%%")
             continue
-        following = template.parts[index + 1] if index + 1 < len(template.parts) else "\n"
+        following = parts[index + 1] if index + 1 < len(parts) else "\n"
+        if is_carried(part):
+            pattern += f" {visible(part.label or '')}=".replace("%", "%%")
         fresh_line = not pattern or pattern.endswith("\n")
         ends_line = isinstance(following, str) and following.startswith("\n")
         slots.append((part, _shown(part, values, fresh_line=fresh_line, ends_line=ends_line)))
         pattern += "%s"
     pattern += end
     arity = Arity.of(template)
-    if are_the_values([slot for slot, _ in slots]):
+    if are_the_values([slot for slot, _ in slots]) and len(parts) == len(template.parts):
         shows = [show for _, show in slots]
         count = len(shows)
 
@@ -55,6 +61,11 @@ def printed(template: Template, context: Context, values: ValueText, end: str = 
         return pattern % tuple([get(record) for get in getters])
 
     return render
+
+
+def is_carried(part: str | Slot) -> TypeGuard[Slot]:
+    """Whether it shows a value of ``--with``."""
+    return isinstance(part, Slot) and part.carried
 
 
 def are_the_values(slots: Sequence[Slot]) -> bool:

@@ -140,10 +140,12 @@ class Writer(Protocol):
 
     def attached(self, attached: Attached) -> None: ...
 
-    def records(self, records: Sequence[Record]) -> None: ...
+    def records(self, records: Sequence[Record]) -> None:
+        """Prints, events and warnings. The presenter also shows warnings on standard error."""
 
     def map(self, content: MapContent, template: Template | None, nanos: int | None) -> None:
-        """``template`` None: printed at the end, not by the script."""
+        """``template`` None: printed at the end, not by the script. ``nanos``: ``System.nanoTime`` of the target when
+        the script printed it (:meth:`Clock.wall` converts it); None: at the end."""
 
     def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:
         """Several maps as one table, by their keys."""
@@ -160,7 +162,7 @@ class Writer(Protocol):
     def end(self, end: End) -> None: ...
 
     def close(self) -> None:
-        """Called once at the end, also after an error: writes the end of the document. Called once."""
+        """Writes the end of the document. It is called once, also after an error."""
 
 
 def template_of(context: Context, record: Record) -> Template:

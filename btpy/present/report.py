@@ -230,7 +230,7 @@ def accounts(reports: Sequence[ProbeReport], *, all_: bool = False) -> list[str]
         if report.restraints and not report.sampling and account.skipped:
             parts.append(f"{grouped(account.skipped)} skipped")
         if report.restraints:
-            parts.append(f"held back {counted(report.restraints, 'time')} by the budget")
+            parts.append(f"restrained {counted(report.restraints, 'time')} by the budget")
         if account.rested_ns:
             parts.append(f"disabled for {duration(account.rested_ns)} of it")
         interesting = len(parts) > 1
@@ -405,7 +405,7 @@ def restraint_words(restraint: Restraint) -> str:
     allowed = f"{100 * restraint.allowed:.3g} %"
     match restraint.step:
         case "free":
-            return f"budget: {restraint.probe} is no longer held back"
+            return f"budget: {restraint.probe} is no longer restrained"
         case "prints-less":
             what = "makes at most 200 events a second"
         case "sampled":

@@ -103,7 +103,10 @@ class Lines:
         if kind in ("printf", "warn"):
             parts = str(line["data"]).split("\n")
             values: list[Value] = list(parts)
-            template = self._template(kind, line["probe"], "", tuple("" for _ in parts), values)
+            cuts, context = dict(line.get("cut", {})), dict(line.get("context", {}))
+            values += [self._value(value, label, cuts) for label, value in context.items()]
+            labels = (*("" for _ in parts), *map(str, context))
+            template = self._template(kind, line["probe"], "", labels, values)
         elif kind == "event":
             cuts = dict(line.get("cut", {}))
             data = line["data"].items()
@@ -129,6 +132,8 @@ class Lines:
         for at, (label, value) in enumerate(zip(labels, values, strict=True)):
             if kind == "event":
                 slots.append(Slot(at, STACK if isinstance(value, StackRef) else ANY, label))
+            elif label:
+                slots.append(Slot(at, ANY, label, carried=True))
             else:
                 slots += ["\n", Slot(at, STRING)] if at else [Slot(at, STRING)]
         kinds = {"printf": TemplateKind.PRINT, "warn": TemplateKind.WARN, "event": TemplateKind.EMIT}

@@ -145,6 +145,7 @@ class ErrorKind(IntEnum):
     NO_FIELD = 11
     CUT = 12
     FEWER_SAMPLES = 13
+    NO_CONTEXT = 14
 
 
 @dataclass(frozen=True, slots=True)

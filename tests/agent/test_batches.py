@@ -71,9 +71,7 @@ def test_on_a_busy_machine_stops_are_few_all_the_same(classes: Path, shift: int)
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("fixed", "share"), [(5_000, 41), (27_000, 41), (0, 200)])
-def test_stops_of_which_some_are_long_do_not_make_batches_small(
-    classes: Path, seed: int, fixed: int, share: int
-) -> None:
+def test_a_few_long_stops_do_not_make_batches_small(classes: Path, seed: int, fixed: int, share: int) -> None:
     """What is longer has nothing to do with the size: half of the stops are, by any time."""
     random = Random(seed)
     waits = [random.choice((0, round(random.expovariate(1 / 60_000)))) for _ in range(499)]

@@ -34,7 +34,7 @@ def test_the_jar_depends_on_the_sources_alone(hatch_build: ModuleType, tree: Pat
 
 
 def test_the_jar_is_small(jar: Path) -> None:
-    assert jar.stat().st_size <= 220_000
+    assert jar.stat().st_size <= 245_000
 
 
 def test_boot_classes_come_after_their_supertypes(jar: Path) -> None:
@@ -43,10 +43,12 @@ def test_boot_classes_come_after_their_supertypes(jar: Path) -> None:
     defined: set[str | None] = set()
     while boot:
         end = 4 + int.from_bytes(boot[:4])
-        found = ClassFile.parse(boot[4:end])
-        parents = {parent for parent in (found.super_name, *found.interfaces) if parent and parent.startswith("btpy/")}
+        result = ClassFile.parse(boot[4:end])
+        parents = {
+            parent for parent in (result.super_name, *result.interfaces) if parent and parent.startswith("btpy/")
+        }
         assert parents <= defined
-        defined.add(found.name)
+        defined.add(result.name)
         boot = boot[end:]
     assert {"btpy/agent/Agent", "btpy/runtime/Session", "btpy/runtime/InternalMemory"} <= defined
 

@@ -139,7 +139,7 @@ def test_maps_stacks_and_exits_keep_their_place_among_the_records(
         assert maps.contents == printed.contents
 
 
-def test_a_timer_goes_on_until_classes_are_put_back_and_what_comes_last_still_runs(
+def test_a_timer_fires_until_classes_are_put_back_and_end_probes_still_run(
     subject: Subject, attach: Attach, tmp_path: Path
 ) -> None:
     with subject(17) as program:

@@ -159,7 +159,9 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_a_client_that_breaks_the_protocol_is_told_and_left(subject: Subject, attach: Attach, case: str) -> None:
+def test_a_client_that_breaks_the_protocol_gets_an_error_and_is_disconnected(
+    subject: Subject, attach: Attach, case: str
+) -> None:
     with subject(17) as program:
         client = attach(program, 17)
         client.weaver = lambda question: question.data.replace(b"plain!", b"woven!")
@@ -192,5 +194,5 @@ def test_the_connection_may_come_over_tcp_everywhere(subject: Subject, jar: Path
 def test_text_outside_of_latin_1_arrives_as_it_was_sent(subject: Subject, attach: Attach) -> None:
     with subject(17) as program:
         client = attach(program, 17)
-        found = client.search(ClassPatternKind.REGEX, "Subject|\U0001f600\ud800é€")
-        assert [class_.name for class_ in found.classes] == ["Subject"]
+        classes = client.search(ClassPatternKind.REGEX, "Subject|\U0001f600\ud800é€")
+        assert [class_.name for class_ in classes.classes] == ["Subject"]

@@ -11,7 +11,7 @@ from tests.runtime.harness import EXPORT
 SOURCES = Path(__file__).parents[2] / "agent-java" / "src" / "main" / "java"
 
 
-def test_what_passes_by_is_looked_for(tmp_path: Path) -> None:
+def test_classes_that_load_unwoven_are_found_later(tmp_path: Path) -> None:
     """In a thread of the agent; where the transformer fails, as at the end of a stack; with too many at once."""
     driver = Path(__file__).parent / "java" / "Passing.java"
     (tmp_path / "Build.java").write_text(
@@ -22,5 +22,5 @@ def test_what_passes_by_is_looked_for(tmp_path: Path) -> None:
     subprocess.run([str(javac()), *options, "-d", str(tmp_path), *sources], check=True, capture_output=True)
     command = [str(java(17)), *EXPORT, f"-Xbootclasspath/a:{tmp_path}", "btpy.agent.Passing"]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    found = dict(line.split() for line in done.stdout.splitlines())
-    assert found == {"other": "false", "agent": "true", "own": "false", "failed": "true", "full": "true"}
+    result = dict(line.split() for line in done.stdout.splitlines())
+    assert result == {"other": "false", "agent": "true", "own": "false", "failed": "true", "full": "true"}

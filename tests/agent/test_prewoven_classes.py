@@ -71,7 +71,9 @@ def test_an_interrupt_of_the_thread_that_loads_is_kept(subject: Subject, attach:
         assert answer(program, f"make-interrupted {LATER}") == "Later says woven! true"
 
 
-def test_what_is_foreseen_to_stay_is_told(subject: Subject, attach: Attach, subject_classes: Path) -> None:
+def test_the_agent_reports_a_prewoven_class_that_stays_unchanged(
+    subject: Subject, attach: Attach, subject_classes: Path
+) -> None:
     with subject(17) as program:
         client = attach(program, 17)
         data = (subject_classes / f"{LATER}.class").read_bytes()

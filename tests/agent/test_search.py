@@ -85,8 +85,8 @@ def test_what_a_class_file_must_hold(subject: Subject, attach: Attach, kind: Cla
 
         def holding(*constants: bytes) -> set[str]:
             """Without the classes that have no class file, which only the JVM's bytes can tell of."""
-            found = client.search(kind, text, 100_000, constants=constants)
-            return {class_.name for class_ in found.classes if class_.modifiable and "Lambda" not in class_.name}
+            answer = client.search(kind, text, 100_000, constants=constants)
+            return {class_.name for class_ in answer.classes if class_.modifiable and "Lambda" not in class_.name}
 
         assert holding(SAYS) == {"Subject$Derived"}
         assert holding(SAYS, b"\x01\x00\x06<init>") == {"Subject$Derived"}
@@ -147,10 +147,10 @@ def test_hidden_classes_are_unmodifiable(subject: Subject, attach: Attach) -> No
 def test_results_are_limited_and_counted(subject: Subject, attach: Attach) -> None:
     with subject(17) as program:
         client = attach(program, 17)
-        found = client.search(ClassPatternKind.GLOB, "Subject**", 2)
-        assert len(found.classes) == 2
-        assert found.matched >= 4
-        assert found.loaded > found.matched
+        answer = client.search(ClassPatternKind.GLOB, "Subject**", 2)
+        assert len(answer.classes) == 2
+        assert answer.matched >= 4
+        assert answer.loaded > answer.matched
 
 
 def test_a_regular_expression_that_explodes_does_not_hold_anything_up(subject: Subject, attach: Attach) -> None:

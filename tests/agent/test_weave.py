@@ -271,7 +271,9 @@ def test_a_class_that_misses_the_deadline_is_loaded_as_it_is_and_woven_afterward
         assert client.restore().restored == 1
 
 
-def test_after_a_missed_deadline_nobody_waits_until_the_client_answers_again(subject: Subject, attach: Attach) -> None:
+def test_after_a_missed_deadline_no_thread_waits_until_the_client_answers_again(
+    subject: Subject, attach: Attach
+) -> None:
     """As when it is stopped: an application that loads hundreds of classes would stand still for each."""
     with subject(17) as program:
         client = attach(program, 17, deadline_ms=200)
@@ -327,8 +329,8 @@ def test_large_sets_are_woven_in_batches(subject: Subject, attach: Attach) -> No
     with subject(17) as program:
         client = attach(program, 17)
         client.weaver = lambda question: question.data
-        found = client.search(ClassPatternKind.GLOB, "java.util.*", 100)
-        ids = [class_.id for class_ in found.classes if class_.modifiable]
+        classes = client.search(ClassPatternKind.GLOB, "java.util.*", 100)
+        ids = [class_.id for class_ in classes.classes if class_.modifiable]
         assert len(ids) > 50
         result = client.weave(*ids)
         assert result.failures == ()
@@ -338,7 +340,7 @@ def test_large_sets_are_woven_in_batches(subject: Subject, attach: Attach) -> No
 
 
 @all_jdks
-def test_what_the_agent_itself_needs_can_be_woven_and_watched(jdk: int, subject: Subject, attach: Attach) -> None:
+def test_classes_that_the_agent_needs_can_be_woven_and_watched(jdk: int, subject: Subject, attach: Attach) -> None:
     with subject(jdk) as program:
         client = attach(program, jdk, deadline_ms=int(PATIENCE * 1000))
         client.weaver = lambda question: question.data

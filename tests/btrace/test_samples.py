@@ -110,16 +110,16 @@ def test_methods_sampled() -> None:
 
 @pytest.mark.parametrize("level", [0, 2])
 def test_methods_in_levels(level: int) -> None:
-    found = maps("all_methods_levels", "turn", flags=("--level", str(level)))
-    assert found.get("turns") == TURNS
-    assert found.get("checks") == (CHECKS if level else None)
+    map_values = maps("all_methods_levels", "turn", flags=("--level", str(level)))
+    assert map_values.get("turns") == TURNS
+    assert map_values.get("checks") == (CHECKS if level else None)
 
 
 def test_monitors() -> None:
-    found = maps("all_sync", "lock")
+    map_values = maps("all_sync", "lock")
     wanted = {f"locked,{MACHINE}": 53, "blocked,[I": 47}
-    assert found["entered"] == wanted
-    assert found["left"] == wanted
+    assert map_values["entered"] == wanted
+    assert map_values["left"] == wanted
 
 
 def test_array_of_arguments() -> None:
@@ -148,9 +148,9 @@ def test_deadlock() -> None:
 
 
 def test_files() -> None:
-    found = maps("file_tracker", "files")
-    (written,) = [count for path, count in found["written"].items() if "workshop" in path]
-    (read,) = [count for path, count in found["read"].items() if "workshop" in path]
+    map_values = maps("file_tracker", "files")
+    (written,) = [count for path, count in map_values["written"].items() if "workshop" in path]
+    (read,) = [count for path, count in map_values["read"].items() if "workshop" in path]
     assert (written, read) == (11, 7)
 
 
@@ -174,8 +174,11 @@ def test_histogram_when_it_is_asked_for() -> None:
 
 
 def test_histogram_again_and_again() -> None:
-    found = maps("histogram", "turn")["by"]
-    assert {key: sum(bucket["count"] for bucket in buckets) for key, buckets in found.items()} == {"ada": 34, "ben": 67}
+    map_values = maps("histogram", "turn")["by"]
+    assert {key: sum(bucket["count"] for bucket in buckets) for key, buckets in map_values.items()} == {
+        "ada": 34,
+        "ben": 67,
+    }
 
 
 def test_figures_of_the_jvm() -> None:
@@ -222,16 +225,16 @@ def test_arrays() -> None:
 
 
 def test_objects() -> None:
-    found = maps("new_component", "widgets")
-    assert found["made"] == {f"{WORKSHOP}$Widget": 37, f"{WORKSHOP}$Gadget": 23}
-    assert found["sampled"]["count"] == (37 + 23) // 5
+    map_values = maps("new_component", "widgets")
+    assert map_values["made"] == {f"{WORKSHOP}$Widget": 37, f"{WORKSHOP}$Gadget": 23}
+    assert map_values["sampled"]["count"] == (37 + 23) // 5
 
 
 def test_exceptions() -> None:
-    found = maps("on_throw", "throw")
+    map_values = maps("on_throw", "throw")
     type_ = "java.lang.IllegalStateException"
-    assert found["thrown"] == {f"{type_},no 0": 10, f"{type_},no 1": 9}
-    (stack,) = found["from"]
+    assert map_values["thrown"] == {f"{type_},no 0": 10, f"{type_},no 1": 9}
+    (stack,) = map_values["from"]
     assert f"{WORKSHOP}.fail" in stack
 
 
@@ -248,12 +251,12 @@ def test_profile() -> None:
     with watched("profiling", "profile") as tracer:
         assert tracer.stop() == 0, tracer.stderr
         (table,) = tracer.of("table")
-        found = table["data"]
-        calls = {method: row["@calls"] for method, row in found.items()}
+        result = table["data"]
+        calls = {method: row["@calls"] for method, row in result.items()}
         assert calls == {"slow": 13, "quick": 13, "<init>": 1, "<clinit>": 1}
-        assert found["slow"]["@wall"] >= 13 * 2_000_000
-        assert found["slow"]["@self"] == found["slow"]["@wall"] - found["quick"]["@wall"]
-        assert found["quick"]["@self"] == found["quick"]["@wall"]
+        assert result["slow"]["@wall"] >= 13 * 2_000_000
+        assert result["slow"]["@self"] == result["slow"]["@wall"] - result["quick"]["@wall"]
+        assert result["quick"]["@self"] == result["quick"]["@wall"]
 
 
 def test_sizes() -> None:
@@ -263,9 +266,9 @@ def test_sizes() -> None:
 
 
 def test_sockets() -> None:
-    found = maps("socket_tracker", "sockets")
-    assert found["connected"] == {"java.net.InetSocketAddress": 5}
-    assert found["accepted"] == {"java.net.Socket": 5}
+    map_values = maps("socket_tracker", "sockets")
+    assert map_values["connected"] == {"java.net.InetSocketAddress": 5}
+    assert map_values["accepted"] == {"java.net.Socket": 5}
 
 
 def test_subtypes() -> None:

@@ -131,10 +131,10 @@ class Server:
     def hashes(self) -> dict[str, str]:
         """SHA-256 of what the JVM gives a transformer for each class: as it is without us."""
         client = connect(self.pid, self._agent, tcp=self.jdk < 16)
-        found: dict[str, str] = {}
+        results: dict[str, str] = {}
 
         def look(question: ClassBytes) -> None:
-            found[question.name] = hashlib.sha256(question.data).hexdigest()
+            results[question.name] = hashlib.sha256(question.data).hexdigest()
 
         try:
             client.weaver = look
@@ -144,7 +144,7 @@ class Server:
             client.detach()
         finally:
             client.close()
-        return found
+        return results
 
     def check(self) -> None:
         """Raises AssertionError."""
@@ -177,13 +177,13 @@ def accounted(receipt: Receipt) -> None:
 
 
 def agent_threads(pid: int) -> list[str]:
-    found = []
+    results = []
     for task in Path(f"/proc/{pid}/task").iterdir():
         with contextlib.suppress(OSError):
             name = (task / "comm").read_text().strip()
             if name.startswith("btpy"):
-                found.append(name)
-    return found
+                results.append(name)
+    return results
 
 
 class Chaos:

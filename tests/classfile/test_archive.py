@@ -45,8 +45,8 @@ def test_of_a_server_it_has_what_zipfile_has() -> None:
     versioned = {name.split("/", 3)[3] for name in entries if name.startswith("META-INF/versions/") and name[-1] != "/"}
     names = [name for name in entries if name.endswith(".class") and name not in versioned]
     assert len(names) > 9_000
-    found = read(path, *names)
-    assert [zlib.crc32(data) for data in found if data is not None] == [entries[name] for name in names]
+    result = read(path, *names)
+    assert [zlib.crc32(data) for data in result if data is not None] == [entries[name] for name in names]
 
 
 def test_a_program_may_stand_before_it(tmp_path: Path) -> None:
@@ -77,10 +77,10 @@ def test_damaged_archives_are_refused_and_nothing_else(tmp_path: Path) -> None:
         for damaged in (whole[:at], whole[:at] + bytes((whole[at] ^ 0xFF,)) + whole[at + 1 :]):
             path.write_bytes(damaged)
             try:
-                (found,) = read(path, "A.class")
+                (result,) = read(path, "A.class")
             except ValueError:
                 continue
-            assert found in (None, b"abc" * 11)
+            assert result in (None, b"abc" * 11)
 
 
 def test_what_is_no_archive(tmp_path: Path) -> None:

@@ -37,13 +37,13 @@ def test_the_flow_over_all_paths_finds_what_the_stack_maps_say(program: str) -> 
                 continue
             bytecode = scan(method.code.code)
             told = typeflow.states(file, method, bytecode, bytecode.starts)
-            found = typeflow.states(bare, without, bytecode, bytecode.starts)
-            assert told.keys() == found.keys() == set(bytecode.starts)
+            states = typeflow.states(bare, without, bytecode, bytecode.starts)
+            assert told.keys() == states.keys() == set(bytecode.starts)
             for at, state in told.items():
-                assert list(map(kind, state.stack)) == list(map(kind, found[at].stack)), (method.name, at)
+                assert list(map(kind, state.stack)) == list(map(kind, states[at].stack)), (method.name, at)
                 for slot, value in enumerate(state.locals_):
                     if value is not None:
-                        assert kind(found[at].locals_[slot]) == kind(value), (method.name, at, slot)
+                        assert kind(states[at].locals_[slot]) == kind(value), (method.name, at, slot)
                 compared += 1
     assert compared > 800
 
@@ -71,13 +71,13 @@ def test_constructor_calls_know_their_objects_through_nested_news() -> None:
     code.invoke(op.INVOKESPECIAL, "java/lang/Thread", "<init>", "()V")
     code.op(op.RETURN)
     of = single(code, builder)
-    made = []
+    results = []
     for call in of.operations:
         state = of.state(call.at)
         assert state is not None
         assert not ops.initializes_this(call, state)
-        made.append(ops.made(call, state))
-    assert made == [ops.Made(None), ops.Made(1), None]
+        results.append(ops.made(call, state))
+    assert results == [ops.Made(None), ops.Made(1), None]
 
 
 def test_super_is_no_new_object_and_nothing_runs_before_it_unseen() -> None:

@@ -36,8 +36,8 @@ def described(directory: Path) -> ClassFile:
 
 
 def method(file: ClassFile, name: str) -> Member:
-    (found,) = [method for method in file.methods if method.name == name]
-    return found
+    (results,) = [method for method in file.methods if method.name == name]
+    return results
 
 
 def code_of(file: ClassFile, name: str) -> Code:
@@ -115,9 +115,9 @@ def inspect(data: bytes) -> None:
     assert result.data is not None or result.refusals or not result.sites
     for look in (lambda: file.annotations, lambda: file.source_file, lambda: disassemble_class(file)):
         look()
-    for each in file.methods:
-        assert len(each.parameter_names) >= 0
-        assert len(each.annotations) >= 0
+    for item in file.methods:
+        assert len(item.parameter_names) >= 0
+        assert len(item.annotations) >= 0
 
 
 def test_tables_move_with_the_code(described: ClassFile) -> None:
@@ -158,14 +158,14 @@ def test_type_annotations_name_the_instruction_itself(described: ClassFile) -> N
     moved = relocate(bytecode, {}, dict.fromkeys(bytecode.starts, b"\0\0"))
     content = relocated(attribute.name, attribute.content, moved)
     opcodes = {0x43: op.INSTANCEOF, 0x44: op.NEW, 0x45: op.INVOKEDYNAMIC, 0x47: op.CHECKCAST}
-    found = {}
+    results = {}
     for at in range(2, len(content) - 2):
         target = content[at]
         if target in opcodes and content[at] == attribute.content[at] and content[at + 1 : at + 3] != b"\0\0":
             (where,) = struct.unpack_from(">H", content, at + 1)
             if where < len(moved.code) and moved.code[where] == opcodes[target]:
-                found[target] = where
-    assert set(found) == set(opcodes)
+                results[target] = where
+    assert set(results) == set(opcodes)
     for cut in range(1, len(attribute.content)):
         with pytest.raises(ClassFileError):
             relocated(attribute.name, attribute.content[:cut], moved)
@@ -189,9 +189,9 @@ def test_where_this_is_initialized() -> None:
     code.place(end)
     code.op(op.RETURN)
     file = ClassFile.parse(builder.to_bytes())
-    found = file.methods[0].code
-    assert found is not None
-    result = Initialization(found, scan(found.code), file.pool)
+    results = file.methods[0].code
+    assert results is not None
+    result = Initialization(results, scan(results.code), file.pool)
     assert result.calls == {8: 0, 21: 0}
     assert result.ranges == ((8, 11), (21, 22))
     assert result.uninitialized_returns == ()
@@ -209,9 +209,9 @@ def test_a_return_that_super_was_not_called_before_is_found() -> None:
     code.place(late)
     code.op(op.RETURN)
     file = ClassFile.parse(builder.to_bytes())
-    found = file.methods[0].code
-    assert found is not None
-    assert Initialization(found, scan(found.code), file.pool).uninitialized_returns == (8,)
+    result = file.methods[0].code
+    assert result is not None
+    assert Initialization(result, scan(result.code), file.pool).uninitialized_returns == (8,)
 
 
 def test_disassembly() -> None:

@@ -51,9 +51,9 @@ shop/index.jsp
 
 
 def read(text: str, source: str) -> SourceMap:
-    found = parse(text, source)
-    assert found is not None
-    return found
+    result = parse(text, source)
+    assert result is not None
+    return result
 
 
 def test_inlined_code_comes_from_another_file() -> None:
@@ -65,7 +65,7 @@ def test_inlined_code_comes_from_another_file() -> None:
     assert lines.numbers(range(1, 10), range(1, 30)) == [24]  # of Orders.kt, not of Timing.kt
 
 
-def test_code_that_nobody_wrote_comes_from_pages() -> None:
+def test_generated_code_without_a_source_line_comes_from_pages() -> None:
     lines = read(JSP, "index_jsp.java")
     wanted = {101: 1, 103: 3, 110: 5, 113: 5}
     assert {number: lines.origin(number) for number in wanted} == {n: Origin("index.jsp", k) for n, k in wanted.items()}

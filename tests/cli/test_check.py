@@ -169,7 +169,7 @@ def test_what_is_no_container_is_not_indexed(overloaded: str) -> None:
         assert check(right, "--cp", overloaded)[0] == 0
 
 
-def test_self_in_static_methods_is_told(overloaded: str) -> None:
+def test_check_reports_self_in_static_methods(overloaded: str) -> None:
     code, _, stderr = check("Overloaded::ship { print(self) }", "--cp", overloaded)
     assert (code, stderr.startswith("warning[BT311]: `self` is always null here\n")) == (0, True)
     assert "static: Overloaded.ship\n" in stderr
@@ -196,7 +196,7 @@ def test_a_run_and_a_check_refuse_the_same(overloaded: str) -> None:
         ("IllegalArgumentExcption", True),
     ],
 )
-def test_exceptions_that_no_class_has_are_told(exception: str, warned: bool, overloaded: str) -> None:
+def test_check_reports_exceptions_that_no_class_declares(exception: str, warned: bool, overloaded: str) -> None:
     script = f"Overloaded::parse @throw({exception}) {{ print(1) }}"
     with target(17, "Overloaded", classpath=[Path(overloaded)]) as running:
         code, _, stderr = check(script, "--pid", str(running.pid))

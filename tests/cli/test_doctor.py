@@ -100,8 +100,8 @@ def test_the_jvm_of_another_user(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_openj9(monkeypatch: pytest.MonkeyPatch) -> None:
     with counted(17) as target:
-        found = replace(processes.describe(target.pid), obstacle=problems.not_hotspot(target.pid))
-        monkeypatch.setattr(processes, "find", lambda name: found)
+        process = replace(processes.describe(target.pid), obstacle=problems.not_hotspot(target.pid))
+        monkeypatch.setattr(processes, "find", lambda name: process)
         step = failing(target.pid)
         assert (step.name, step.code) == ("JVM", "BT504")
 

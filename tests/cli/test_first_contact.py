@@ -88,11 +88,11 @@ def test_exit_codes_are_documented() -> None:
 )
 def test_what_can_come(line: str, expected: list[str] | None) -> None:
     words = line.split(" ")
-    found = [candidate.text for candidate in candidates(words, len(words) - 1, HERE)]
+    candidate_ = [candidate.text for candidate in candidates(words, len(words) - 1, HERE)]
     if expected is None:
-        assert {"--for", "--propagate", "--help"} <= set(found)
+        assert {"--for", "--propagate", "--help"} <= set(candidate_)
     else:
-        assert found == expected
+        assert candidate_ == expected
 
 
 def test_a_flag_that_was_given_is_not_offered_again() -> None:

@@ -53,9 +53,9 @@ def test_help_of_a_script(tmp_path: Path) -> None:
 
 
 def test_a_library_of_ones_own(tmp_path: Path) -> None:
-    made = btpy("lib", "new", "mine", home=tmp_path)
+    results = btpy("lib", "new", "mine", home=tmp_path)
     path = tmp_path / "btpy" / "probes" / "mine.bt"
-    assert made.stdout == f"{path}\n"
+    assert results.stdout == f"{path}\n"
     assert path.read_text(encoding="utf-8") == btpy("lib", "show", "mine", home=tmp_path).stdout
     assert btpy("check", "mine", home=tmp_path).stderr.endswith("1 probe, 0 maps, no errors\n")
     assert btpy("fmt", "--check", str(path), home=tmp_path).returncode == 0

@@ -54,7 +54,7 @@ OTHERS = [
 ]
 
 
-def test_in_a_pipe_each_has_one_line() -> None:
+def test_in_a_pipe_a_jvm_has_one_line() -> None:
     assert table(OTHERS, None) == [
         " PID  USER  JAVA         UPTIME  BTPY  MAIN",
         "4711  shop  17.0.15  3d01:02:03     -  com.acme.shop.OrderApp [orders]",

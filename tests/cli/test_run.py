@@ -40,7 +40,7 @@ def test_the_status_of_the_program_can_be_handed_on() -> None:
     assert run(7, flags=("--propagate",)).returncode == 7
 
 
-def test_the_program_goes_on_when_the_tracing_ends() -> None:
+def test_the_program_keeps_running_when_tracing_ends() -> None:
     shown = btpy(
         "run", "-e", "Brief::work { print(arg0) }", "--hits", "3", "--", str(java(17)), "-cp", str(BRIEF), "Brief"
     )

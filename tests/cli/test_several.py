@@ -72,7 +72,7 @@ def test_one_that_cannot_be_traced_or_ends_leaves_the_others_and_its_share() -> 
         assert tracer.maps()["n"] == 18
 
 
-def test_maps_are_merged_at_each_interval_and_plain_values_told_apart() -> None:
+def test_maps_merge_at_every_interval_and_plain_values_name_their_jvm() -> None:
     script = "Traffic::serve @entry { @n = count(); @last = arg0; }"
     with traffic() as one, traffic() as other:
         with started([f"{one.pid},{other.pid}", "-e", script, "-f", "ndjson", "-i", "100ms"]) as tracer:
@@ -185,6 +185,29 @@ def test_a_table_has_a_column_for_the_pid(tmp_path: Path) -> None:
         assert {int(row["pid"]): row["value"] for row in rows("@last.csv")} == {one.pid: "6", other.pid: "4"}
         assert {row["key"]: row["count"] for row in rows("@by.csv")} == {"0": "7", "1": "5"}
         assert "pid" not in rows("@by.csv")[0]
+
+
+def test_a_line_of_logfmt_has_the_pid(tmp_path: Path) -> None:
+    script = 'Traffic::serve @entry { emit("served", number=arg0); @by[arg0 % 2] = count(); @last = arg0; }'
+    with traffic() as one, traffic() as other:
+        with started(
+            [f"{one.pid},{other.pid}", "-e", script, "--hits", "0", "-o", str(tmp_path / "x.logfmt")]
+        ) as tracer:
+            told(tracer, "tracing 2 JVMs")
+            called(one, 7)
+            called(other, 5)
+            assert tracer.stop() == 0, tracer.stderr
+        lines = (tmp_path / "x.logfmt").read_text().splitlines()
+    served = Counter(int(line.split()[2].removeprefix("pid=")) for line in lines if " event=served " in line)
+    assert served == {one.pid: 7, other.pid: 5}
+    assert {line for line in lines if "map=@last" in line} == {
+        f"map=@last pid={one.pid} value=6",
+        f"map=@last pid={other.pid} value=4",
+    }
+    assert sorted(line for line in lines if "map=@by" in line) == [
+        "map=@by key=0 count=7",
+        "map=@by key=1 count=5",
+    ]
 
 
 def test_each_is_recorded_in_a_file_of_its_own(tmp_path: Path) -> None:

@@ -228,7 +228,7 @@ def test_a_signal_runs_the_probe_that_listens_to_it(shop: Target) -> None:
         assert len([line for line in tracer.stdout if line.startswith("@n ")]) == 1
 
 
-def test_a_target_that_ends_is_told() -> None:
+def test_the_end_of_the_target_is_reported() -> None:
     with (
         target(17, MAIN, "--rate", "100", classpath=[shop_jar()]) as mortal,
         started(mortal.pid, "-e", EVERY_QUOTE, "--hits", 0, "-f", "ndjson") as tracer,

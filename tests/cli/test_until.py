@@ -64,7 +64,7 @@ def test_what_is_no_condition() -> None:
             StopCondition(text, compiled)
 
 
-def test_a_run_ends_when_it_holds(target: Target) -> None:
+def test_a_run_ends_when_the_stop_condition_is_true(target: Target) -> None:
     with tracing(target.pid, "-e", SCRIPT, "--until", "@by >= 6") as tracer:
         target.send("call 5")
         target.wait_for("called 5")

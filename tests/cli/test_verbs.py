@@ -160,8 +160,6 @@ def test_the_flags_of_every_run(program: Target, tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize(("verb", "condition"), [("count", "$number < 0"), ("latency", "duration > 1h")])
-def test_how_often_a_predicate_was_false_is_said_where_it_never_held(
-    program: Target, verb: str, condition: str
-) -> None:
+def test_the_count_of_a_predicate_that_is_always_false_is_shown(program: Target, verb: str, condition: str) -> None:
     _, stderr = answer(verb, program, "Counted::step", "--when", condition)
     assert f"{verb}: 0 hits: matched 1 method; of its calls filtered by `when` at least {CALLS} times" in stderr

@@ -121,9 +121,9 @@ def test_a_jdk_needs_no_jvm(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -
         '@OnMethod(class="**", location=FIELD_SET(class="java.util.ArrayList", field="elementData")) { print(oldval); }'
     )
     assert main(["weave", str(script), "--jdk", str(java_home(17)), "--report", "json"]) == 0
-    found = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
-    assert [class_["class"] for class_ in found if class_["woven"]] == ["java.util.ArrayList"]
-    assert {site["member"] for class_ in found for site in class_["sites"]} == {"elementData"}
+    records = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert [class_["class"] for class_ in records if class_["woven"]] == ["java.util.ArrayList"]
+    assert {site["member"] for class_ in records for site in class_["sites"]} == {"elementData"}
 
 
 def test_what_makes_no_sense_is_an_error(script: Path, classes: Path, tmp_path: Path) -> None:
@@ -154,8 +154,8 @@ def test_supertypes_may_come_after_the_classes_that_have_them(
         "class Top {}\n"
     )
     assert main(["weave", "-e", probe, "--cp", str(compiled([source])), "--report", "json"]) == 0
-    found = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
-    assert [f"{class_['class']}.{site['method']}" for class_ in found for site in class_["sites"]] == methods
+    records = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert [f"{class_['class']}.{site['method']}" for class_ in records for site in class_["sites"]] == methods
 
 
 SHARED = """

@@ -106,13 +106,13 @@ class Target:
             return []
         data = bytes.fromhex(answer)
         (rows,) = struct.unpack_from(">I", data)
-        at, found = 4, []
+        at, result = 4, []
         for _ in range(rows):
             probe, position, kind, count, length = struct.unpack_from(">iIBQI", data, at)
             at += 21
-            found.append(ProbeErrorCount(probe, position, kind, count, data[at : at + length].decode()))
+            result.append(ProbeErrorCount(probe, position, kind, count, data[at : at + length].decode()))
             at += length
-        return found
+        return result
 
     def counters(self) -> dict[int, tuple[int, ...]]:
         """By probe: produced, dropped (five causes), map full, fired, skipped, limited, cost, rested, state, untrue."""

@@ -518,6 +518,9 @@ _BUILTINS: list[tuple[str, t.Type, list[Expr], Result, Result]] = [
     ("endswith", BOOLEAN.or_null(), [_TEXT, constant(STRING, "op")], None, Box("boolean", False)),
     ("contains", BOOLEAN.or_null(), [_TEXT, constant(STRING, "ho")], None, Box("boolean", True)),
     ("contains", BOOLEAN.or_null(), [convert(STRING, ANY_INPUT), constant(STRING, "ho")], None, None),
+    ("indexof", INT.or_null(), [_TEXT, constant(STRING, "ho")], None, Box("long", 2)),
+    ("indexof", INT.or_null(), [_TEXT, constant(STRING, "oh")], None, None),
+    ("indexof", INT.or_null(), [convert(STRING, ANY_INPUT), constant(STRING, "ho")], None, None),
     ("instanceof", BOOLEAN, [ANY_INPUT, constant(STRING, "+java.lang.Exception")], Box("a", "failure"), 1),
     ("instanceof", BOOLEAN, [ANY_INPUT, constant(STRING, "java.lang.Error")], Box("a", "failure"), 0),
     ("instanceof", BOOLEAN, [ANY_INPUT, constant(STRING, "java.lang.*")], None, 0),
@@ -557,8 +560,8 @@ def test_every_builtin_that_the_language_compiles_has_code() -> None:
             continue
         for signature in function.signatures:
             for count in range(signature.required, len(signature.parameters) + 1):
-                given = ", ".join(_VALUES.get(parameter.type, "null") for parameter in signature.parameters[:count])
-                assert _compiles(f"{function.name}({given})"), f"{function.name}({given})"
+                arguments = ", ".join(_VALUES.get(parameter.type, "null") for parameter in signature.parameters[:count])
+                assert _compiles(f"{function.name}({arguments})"), f"{function.name}({arguments})"
 
 
 def _compiles(expression: str) -> bool:
@@ -593,12 +596,12 @@ def test_keys_of_every_number(jvm17: Target, keys: int) -> None:
     other: tuple[Expr, ...] = (*letters[:-1], convert(ANY, constant(LONG, 5))) if keys else ()
     body: list[Statement] = [*[Aggregate(0, letters, None)] * 3, Aggregate(0, other, None)]
     _fire(jvm17, body)
-    found = _content(jvm17, 0, MapKind.COUNT, keys)
+    result = _content(jvm17, 0, MapKind.COUNT, keys)
     texts = tuple(node.value for node in letters)
     if keys:
-        assert found == {texts: aggregates.Count(3), (*texts[:-1], 5): aggregates.Count(1)}
+        assert result == {texts: aggregates.Count(3), (*texts[:-1], 5): aggregates.Count(1)}
     else:
-        assert found == {(): aggregates.Count(4)}
+        assert result == {(): aggregates.Count(4)}
     value = _value(jvm17, MapValue(ANY, span(), 0, letters))
     assert value == Box("long", 3 if keys else 4)
     assert jvm17.errors() == []
@@ -618,8 +621,8 @@ def test_keys_of_every_type(jvm: Target) -> None:
     ]
     _fire(jvm, [Aggregate(0, (key,), None) for key in keys])
     assert jvm.errors() == []
-    found = {key for (key,) in _content(jvm, 0, MapKind.COUNT, 1)}
-    assert found == {5, 6, 0.5, True, "A", "com.acme.Shop", None, 7}
+    results = {key for (key,) in _content(jvm, 0, MapKind.COUNT, 1)}
+    assert results == {5, 6, 0.5, True, "A", "com.acme.Shop", None, 7}
 
 
 def test_samples(jvm: Target) -> None:
@@ -844,8 +847,8 @@ def test_an_expression_that_is_too_deep() -> None:
 
 @pytest.fixture(scope="module")
 def large_stack() -> Iterator[Target]:
-    with target(17, ["-Xint"]) as found:
-        yield found
+    with target(17, ["-Xint"]) as jvm:
+        yield jvm
 
 
 def test_a_large_body_verifies_and_runs(large_stack: Target) -> None:

@@ -46,19 +46,19 @@ def hostile(seed: int, jvm: Target) -> str:
             text = Grower(seed).script()
     source = Source("hostile.bt", text)
     try:
-        found = check_source(source)
+        checked_program = check_source(source)
     except ScriptError as error:
         _draw(error)
         return "refused"
     again = format_source(source)
     assert format_source(Source("hostile.bt", again)) == again
-    if len(found.probes) > PROBES:
+    if len(checked_program.probes) > PROBES:
         return "accepted"
     jvm.open()
-    for declaration in map_declarations(found.maps):
+    for declaration in map_declarations(checked_program.maps):
         jvm.command("map", declaration.id, declaration.kind.number, declaration.keys, *declaration.parameters)
-    for bound in _bound(found):
-        _fire(jvm, found, bound, random.Random(seed))
+    for bound in _bound(checked_program):
+        _fire(jvm, checked_program, bound, random.Random(seed))
     internal = [error for error in jvm.errors() if error.kind == INTERNAL]
     assert internal == []
     jvm.events()
@@ -70,7 +70,7 @@ def _bound(found: Program) -> list[BoundProbe]:
     for probe in found.probes:
         shapes: list[Shape | None] = [None]
         if isinstance(probe.attachment, MethodAttachment):
-            shapes = [each for each in SHAPES if each.point in probe.attachment.points]
+            shapes = [candidate for candidate in SHAPES if candidate.point in probe.attachment.points]
         for shape in shapes:
             try:
                 out.append(bind(found, probe, shape))

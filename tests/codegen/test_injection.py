@@ -130,8 +130,8 @@ class Account:
     @property
     def balance(self) -> int:
         """Firings that are neither delivered or counted, nor dropped, nor errors."""
-        made = len(self.delivered) if self.counted is None else self.counted
-        return self.fired - made - self.dropped - self.errors
+        results = len(self.delivered) if self.counted is None else self.counted
+        return self.fired - results - self.dropped - self.errors
 
 
 class Bench:

@@ -103,8 +103,8 @@ class Expressions:
 
 
 def expressions() -> list[str]:
-    made = Expressions(random.Random(20_231))
-    return [made.make(type_, DEPTH) for type_ in ("int", "long", "double", "boolean") * EXPRESSIONS][:EXPRESSIONS]
+    results = Expressions(random.Random(20_231))
+    return [results.make(type_, DEPTH) for type_ in ("int", "long", "double", "boolean") * EXPRESSIONS][:EXPRESSIONS]
 
 
 @pytest.fixture(scope="module")
@@ -154,8 +154,8 @@ def _literal(type_: str, value: float) -> str:
 
 @pytest.fixture(scope="module")
 def jvm17() -> Iterator[Target]:
-    with target(17) as found:
-        yield found
+    with target(17) as jvm:
+        yield jvm
 
 
 def _input(values: tuple[int | float, ...], index: int) -> int | float:
@@ -187,7 +187,7 @@ def test_what_an_expression_gives_is_what_java_gives(jvm17: Target, expected: li
             jvm17.open()
             assert jvm17.fire(fire, *(_input(values, input_.index) for input_ in bound.inputs)) == "void"
             errors = [error.kind for error in jvm17.errors()]
-            found = [record.values[0] for record in jvm17.events()]
-            assert (_shown(found), errors) == (shown, [DIV_ZERO] if shown == "div" else []), (text, values)
+            results = [record.values[0] for record in jvm17.events()]
+            assert (_shown(results), errors) == (shown, [DIV_ZERO] if shown == "div" else []), (text, values)
             kinds.add(shown.split(" ")[0] if shown[0] not in "-0123456789" else "I")
     assert kinds == {"I", "D", "div", "true", "false"}

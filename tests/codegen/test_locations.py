@@ -44,7 +44,7 @@ def fire(jvm: Target, location: str, body: str, against: Shape, given: Given) ->
 
 def test_a_call(jvm: Target) -> None:
     offered = operation("Lcom/acme/Order;", "I Ljava/lang/String; J F C", "D")
-    given: Given = {
+    inputs: Given = {
         (InputKind.TARGET, 0): _OBJECTS["order"],
         (InputKind.TARGET_ARG, 0): 3,
         (InputKind.TARGET_ARG, 1): "sku",
@@ -58,7 +58,7 @@ def test_a_call(jvm: Target) -> None:
     }
     before = shape(Point.CALL_BEFORE, "I", operation=offered)
     assert fire(
-        jvm, "call", 'print(targs, target.quantity, arg0, target_class == "com.acme.Order")', before, given
+        jvm, "call", 'print(targs, target.quantity, arg0, target_class == "com.acme.Order")', before, inputs
     ) == [(7, 7, True, 3, "sku", 2**40, 0.5, "B")]
     after = "call(when=AFTER)"
     named = 'f"{target_class}.{target_method}" == "com.acme.Order.ship"'
@@ -67,11 +67,11 @@ def test_a_call(jvm: Target) -> None:
         (Point.CALL_RETURN, (12.5, None, True, 4, True)),
         (Point.CALL_THROW, (None, "no stock", True, 4, True)),
     ):
-        assert fire(jvm, after, body, shape(point, operation=offered), given) == [values]
+        assert fire(jvm, after, body, shape(point, operation=offered), inputs) == [values]
 
 
 def test_a_field(jvm: Target) -> None:
-    given: Given = {
+    inputs: Given = {
         (InputKind.TARGET, 0): _OBJECTS["order"],
         (InputKind.OLD_VALUE, 0): 7,
         (InputKind.NEW_VALUE, 0): 8,
@@ -80,9 +80,9 @@ def test_a_field(jvm: Target) -> None:
     number = operation("Lcom/acme/Order;", value="S")
     against = shape(Point.FIELD_SET, operation=number)
     body = 'if oldval != newval { print(oldval, newval, target.quantity, field == "ship") }'
-    assert fire(jvm, "set", body, against, given) == [(7, 8, 7, True)]
-    assert fire(jvm, "set", body, against, {**given, (InputKind.NEW_VALUE, 0): 7}) == []
-    assert fire(jvm, "get", "print(retval, target.quantity)", shape(Point.FIELD_GET, operation=number), given) == [
+    assert fire(jvm, "set", body, against, inputs) == [(7, 8, 7, True)]
+    assert fire(jvm, "set", body, against, {**inputs, (InputKind.NEW_VALUE, 0): 7}) == []
+    assert fire(jvm, "get", "print(retval, target.quantity)", shape(Point.FIELD_GET, operation=number), inputs) == [
         (9, 7)
     ]
     enum = shape(Point.FIELD_SET, operation=operation("", value="Ljava/lang/Object;"))
@@ -92,7 +92,7 @@ def test_a_field(jvm: Target) -> None:
 
 
 def test_arrays(jvm: Target) -> None:
-    given: Given = {
+    inputs: Given = {
         (InputKind.TARGET, 0): _OBJECTS["array"],
         (InputKind.INDEX, 0): 1,
         (InputKind.RETVAL, 0): 20,
@@ -101,60 +101,62 @@ def test_arrays(jvm: Target) -> None:
         (InputKind.LENGTH, 1): 5,
     }
     element = operation("[I", value="I")
-    assert fire(jvm, "array_get", "print(target[index], retval)", shape(Point.ARRAY_GET, operation=element), given) == [
-        (20, 20)
+    assert fire(
+        jvm, "array_get", "print(target[index], retval)", shape(Point.ARRAY_GET, operation=element), inputs
+    ) == [(20, 20)]
+    assert fire(jvm, "array_set", "print(index, newval)", shape(Point.ARRAY_SET, operation=element), inputs) == [
+        (1, 21)
     ]
-    assert fire(jvm, "array_set", "print(index, newval)", shape(Point.ARRAY_SET, operation=element), given) == [(1, 21)]
-    made = shape(Point.NEWARRAY, operation=operation("[I", element_size=4, dimensions=1))
-    assert fire(jvm, "newarray", "print(size, length, len(target), shallow_size(target))", made, given) == [
+    results = shape(Point.NEWARRAY, operation=operation("[I", element_size=4, dimensions=1))
+    assert fire(jvm, "newarray", "print(size, length, len(target), shallow_size(target))", results, inputs) == [
         (32, 3, 3, 32)
     ]
     nested = shape(Point.NEWARRAY, operation=operation("[[B", element_size=1, dimensions=2))
-    assert fire(jvm, "newarray", "if size > 31B { print(size) }", nested, given) == [(32 + 3 * 24,)]
+    assert fire(jvm, "newarray", "if size > 31B { print(size) }", nested, inputs) == [(32 + 3 * 24,)]
 
 
 def test_types_and_exceptions(jvm: Target) -> None:
-    given: Given = {
+    inputs: Given = {
         (InputKind.TARGET, 0): "text",
         (InputKind.RETVAL, 0): 1,
         (InputKind.EXCEPTION, 0): _OBJECTS["failure"],
     }
     tested = operation("Ljava/lang/Object;", value="Z")
-    assert fire(jvm, "instanceof", "print(target, retval)", shape(Point.INSTANCEOF, operation=tested), given) == [
+    assert fire(jvm, "instanceof", "print(target, retval)", shape(Point.INSTANCEOF, operation=tested), inputs) == [
         ("text", True)
     ]
-    assert fire(jvm, "cast", "print(typeof(target))", shape(Point.CAST, operation=tested), given) == [
+    assert fire(jvm, "cast", "print(typeof(target))", shape(Point.CAST, operation=tested), inputs) == [
         ("java.lang.String",)
     ]
     for location, point in (("raise", Point.RAISE), ("catch", Point.CATCH)):
         against = shape(point, operation=operation())
         body = "print(message(exception))"
-        assert fire(jvm, f"{location}(+java.lang.RuntimeException)", body, against, given) == [("no stock",)]
-        assert fire(jvm, f"{location}(+java.io.IOException)", body, against, given) == []
+        assert fire(jvm, f"{location}(+java.lang.RuntimeException)", body, against, inputs) == [("no stock",)]
+        assert fire(jvm, f"{location}(+java.io.IOException)", body, against, inputs) == []
 
 
 def test_monitors(jvm: Target) -> None:
-    given: Given = {(InputKind.TARGET, 0): _OBJECTS["lock"], (InputKind.DURATION, 0): 2_000_000}
+    inputs: Given = {(InputKind.TARGET, 0): _OBJECTS["lock"], (InputKind.DURATION, 0): 2_000_000}
     monitor = operation("Ljava/lang/Object;")
     body = "if duration > 1ms { @wait[typeof(lock)] = sum(duration); print(@wait[typeof(lock)]) }"
     against = shape(Point.SYNC_ENTER, operation=monitor)
-    assert fire(jvm, "sync(when=AFTER)", body, against, given) == [(2_000_000,)]
-    assert fire(jvm, "sync_exit", "print(typeof(lock))", shape(Point.SYNC_EXIT, operation=monitor), given) == [
+    assert fire(jvm, "sync(when=AFTER)", body, against, inputs) == [(2_000_000,)]
+    assert fire(jvm, "sync_exit", "print(typeof(lock))", shape(Point.SYNC_EXIT, operation=monitor), inputs) == [
         ("java.lang.Object",)
     ]
 
 
 def test_variables_at_a_line(jvm: Target) -> None:
     against = shape(Point.LINE, "I", names="count", variables="count I ratio D order La; pin I grade C", absent="later")
-    given: Given = {
+    inputs: Given = {
         (InputKind.ARG, 0): 1,
         (InputKind.FRAME_VARIABLE, 0): 2,
         (InputKind.FRAME_VARIABLE, 1): 0.5,
         (InputKind.FRAME_VARIABLE, 2): "a text",
         (InputKind.FRAME_VARIABLE, 4): 66,
     }
-    assert fire(jvm, "line(3)", "print($count, arg0, $ratio > 0.25, $later ?? 0)", against, given) == [(2, 1, True, 0)]
-    assert fire(jvm, "line(3)", "print(locals())", against, given) == [
+    assert fire(jvm, "line(3)", "print($count, arg0, $ratio > 0.25, $later ?? 0)", against, inputs) == [(2, 1, True, 0)]
+    assert fire(jvm, "line(3)", "print(locals())", against, inputs) == [
         ("count", 2, "ratio", 0.5, "order", "a text", "pin", Withheld.REDACTED, "grade", "B")
     ]
 
@@ -196,7 +198,7 @@ def test_operands_of_advice() -> None:
     )
     advised = HandlerFactory(program).advise(PlannedClass("A", (method,), (), ()))
     (plan,) = advised.plan.methods
-    assert [(each.at, each.target_class, each.member) for each in plan.advice] == [
+    assert [(item.at, item.target_class, item.member) for item in plan.advice] == [
         (17, "a.B", "run"),
         (30, "a.B", "run"),
         (5, "", ""),

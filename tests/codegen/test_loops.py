@@ -34,8 +34,8 @@ NULL_OPERAND, BAD_CAST, INDEX, BUDGET, CUT = 1, 2, 3, 5, 12
 
 @pytest.fixture(scope="module")
 def jvm17() -> Iterator[Target]:
-    with target(17) as found:
-        yield found
+    with target(17) as jvm:
+        yield jvm
 
 
 def program(body: str) -> Program:
@@ -178,7 +178,7 @@ def test_a_list_is_a_value(jvm17: Target) -> None:
     assert length == 3
 
 
-def test_what_a_loop_leaves_out_is_counted_where_nobody_said_how_far(jvm17: Target) -> None:
+def test_elements_that_a_loop_without_a_bound_leaves_out_are_counted(jvm17: Target) -> None:
     records, errors = run(jvm17, "let n = 0; for x in $b.longList { n++; } print(n);")
     assert (records, errors) == ([(100,)], [(CUT, "$b.longList")])
     records, errors = run(jvm17, "let n = 0; for x in $b.longArray limit 101 { n++; } print(n);")

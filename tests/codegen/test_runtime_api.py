@@ -27,7 +27,7 @@ def test_methods_are_there(owner: str) -> None:
         check=True,
         timeout=60,
     )
-    found = {(m["name"], m["descriptor"]): "static" in m["flags"] for m in _METHOD.finditer(done.stdout)}
+    results = {(m["name"], m["descriptor"]): "static" in m["flags"] for m in _METHOD.finditer(done.stdout)}
     wanted = {(row.name, row.descriptor): row.static for row in api.all_methods() if row.owner == owner}
     assert wanted
-    assert wanted.items() - found.items() == set()
+    assert wanted.items() - results.items() == set()

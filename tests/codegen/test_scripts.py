@@ -120,6 +120,14 @@ def _content(jvm: Target, map_: Map) -> dict[tuple[object, ...], object]:
         ("substr($sku, 2)", "1"),
         ('upper("ab") + "c"', "ABc"),
         ('startswith($sku, "A")', True),
+        ('indexof("abcabc", "c")', 2),
+        ('indexof("abcabc", "")', 0),
+        ('indexof("abcabc", "cb")', None),
+        ('indexof("ab", "abc")', None),
+        ("indexof($order.nobody, $sku)", None),
+        ("indexof($sku, $order.nobody)", None),
+        ('indexof("😀b", "b")', 2),
+        ('substr($sku, (indexof($sku, "-") ?? 0) + 1)', "1"),
         ('split("a/b/c", "/", 1)', "b"),
         ('split("a/b/c", "/", -1)', "c"),
         ('split("a/b/c", "/", 3)', None),
@@ -268,7 +276,7 @@ _FORMATS += ["d", ",.2f", "=+12,d", ".0f", "20", "-^7d"]
 )
 def test_formats_of_numbers_are_those_of_python(jvm17: Target, expression: str, value: float) -> None:
     real = isinstance(value, float)
-    formats = [each for each in _FORMATS if not real or each[-1] in "f%"]
+    formats = [probe for probe in _FORMATS if not real or probe[-1] in "f%"]
     keys = ", ".join(f'f"{{{expression}:{format_}}}" == "{format(value, format_)}"' for format_ in formats)
     jvm17.open()
     program = _probe(f"let all = [{keys}]; for passed in all {{ print(passed); }}")

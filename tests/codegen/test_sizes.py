@@ -95,9 +95,9 @@ def test_texts_of_a_megabyte(jvm17: Target) -> None:
     for text in ("a" * MEGABYTE, "A" * MEGABYTE):
         assert jvm17.fire(fire, text) == "void"
     assert jvm17.errors() == []
-    assert [record.values for record in jvm17.events()] == [(CutString(each * 200, MEGABYTE),) for each in "aA"]
+    assert [record.values for record in jvm17.events()] == [(CutString(method * 200, MEGABYTE),) for method in "aA"]
     keys = {keys[0] for keys, _ in decode_content(jvm17.content(0), {0: program.maps[0]}).entries}
-    assert keys == {CutString(each * 200, MEGABYTE) for each in "aA"}
+    assert keys == {CutString(method * 200, MEGABYTE) for method in "aA"}
 
 
 def test_a_constant_of_a_megabyte_is_refused_by_its_place() -> None:

@@ -168,12 +168,12 @@ arguments = st.tuples(*(_VALUES[input_.descriptor] for input_ in INPUTS))
 
 
 def _inputs_of(type_: Type) -> st.SearchStrategy[Expr]:
-    found = [
+    results = [
         input_
         for input_ in INPUTS
         if t.from_descriptor(input_.descriptor).kind is type_.kind or (type_ is ANY and input_.descriptor == ANY.slot)
     ]
-    return st.sampled_from(found).map(lambda input_: argument(input_.index, input_.descriptor, type_))
+    return st.sampled_from(results).map(lambda input_: argument(input_.index, input_.descriptor, type_))
 
 
 def _constants(type_: Type) -> st.SearchStrategy[Expr]:

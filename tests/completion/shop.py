@@ -24,13 +24,13 @@ _PARTS = (
 
 @cache
 def _members() -> dict[str, Members]:
-    found = {}
+    results = {}
     with resources.as_file(resources.files("btpy") / "_demo" / "shop.jar") as jar, zipfile.ZipFile(jar) as archive:
         for name in archive.namelist():
             if name.endswith(".class"):
                 members = Members.parse(archive.read(name))
-                found[members.name] = members
-    return found
+                results[members.name] = members
+    return results
 
 
 class Shop:

@@ -44,13 +44,13 @@ def test_humps(shop: Shop) -> None:
     assert "com.acme.shop.PricingEngine" in texts("pricing", shop)
     assert texts("c.a.s.PrEn", shop) == ["com.acme.shop.PricingEngine"]
     assert texts("+PrEn", shop) == ["+com.acme.shop.PricingEngine"]
-    found = one("PrEn", "com.acme.shop.PricingEngine", shop)
-    assert (found.shown, found.about, found.replaces) == ("PricingEngine", "com.acme.shop  app", 4)
+    candidate = one("PrEn", "com.acme.shop.PricingEngine", shop)
+    assert (candidate.shown, candidate.about, candidate.replaces) == ("PricingEngine", "com.acme.shop  app", 4)
 
 
 def test_methods_with_signatures(shop: Shop) -> None:
-    found = one("com.acme.shop.PricingEngine::", "quote", shop)
-    assert (found.shown, found.about) == ("quote(String sku, int quantity): Money", "")
+    candidate = one("com.acme.shop.PricingEngine::", "quote", shop)
+    assert (candidate.shown, candidate.about) == ("quote(String sku, int quantity): Money", "")
     assert texts("com.acme.shop.PricingEngine::", shop) == ["quote", "tariff", "<init>", "*"]
     assert texts("PricingEngine::qu", shop) == ["quote"]
     assert texts('@OnMethod(class="com.acme.shop.Pric*", method="ta', shop) == ["tariff"]
@@ -97,8 +97,8 @@ def test_tables_of_the_language_are_complete(shop: Shop) -> None:
 
 
 def test_functions_show_what_they_take(shop: Shop) -> None:
-    found = one(QUOTE + "{ print(substr", "substr(", shop)
-    assert found.shown == "substr(text, start, end)"
+    candidate = one(QUOTE + "{ print(substr", "substr(", shop)
+    assert candidate.shown == "substr(text, start, end)"
     assert "top=" in texts(QUOTE + "{ print(@lat, t", shop)
     assert "k=" in texts(QUOTE + "{ @m = hist(duration, ", shop)
 
@@ -140,7 +140,7 @@ def test_what_an_abbreviation_is_short_for(shop: Shop) -> None:
 def test_few_of_many_classes_are_looked_at(word: str) -> None:
     """Those of the word's first letter, or below its first package. The work is counted in calls, of which a look at
     all classes would make one for each; ten thousand take about a millisecond."""
-    known = Large(classes := 30_000)
+    known_classes = Large(classes := 30_000)
     suggestions = suggest(word)
     calls = 0
 
@@ -150,7 +150,7 @@ def test_few_of_many_classes_are_looked_at(word: str) -> None:
 
     sys.setprofile(count)
     try:
-        candidates(suggestions, known)
+        candidates(suggestions, known_classes)
     finally:
         sys.setprofile(None)
     assert calls < classes

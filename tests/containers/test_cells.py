@@ -52,51 +52,51 @@ sample = pytest.mark.parametrize("jdk", SAMPLE, ids=[f"jdk{major}" for major in 
 def test_a_jvm_with_a_tmp_of_its_own_is_traced(jdk: int) -> None:
     """Its pid there is the same as here, as under systemd's PrivateTmp."""
     require_to_run(*NEW_TMP)
-    with cell(jdk, prefix=NEW_TMP) as found:
-        assert found.process.in_container
-        assert_traced(found)
-        found.assert_undisturbed()
+    with cell(jdk, prefix=NEW_TMP) as target_cell:
+        assert target_cell.process.in_container
+        assert_traced(target_cell)
+        target_cell.assert_undisturbed()
 
 
 @pytest.mark.parametrize("own", [11, 17])
 def test_the_java_of_btpy_does_not_matter_in_a_side_car(own: int) -> None:
     """Java 11 and 17.0.9 look for the attach socket in different places."""
     require_to_run(*NEW_TMP)
-    with cell(25, prefix=NEW_TMP) as found:
-        done = doctor(found.process.pid, JAVA_HOME=str(java_home(own)))
+    with cell(25, prefix=NEW_TMP) as target_cell:
+        done = doctor(target_cell.process.pid, JAVA_HOME=str(java_home(own)))
         assert done.returncode == 0, done.stdout
         assert "not needed: btpy speaks the attach protocol itself there" in done.stdout
-        found.assert_undisturbed()
+        target_cell.assert_undisturbed()
 
 
 @pytest.mark.parametrize("user", [0, NOBODY])
 @pytest.mark.parametrize("jdk", [11, 25])
 def test_a_jvm_in_a_container_of_runc_is_traced(jdk: int, user: int, tmp_path: Path) -> None:
     """With pid, mount, network and IPC namespaces of its own: JDK 11 calls back to a port of its loopback interface."""
-    with container(tmp_path, user=user) as inside, cell(jdk, prefix=inside, readable=True) as found:
-        assert found.process.uid == user
-        assert found.process.namespace_pid < found.process.pid
-        assert not found.process.shares_network
-        assert_traced(found)
-        found.assert_undisturbed()
+    with container(tmp_path, user=user) as inside, cell(jdk, prefix=inside, readable=True) as target_cell:
+        assert target_cell.process.uid == user
+        assert target_cell.process.namespace_pid < target_cell.process.pid
+        assert not target_cell.process.shares_network
+        assert_traced(target_cell)
+        target_cell.assert_undisturbed()
 
 
 def test_a_jvm_in_a_sandbox_of_bubblewrap_is_traced() -> None:
     sandbox = ("bwrap", "--dev-bind", "/", "/", "--tmpfs", "/tmp", "--unshare-pid", "--proc", "/proc")
     require_to_run(*sandbox)
-    with cell(17, prefix=(*sandbox, "--die-with-parent")) as found:
-        assert found.process.namespace_pid < found.process.pid
-        assert_traced(found)
-        found.assert_undisturbed()
+    with cell(17, prefix=(*sandbox, "--die-with-parent")) as target_cell:
+        assert target_cell.process.namespace_pid < target_cell.process.pid
+        assert_traced(target_cell)
+        target_cell.assert_undisturbed()
 
 
 def test_a_tmp_that_is_a_symbolic_link_is_resolved_in_the_targets_own_root(tmp_path: Path) -> None:
     """An absolute link means a directory of the container, not the one of that name here."""
-    with container(tmp_path, user=0, tmp="/elsewhere") as inside, cell(17, prefix=inside) as found:
+    with container(tmp_path, user=0, tmp="/elsewhere") as inside, cell(17, prefix=inside) as target_cell:
         assert not Path("/elsewhere").exists()
-        assert_traced(found)
-        assert os.listdir(f"/proc/{found.process.pid}/root/elsewhere")
-        found.assert_undisturbed()
+        assert_traced(target_cell)
+        assert os.listdir(f"/proc/{target_cell.process.pid}/root/elsewhere")
+        target_cell.assert_undisturbed()
 
 
 # ---------------------------------------------------------------- privileges
@@ -105,45 +105,49 @@ def test_a_tmp_that_is_a_symbolic_link_is_resolved_in_the_targets_own_root(tmp_p
 def test_root_without_ptrace_names_the_capability() -> None:
     """Nothing shows that the JVM has the same /tmp: no signal is sent."""
     require_to_run(*NEW_TMP)
-    with cell(17, prefix=(*NEW_TMP, *AS_NOBODY), readable=True) as found:
-        said = refusal(found, *without("sys_ptrace"))
-        assert said.startswith(f"error[BT501]: cannot attach to pid {found.process.pid}: btpy runs as root without")
+    with cell(17, prefix=(*NEW_TMP, *AS_NOBODY), readable=True) as target_cell:
+        said = refusal(target_cell, *without("sys_ptrace"))
+        assert said.startswith(
+            f"error[BT501]: cannot attach to pid {target_cell.process.pid}: btpy runs as root without"
+        )
         assert "CAP_SYS_PTRACE" in said
         assert "--cap-add=SYS_PTRACE" in said
         assert "sudo -u nobody btpy" in said
-        found.assert_undisturbed()
+        target_cell.assert_undisturbed()
 
 
 @pytest.mark.parametrize("jdk", [8, 17])
 def test_root_without_ptrace_attaches_where_the_counters_show_the_same_tmp(jdk: int) -> None:
     """As with docker exec: root of the container, and an application that runs as another user."""
-    with cell(jdk, prefix=AS_NOBODY, readable=True) as found:
-        done = doctor(found.process.pid, prefix=without("sys_ptrace"))
+    with cell(jdk, prefix=AS_NOBODY, readable=True) as target_cell:
+        done = doctor(target_cell.process.pid, prefix=without("sys_ptrace"))
         assert done.returncode == 0, done.stdout
         assert "root may do more than this needs:  sudo -u nobody btpy …" in done.stdout
-        found.assert_undisturbed()
+        target_cell.assert_undisturbed()
 
 
 @pytest.mark.parametrize("own_tmp", [True, False])
 def test_a_jvm_with_capabilities_is_attached_to_only_where_it_has_the_same_tmp(own_tmp: bool) -> None:
     """Its own user may not look into it, as where the file of its launcher has cap_net_bind_service."""
     more = ("setpriv", "--inh-caps=+net_bind_service", "--ambient-caps=+net_bind_service", *AS_NOBODY[1:])
-    with cell(17, prefix=(*NEW_TMP, *more) if own_tmp else more, readable=True) as found:
+    with cell(17, prefix=(*NEW_TMP, *more) if own_tmp else more, readable=True) as target_cell:
         if own_tmp:
-            said = refusal(found, *BTPY_AS_NOBODY)
-            assert said.startswith(f"error[BT501]: cannot attach to pid {found.process.pid}: it has capabilities")
+            said = refusal(target_cell, *BTPY_AS_NOBODY)
+            assert said.startswith(f"error[BT501]: cannot attach to pid {target_cell.process.pid}: it has capabilities")
         else:
-            done = doctor(found.process.pid, prefix=BTPY_AS_NOBODY)
+            done = doctor(target_cell.process.pid, prefix=BTPY_AS_NOBODY)
             assert done.returncode == 0, done.stdout
-        found.assert_undisturbed()
+        target_cell.assert_undisturbed()
 
 
-def test_root_that_cannot_change_its_user_is_told() -> None:
-    with cell(17, prefix=AS_NOBODY, readable=True) as found:
-        said = refusal(found, *without("setuid", "setgid"))
-        assert f"error[BT501]: cannot attach to pid {found.process.pid}: btpy cannot act as its user nobody" in said
+def test_root_that_cannot_change_its_user_gets_an_error() -> None:
+    with cell(17, prefix=AS_NOBODY, readable=True) as target_cell:
+        said = refusal(target_cell, *without("setuid", "setgid"))
+        assert (
+            f"error[BT501]: cannot attach to pid {target_cell.process.pid}: btpy cannot act as its user nobody" in said
+        )
         assert f"setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups btpy" in said
-        found.assert_undisturbed()
+        target_cell.assert_undisturbed()
 
 
 @pytest.mark.parametrize("jdk", [11, 17])
@@ -151,19 +155,21 @@ def test_a_jvm_in_a_user_namespace_of_its_own_is_traced(jdk: int) -> None:
     """Its /tmp takes no files of root, and it takes no requests of root: there root is nobody."""
     prefix = in_own_users("sh", "-c", 'mount -t tmpfs none /tmp && exec "$@"', "sh")
     require_to_run(*prefix)
-    with cell(jdk, prefix=prefix, readable=True) as found:
-        assert not found.process.shares_users
-        assert_traced(found)
-        found.assert_undisturbed()
+    with cell(jdk, prefix=prefix, readable=True) as target_cell:
+        assert not target_cell.process.shares_users
+        assert_traced(target_cell)
+        target_cell.assert_undisturbed()
 
 
-def test_btpy_in_a_user_namespace_of_its_own_is_told() -> None:
+def test_btpy_in_a_user_namespace_of_its_own_gets_an_error() -> None:
     require_to_run(*OWN_USERS)
-    with cell(17, prefix=NEW_TMP) as found:
-        said = refusal(found, *OWN_USERS)
-        assert f"error[BT501]: cannot attach to pid {found.process.pid}: it runs in another user namespace" in said
-        assert f"nsenter -t {found.process.pid} --all btpy" in said
-        found.assert_undisturbed()
+    with cell(17, prefix=NEW_TMP) as target_cell:
+        said = refusal(target_cell, *OWN_USERS)
+        assert (
+            f"error[BT501]: cannot attach to pid {target_cell.process.pid}: it runs in another user namespace" in said
+        )
+        assert f"nsenter -t {target_cell.process.pid} --all btpy" in said
+        target_cell.assert_undisturbed()
 
 
 # ---------------------------------------------------------------- network namespaces
@@ -174,23 +180,23 @@ LOOPBACK_UP = ("unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"',
 def test_a_jvm_in_a_network_namespace_is_traced() -> None:
     require("ip")
     require_to_run(*LOOPBACK_UP)
-    with cell(11, prefix=LOOPBACK_UP) as found:
-        assert not found.process.shares_network
-        assert_traced(found)
-        found.assert_undisturbed()
+    with cell(11, prefix=LOOPBACK_UP) as target_cell:
+        assert not target_cell.process.shares_network
+        assert_traced(target_cell)
+        target_cell.assert_undisturbed()
 
 
 def test_without_the_privilege_to_enter_a_network_namespace_the_remedy_is_nsenter() -> None:
     require("ip", "nsenter")
     require_to_run(*LOOPBACK_UP)
-    with cell(11, prefix=LOOPBACK_UP) as found:
-        said = refusal(found, *without("sys_admin"))
-        assert f"error[BT509]: the JVM {found.process.pid} has a network namespace of its own" in said
-        assert f"nsenter -t {found.process.pid} -n btpy {found.process.pid}" in said
-        found.assert_undisturbed()
-        done = doctor(found.process.pid, prefix=("nsenter", "-t", str(found.process.pid), "-n"))
+    with cell(11, prefix=LOOPBACK_UP) as target_cell:
+        said = refusal(target_cell, *without("sys_admin"))
+        assert f"error[BT509]: the JVM {target_cell.process.pid} has a network namespace of its own" in said
+        assert f"nsenter -t {target_cell.process.pid} -n btpy {target_cell.process.pid}" in said
+        target_cell.assert_undisturbed()
+        done = doctor(target_cell.process.pid, prefix=("nsenter", "-t", str(target_cell.process.pid), "-n"))
         assert done.returncode == 0, done.stdout
-        found.assert_undisturbed()
+        target_cell.assert_undisturbed()
 
 
 # ---------------------------------------------------------------- odd JVMs
@@ -198,21 +204,21 @@ def test_without_the_privilege_to_enter_a_network_namespace_the_remedy_is_nsente
 
 @pytest.mark.parametrize("jdk", [8, 11, 17])
 def test_a_security_manager_is_read_from_the_options(jdk: int) -> None:
-    with cell(jdk, "-Djava.security.manager") as found:
-        said = refusal(found)
+    with cell(jdk, "-Djava.security.manager") as target_cell:
+        said = refusal(target_cell)
         assert said.startswith(
-            f"error[BT508]: the JVM {found.process.pid} runs under a security manager (-Djava.security.manager)"
+            f"error[BT508]: the JVM {target_cell.process.pid} runs under a security manager (-Djava.security.manager)"
         )
         assert "heap" not in said
         assert "permission java.security.AllPermission" in said
-        assert not Path(f"/tmp/.java_pid{found.process.pid}").exists(), "it was not asked anything"
-        found.assert_undisturbed()
+        assert not Path(f"/tmp/.java_pid{target_cell.process.pid}").exists(), "it was not asked anything"
+        target_cell.assert_undisturbed()
 
 
 @pytest.mark.parametrize("value", ["allow", "disallow"])
 def test_an_option_that_sets_no_security_manager_is_no_obstacle(value: str) -> None:
-    with cell(17, f"-Djava.security.manager={value}") as found:
-        assert found.process.security_manager == ""
+    with cell(17, f"-Djava.security.manager={value}") as target_cell:
+        assert target_cell.process.security_manager == ""
 
 
 @pytest.mark.parametrize("jdk", [8, 17])
@@ -221,25 +227,25 @@ def test_the_policy_that_the_help_shows_is_enough(jdk: int, granted: bool, tmp_p
     policy = tmp_path / "policy"
     policy.touch()
     options = ("-Djava.security.manager", f"-Djava.security.policy={policy}")
-    with cell(jdk, *options) as found:
-        said = refusal(found)
+    with cell(jdk, *options) as target_cell:
+        said = refusal(target_cell)
         assert said.startswith("error[BT508]: ")
         grant = said[said.index("grant codeBase") :].partition("\n")[0]
-        found.assert_undisturbed()
+        target_cell.assert_undisturbed()
     policy.write_text(grant if granted else "")
-    with cell(jdk, *options) as found:
-        done = doctor(found.process.pid)
+    with cell(jdk, *options) as target_cell:
+        done = doctor(target_cell.process.pid)
         assert done.returncode == (0 if granted else 3), done.stdout
-        found.assert_undisturbed()
+        target_cell.assert_undisturbed()
 
 
 @pytest.mark.parametrize("jdk", [8, 17])
 def test_a_runtime_in_a_directory_named_jre_has_its_version(jdk: int, tmp_path: Path) -> None:
     home = shutil.copytree(java_home(jdk), tmp_path / "jre", symlinks=True)
     running = ("sh", "-c", 'shift; exec "$0" "$@"', str(home / "bin" / "java"))
-    with cell(jdk, "-XX:-UsePerfData", prefix=running) as found:
-        assert Path(found.process.java_home) == home
-        assert found.process.feature_version == jdk
+    with cell(jdk, "-XX:-UsePerfData", prefix=running) as target_cell:
+        assert Path(target_cell.process.java_home) == home
+        assert target_cell.process.feature_version == jdk
 
 
 # ---------------------------------------------------------------- attach files
@@ -259,30 +265,30 @@ delegate.wake()
 @pytest.mark.parametrize("jdk", [8, 17])
 def test_a_client_that_is_killed_while_the_jvm_is_woken_leaves_no_attach_file(jdk: int) -> None:
     """The file stays until the JVM has seen it, or it would print its threads; the delegate lives as long."""
-    with cell(jdk) as found:
+    with cell(jdk) as target_cell:
         client = subprocess.Popen(
-            [sys.executable, "-c", WAKING, str(found.process.pid)],
+            [sys.executable, "-c", WAKING, str(target_cell.process.pid)],
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
         )
         with client:
             assert client.stdout is not None
             assert client.stdout.readline() == b"waking\n"
-            waited(lambda: bool(found.left), "no attach file")
+            waited(lambda: bool(target_cell.left), "no attach file")
             client.kill()
-        os.kill(found.process.pid, signal.SIGCONT)
-        found.assert_undisturbed()
+        os.kill(target_cell.process.pid, signal.SIGCONT)
+        target_cell.assert_undisturbed()
 
 
-def test_a_jvm_that_is_stopped_while_it_is_woken_is_said_to_be_and_nothing_stays_when_it_goes_on() -> None:
-    with cell(17) as found:
-        os.kill(found.process.pid, signal.SIGSTOP)
+def test_a_jvm_that_is_stopped_during_the_attach_is_reported_and_no_file_stays_when_it_continues() -> None:
+    with cell(17) as target_cell:
+        os.kill(target_cell.process.pid, signal.SIGSTOP)
         with pytest.raises(AttachError) as caught:
-            attach.attach(found.process, "socket=unix:/nowhere,secret=00")
-        assert (caught.value.code, caught.value.help) == ("BT513", (f"kill -CONT {found.process.pid}",))
-        assert found.left
-        os.kill(found.process.pid, signal.SIGCONT)
-        found.assert_undisturbed()
+            attach.attach(target_cell.process, "socket=unix:/nowhere,secret=00")
+        assert (caught.value.code, caught.value.help) == ("BT513", (f"kill -CONT {target_cell.process.pid}",))
+        assert target_cell.left
+        os.kill(target_cell.process.pid, signal.SIGCONT)
+        target_cell.assert_undisturbed()
 
 
 def test_an_attach_file_that_was_left_is_used_and_removed() -> None:
@@ -299,19 +305,19 @@ def test_an_attach_file_that_was_left_is_used_and_removed() -> None:
 
 def test_the_socket_of_another_user_is_named_and_not_connected_to() -> None:
     """In a /tmp with the sticky bit the target's user cannot remove it."""
-    with cell(17, prefix=AS_NOBODY, readable=True) as found:
-        path = Path(f"/tmp/.java_pid{found.process.pid}")
+    with cell(17, prefix=AS_NOBODY, readable=True) as target_cell:
+        path = Path(f"/tmp/.java_pid{target_cell.process.pid}")
         path.unlink(missing_ok=True)  # a killed JVM that had the same number leaves one
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(str(path))
             listening.listen()
             listening.setblocking(False)
-            said = refusal(found)
+            said = refusal(target_cell)
             with pytest.raises(BlockingIOError):
                 listening.accept()
         assert f"error[BT517]: {path} is left from another JVM" in said
         path.unlink()
-        found.assert_undisturbed()
+        target_cell.assert_undisturbed()
 
 
 def test_two_clients_send_one_signal() -> None:

@@ -52,8 +52,8 @@ def boot_classes(jdk: int, scratch: Path) -> frozenset[str]:
     """Internal names of the classes that a JVM loads while it boots."""
     log = scratch / "boot.log"
     run(jdk, scratch, program("Link"), "Link", os.devnull, flags=("-Xverify:all", f"-Xlog:class+load:file={log}"))
-    found = re.findall(r"(\S+) source: ", log.read_text())
-    return frozenset(name.replace(".", "/") for name in found)
+    matches = re.findall(r"(\S+) source: ", log.read_text())
+    return frozenset(name.replace(".", "/") for name in matches)
 
 
 def untimed(plan: ClassPlan) -> ClassPlan:

@@ -21,9 +21,9 @@ def check(jdk: int, corpus: Corpus, *, dense: bool = False) -> None:
     refused = check_refusals(corpus, dense=dense)
     said = corpora.link(jdk, corpus)
     assert "REFUSED" not in said, said
-    found = re.search(r"linked (\d+) missing (\d+)", said)
-    assert found is not None, said
-    linked, missing = map(int, found.groups())
+    match = re.search(r"linked (\d+) missing (\d+)", said)
+    assert match is not None, said
+    linked, missing = map(int, match.groups())
     assert linked + missing == len(corpus.changed)
     # Classes that name optional or platform-specific ones cannot be linked in any case; they are few.
     assert missing <= len(corpus.changed) // 50, said

@@ -53,8 +53,8 @@ def check(name: str, jars: list[Path], needs: list[Path], scratch: Path, *, step
 def test_a_sample_of_libraries_verifies(name: str, step: int, tmp_path: Path) -> None:
     library = BY_NAME[name]
     jars, needs = ([artifact(jar) for jar in names] for names in (library.jars, library.needs))
-    found = check(name, jars, needs, tmp_path, step=step)
-    assert (found.subroutines > 0) == (library in OLD)
+    result = check(name, jars, needs, tmp_path, step=step)
+    assert (result.subroutines > 0) == (library in OLD)
 
 
 @pytest.mark.proof

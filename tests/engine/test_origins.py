@@ -26,9 +26,9 @@ def loaded(name: str, source: str) -> LoadedClass:
 
 
 def archive(path: Path, **entries: bytes) -> Path:
-    with zipfile.ZipFile(path, "w") as made:
+    with zipfile.ZipFile(path, "w") as running:
         for name, content in entries.items():
-            made.writestr(f"acme/{name}.class", content)
+            running.writestr(f"acme/{name}.class", content)
     return path
 
 

@@ -63,10 +63,10 @@ def test_counts_sums_and_means_lie_where_they_should(hits: int, factor: int) -> 
 def test_while_a_probe_rested_there_is_no_upper_bound() -> None:
     rested = Weights(Skips(0, 1, 0, 10**9))
     assert intervals(Count(7, rested)) == {"": Interval(7, None)}
-    found = intervals(Stats(7, 70, 0.0, 3, 20, rested))
-    assert found["count"] == Interval(7, None)
-    assert found["average"] == Interval(None, None)
-    assert (found["min"], found["max"]) == (Interval(None, 3), Interval(20, None))
+    result = intervals(Stats(7, 70, 0.0, 3, 20, rested))
+    assert result["count"] == Interval(7, None)
+    assert result["average"] == Interval(None, None)
+    assert (result["min"], result["max"]) == (Interval(None, 3), Interval(20, None))
 
 
 def test_what_is_exact_has_no_interval() -> None:

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from btpy.errors import ProtocolError
-from btpy.events.allowance import Allowance
 from btpy.events.items import ItemDecoder, Records
+from btpy.events.reading_limit import ReadingLimit
 from btpy.events.records import CutString, Record, RecordDecoder, SequenceValue, Value, read_value
 from btpy.lang.check.checker import check_source
 from btpy.model.source import Source
@@ -196,7 +196,7 @@ def test_depth_is_bounded() -> None:
         read_value(head * 5000 + encode_value(1), 0)
 
 
-class _Most(Allowance):
+class _Most(ReadingLimit):
     """Of each probe so many, whatever time it is."""
 
     def __init__(self, *most: int) -> None:
@@ -232,19 +232,19 @@ def test_as_many_are_read_as_are_allowed_and_the_others_counted(
     assert [record.nanos for record in read] == sorted(record.nanos for record in read)
 
 
-def test_an_allowance_is_for_each_probe_and_second(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_allowance_is_per_probe_and_second(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [41.5]
-    monkeypatch.setattr("btpy.events.allowance.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("btpy.events.reading_limit.time.monotonic", lambda: now[0])
     program = check_source(
         Source("x.bt", "A::a { print(1); }\nA::b { speculate(tid); print(2); }\nA::c { commit(tid); exit(3); }")
     )
-    allowance = Allowance(7, program.templates)
+    limit = ReadingLimit(7, program.templates)
     plain = program.templates[0].id
-    assert [allowance.take(plain, 0, 5), allowance.take(plain, 0, 5), allowance.take(plain, 1, 5)] == [5, 2, 5]
+    assert [limit.take(plain, 0, 5), limit.take(plain, 0, 5), limit.take(plain, 1, 5)] == [5, 2, 5]
     now[0] += 0.4
-    assert allowance.take(plain, 0, 1) == 0
+    assert limit.take(plain, 0, 1) == 0
     needed = [template.id for template in program.templates[1:]]
     assert len(needed) == 3
-    assert [allowance.take(template, 0, 1000) for template in needed] == [1000] * len(needed)
+    assert [limit.take(template, 0, 1000) for template in needed] == [1000] * len(needed)
     now[0] += 0.1
-    assert allowance.take(plain, 0, 100) == 7
+    assert limit.take(plain, 0, 100) == 7

@@ -32,7 +32,7 @@ def settled(speculations: Speculations, *records: Record) -> list[tuple[Value, .
 
 
 def test_what_is_committed_comes_in_order_and_without_its_id() -> None:
-    found = Speculations(TEMPLATES)
+    speculations = Speculations(TEMPLATES)
     held = [
         record(HELD, 7, "a"),
         record(PLAIN, "b"),
@@ -40,35 +40,37 @@ def test_what_is_committed_comes_in_order_and_without_its_id() -> None:
         record(HELD, 7, "d"),
         record(HELD, None, "e"),
     ]
-    assert settled(found, *held) == [("b",), ("e",)]
-    assert settled(found, record(COMMIT, 7), record(COMMIT, 7), record(DISCARD, 8), record(COMMIT, 8)) == [
+    assert settled(speculations, *held) == [("b",), ("e",)]
+    assert settled(speculations, record(COMMIT, 7), record(COMMIT, 7), record(DISCARD, 8), record(COMMIT, 8)) == [
         ("a",),
         ("d",),
     ]
-    assert found.dropped == {0: 1}
-    assert found.controls == {1: 4}
-    assert settled(found, record(HELD, "7", "f"), record(COMMIT, 7)) == []
-    found.close()
-    assert found.dropped == {0: 2}
+    assert speculations.dropped == {0: 1}
+    assert speculations.controls == {1: 4}
+    assert settled(speculations, record(HELD, "7", "f"), record(COMMIT, 7)) == []
+    speculations.close()
+    assert speculations.dropped == {0: 2}
 
 
 def test_an_id_is_given_up_after_its_time() -> None:
-    found = Speculations(TEMPLATES)
-    settled(found, record(HELD, 1, "a"), record(HELD, 2, "b", nanos=1), record(HELD, 1, "c", nanos=MAX_NANOS))
-    assert found.dropped == {}
-    settled(found, record(PLAIN, nanos=MAX_NANOS + 1))
-    assert found.dropped == {0: 2}
-    assert settled(found, record(COMMIT, 1, nanos=MAX_NANOS + 1), record(COMMIT, 2, nanos=MAX_NANOS + 1)) == [("b",)]
+    speculations = Speculations(TEMPLATES)
+    settled(speculations, record(HELD, 1, "a"), record(HELD, 2, "b", nanos=1), record(HELD, 1, "c", nanos=MAX_NANOS))
+    assert speculations.dropped == {}
+    settled(speculations, record(PLAIN, nanos=MAX_NANOS + 1))
+    assert speculations.dropped == {0: 2}
+    assert settled(speculations, record(COMMIT, 1, nanos=MAX_NANOS + 1), record(COMMIT, 2, nanos=MAX_NANOS + 1)) == [
+        ("b",)
+    ]
 
 
 def test_the_oldest_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(speculation, "MAX_RECORDS", 5)
-    found = Speculations(TEMPLATES)
-    settled(found, *(record(HELD, number % 3, number) for number in range(5)))
-    assert found.dropped == {}
-    settled(found, record(HELD, 3, 5))
-    assert found.dropped == {0: 2}
-    shown = [settled(found, record(COMMIT, id_)) for id_ in range(4)]
+    speculations = Speculations(TEMPLATES)
+    settled(speculations, *(record(HELD, number % 3, number) for number in range(5)))
+    assert speculations.dropped == {}
+    settled(speculations, record(HELD, 3, 5))
+    assert speculations.dropped == {0: 2}
+    shown = [settled(speculations, record(COMMIT, id_)) for id_ in range(4)]
     assert shown == [[], [(1,), (4,)], [(2,)], [(5,)]]
 
 
@@ -87,11 +89,13 @@ def test_what_the_agent_got_wrong(bad: Record) -> None:
 def test_every_record_is_shown_once_or_counted(steps: Sequence[tuple[int, int]], room: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(speculation, "MAX_RECORDS", room)
-        found = Speculations(TEMPLATES)
+        speculations = Speculations(TEMPLATES)
         shown: list[tuple[Value, ...]] = []
         for number, (template, id_) in enumerate(steps):
-            shown += settled(found, record(template, id_, number) if template != PLAIN else record(PLAIN, number))
-        found.close()
+            shown += settled(
+                speculations, record(template, id_, number) if template != PLAIN else record(PLAIN, number)
+            )
+        speculations.close()
     printed = sum(template in (PLAIN, HELD) for template, _ in steps)
-    assert len(set(shown)) == len(shown) == printed - found.dropped.total()
-    assert found.controls.total() == len(steps) - printed
+    assert len(set(shown)) == len(shown) == printed - speculations.dropped.total()
+    assert speculations.controls.total() == len(steps) - printed

@@ -236,11 +236,11 @@ def test_basket_lines() -> None:
 @pytest.mark.parametrize("jdk", MAJORS)
 def test_allocations(jdk: int) -> None:
     with traced("allocations.bt", NOT_LOADED_YET, jdk=jdk) as run:
-        made: Counter[str] = Counter()
+        results: Counter[str] = Counter()
         for key, count in run.maps["failures"].items():
-            made[key.partition(",")[0].removeprefix("com.acme.shop.")] += count
+            results[key.partition(",")[0].removeprefix("com.acme.shop.")] += count
         lookups = run.shop["status.404"] - run.shop["find!NoSuchProductException"]
-        assert made == {
+        assert results == {
             "BadRequestException": run.shop["status.400"],
             "NoSuchProductException": run.shop["find!NoSuchProductException"],
             "NoSuchOrderException": lookups,

@@ -60,11 +60,11 @@ def test_the_notebook_runs_from_the_top(shop: Target) -> None:
 
 def test_the_examples_pass_a_type_checker(tmp_path: Path) -> None:
     (tmp_path / "examples.py").write_text("\n".join(BLOCKS))
-    found = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", str(tmp_path / "examples.py")],
         capture_output=True,
         text=True,
         cwd=ROOT,
         check=False,
     )
-    assert found.stdout.strip() == ""
+    assert process.stdout.strip() == ""

@@ -439,7 +439,7 @@ def test_a_jvm_in_a_container_is_reached_through_its_root() -> None:
 
 
 @needs_root
-def test_a_container_out_of_which_nothing_leads_is_named() -> None:
+def test_a_container_without_a_way_out_is_named() -> None:
     """JDK 11 can connect to TCP ports only, and the loopback interface there is down."""
     prefix = namespaces("--pid", "--fork", "--kill-child", "--net")
     with counted(11, "-Dbtpy.name=alone", prefix=prefix):

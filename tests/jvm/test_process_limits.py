@@ -65,7 +65,7 @@ def test_the_nearest_limit_of_a_control_group_of_version_2_counts(tmp_path: Path
     assert (threads.name, threads.left, threads.is_near) == ("threads", 5, True)
 
 
-def test_version_1_and_a_path_of_which_only_the_end_is_mounted(tmp_path: Path) -> None:
+def test_version_1_and_a_path_whose_end_alone_is_mounted(tmp_path: Path) -> None:
     proc = process(tmp_path, "5:cpu,cpuacct:/x\n4:memory:/docker/1234\n3:pids:/docker/1234\n0::/\n")
     contents = {
         "memory/memory.limit_in_bytes": f"{64 * MIB}\n",
@@ -142,7 +142,7 @@ def test_a_jvm_near_a_limit_is_refused_before_anything_is_loaded() -> None:
             assert session.departure.detach().clean
 
 
-def test_the_likely_cause_of_an_end_is_told() -> None:
+def test_the_likely_cause_of_the_end_is_reported() -> None:
     classes = compiled([JAVA / "Filled.java"], release=11)
     with target(17, "Filled", "40000", classpath=[classes], flags=["-Xmx64m", "-XX:+CrashOnOutOfMemoryError"]) as jvm:
         process = processes.describe(jvm.pid)
@@ -156,7 +156,7 @@ def test_the_likely_cause_of_an_end_is_told() -> None:
     assert endings.died_of(process) == list(caught.value.help)
 
 
-def test_a_kill_for_want_of_memory_is_told(tmp_path: Path) -> None:
+def test_a_kill_by_the_kernel_for_lack_of_memory_is_reported(tmp_path: Path) -> None:
     events = files(tmp_path, {"memory.events": "low 0\noom 3\noom_kill 2\n"}) / "memory.events"
     assert process_limits.oom_kills_in(events) == 2
     groups = files(tmp_path, {"proc/17/cgroup": "0::/a\n", "cgroup/a/memory.events": "oom_kill 4\n"})

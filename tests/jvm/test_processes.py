@@ -23,27 +23,27 @@ from tests.live.scripts import counted, waited
 @all_jdks_and_8
 def test_a_running_jvm_is_described(jdk: int) -> None:
     with counted(jdk, f"-Dbtpy.name=shop-counter-{jdk}") as target:
-        found = describe(target.pid)
-        assert found in list_jvms()
-        assert (found.pid, found.uid, found.gid) == (target.pid, os.geteuid(), os.getegid())
-        assert (found.main, found.short_main, found.name) == ("Counted", "Counted", f"shop-counter-{jdk}")
-        assert found.feature_version == jdk
-        assert Path(found.java_home).samefile(java_home(jdk))
-        assert "VM" in found.vm_name
-        assert found.attachable
-        assert not found.in_container
-        assert found.namespace_pid == target.pid
-        assert is_alive(found)
-        assert find(str(target.pid)) == find(f"shop-counter-{jdk}") == found
-    assert not is_alive(found)
+        process = describe(target.pid)
+        assert process in list_jvms()
+        assert (process.pid, process.uid, process.gid) == (target.pid, os.geteuid(), os.getegid())
+        assert (process.main, process.short_main, process.name) == ("Counted", "Counted", f"shop-counter-{jdk}")
+        assert process.feature_version == jdk
+        assert Path(process.java_home).samefile(java_home(jdk))
+        assert "VM" in process.vm_name
+        assert process.attachable
+        assert not process.in_container
+        assert process.namespace_pid == target.pid
+        assert is_alive(process)
+        assert find(str(target.pid)) == find(f"shop-counter-{jdk}") == process
+    assert not is_alive(process)
 
 
 @all_jdks_and_8
 def test_a_jvm_without_performance_counters_is_described_too(jdk: int) -> None:
     with counted(jdk, "-XX:-UsePerfData", f"-Dbtpy.name=quiet-{jdk}") as target:
-        found = describe(target.pid)
-        assert (found.main, found.name, found.feature_version) == ("Counted", f"quiet-{jdk}", jdk)
-        assert found.attachable
+        process = describe(target.pid)
+        assert (process.main, process.name, process.feature_version) == ("Counted", f"quiet-{jdk}", jdk)
+        assert process.attachable
         assert find(f"quiet-{jdk}").pid == target.pid
 
 

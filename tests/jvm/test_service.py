@@ -35,8 +35,8 @@ def test_the_service_is_named_as_the_application_names_it(
     classpath = [compiled([JAVA / "Traffic.java"], release=11)]
     env = {**os.environ, **environment}
     with target(17, "Traffic", *arguments, classpath=classpath, flags=flags, env=env) as running:
-        found = service_of(describe(running.pid))
-        assert found == service or found.name == service
+        process = service_of(describe(running.pid))
+        assert process == service or process.name == service
 
 
 def test_attributes_of_the_resource_are_taken_over() -> None:

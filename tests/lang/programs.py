@@ -60,6 +60,7 @@ class Grower:
             f"fn f(long a, string b): long = a + {self._expression(NUMBER, 0)};",
             "fn g(object x) { print(x); return }",
             "map @m[string] = lru(10);",
+            "map @m[string endpoint, int status];",
             f"config {{ max_map_keys = {self._pick('1', '10', '262144')}; }}",
         )
 
@@ -114,9 +115,9 @@ class Grower:
                 return self._pick("return", "skip()", "@n++")
 
     def _nested(self, size: int) -> str:
-        known = len(self._locals)
+        class_ = len(self._locals)
         text = self._statement(size)
-        del self._locals[known:]
+        del self._locals[class_:]
         return text
 
     def _some(self, size: int) -> str:
@@ -136,22 +137,24 @@ class Grower:
         if not function.signatures:
             return f"{function.name}({self._expression(ANYTHING, size) if self._chance.random() < 0.5 else ''})"
         parameters = self._chance.choice(function.signatures).parameters
-        given = [parameter for parameter in parameters if parameter.default is None or self._chance.random() < 0.5]
-        return f"{function.name}({', '.join(self._expression(_kind(each.type), size) for each in given)})"
+        arguments = [parameter for parameter in parameters if parameter.default is None or self._chance.random() < 0.5]
+        return f"{function.name}({', '.join(self._expression(_kind(token.type), size) for token in arguments)})"
 
     def _expression(self, kind: str, size: int) -> str:
         if self._chance.random() < 0.03:
             kind = self._chance.choice(KINDS)
-        known = [name for name, its in self._locals if its == kind]
-        if known and self._chance.random() < 0.3:
-            return self._chance.choice(known)
+        class_ = [name for name, its in self._locals if its == kind]
+        if class_ and self._chance.random() < 0.3:
+            return self._chance.choice(class_)
         if size == 0 or self._chance.random() < 0.25:
             rare = self._chance.random() < 0.1
             return self._chance.choice(list(VARIABLES)) if rare else self._chance.choice(LEAVES[kind])
         small = size - 1
         roll = self._chance.randrange(6)
         if roll == 0:
-            functions = [each for each in FUNCTIONS.values() if not each.statement and _kind(each.result) == kind]
+            functions = [
+                function for function in FUNCTIONS.values() if not function.statement and _kind(function.result) == kind
+            ]
             if functions:
                 return self._call(self._chance.choice(functions), small)
         if roll == 1:
@@ -232,7 +235,7 @@ def varied(seed: int, scripts: Sequence[str]) -> str:
     words = list(tokens(Source("seed.bt", text)))
     for _ in range(chance.randint(1, 3)):
         word = chance.choice(words)
-        alike = [each.text for each in words if each.type == word.type] + EXTREMES.get(word.type, [])
+        alike = [function.text for function in words if function.type == word.type] + EXTREMES.get(word.type, [])
         text = text[: word.start] + chance.choice(alike) + text[word.end :]
         try:
             words = list(tokens(Source("seed.bt", text)))

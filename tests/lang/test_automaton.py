@@ -47,7 +47,7 @@ def matches(table: str, text: str) -> bool:
     units = text.encode("utf-16-be", "surrogatepass")
     for at in range(0, len(units), 2):
         unit = int.from_bytes(units[at : at + 2], "big")
-        interval = max(each for each in range(intervals) if ord(table[3 + 2 * each]) <= unit)
+        interval = max(index for index in range(intervals) if ord(table[3 + 2 * index]) <= unit)
         state = ord(table[accepting + states + state * classes + ord(table[4 + 2 * interval])])
     return table[accepting + state] != "\0"
 

@@ -40,14 +40,14 @@ def errors_of(text: str, against: typed_tree.Shape | None = None) -> list[str]:
 
 
 def bind_first(text: str, against: typed_tree.Shape | None) -> typed_tree.BoundProbe:
-    found = checked(text)
-    return bind(found, found.probes[0], against)
+    checked_program = checked(text)
+    return bind(checked_program, checked_program.probes[0], against)
 
 
 def typed(expression: str, against: typed_tree.Shape = EVERYTHING, where: str = "@exit") -> str:
     """The tree of ``expression`` in an EXIT probe."""
-    found = checked(f"A::b {where} {{ let x = {expression}; @m[1] = x }}")
-    bound = bind(found, found.probes[0], against)
+    checked_program = checked(f"A::b {where} {{ let x = {expression}; @m[1] = x }}")
+    bound = bind(checked_program, checked_program.probes[0], against)
     let = bound.body[0]
     assert isinstance(let, typed_tree.Let)
     return show(let.value)
@@ -72,27 +72,29 @@ SCRIPTS = {
 
 
 def test_a_program_and_its_bound_probes(golden: Golden) -> None:
-    found = checked(SCRIPTS["quote"])
-    text = SCRIPTS["quote"] + "\n" + show_program(found)
+    checked_program = checked(SCRIPTS["quote"])
+    text = SCRIPTS["quote"] + "\n" + show_program(checked_program)
     for point in (Point.RETURN, Point.THROW):
         against = shape(point, "Ljava/lang/String; I", "Lcom/acme/Money;", "sku qty")
-        text += f"\n-- {point.name} of (String sku, int qty)\n" + show_bound(bind(found, found.probes[0], against))
+        text += f"\n-- {point.name} of (String sku, int qty)\n" + show_bound(
+            bind(checked_program, checked_program.probes[0], against)
+        )
     other = shape(Point.RETURN, "Ljava/lang/String; J Z", "Lcom/acme/Money;", "sku qty dry", static=True)
     text += "\n-- RETURN of static (String sku, long qty, boolean dry)\n" + show_bound(
-        bind(found, found.probes[0], other)
+        bind(checked_program, checked_program.probes[0], other)
     )
-    for probe in found.probes[1:]:
-        text += f"\n-- {probe.name}\n" + show_bound(bind(found, probe, None))
+    for probe in checked_program.probes[1:]:
+        text += f"\n-- {probe.name}\n" + show_bound(bind(checked_program, probe, None))
     golden.check("lang/quote.txt", text)
 
 
 def test_templates_do_not_depend_on_the_shape() -> None:
-    found = checked(
+    checked_program = checked(
         'A::b @return { print(1, args, 2); if arg0 == 1 { emit("e", x=arg0) } print("last") } A::c { print(3) }'
     )
-    assert [template.probe for template in found.templates] == [0, 0, 0, 1]
+    assert [template.probe for template in checked_program.templates] == [0, 0, 0, 1]
     for against in (shape(Point.RETURN, "I"), shape(Point.RETURN, "J I Ljava/lang/String;")):
-        bound = bind(found, found.probes[0], against)
+        bound = bind(checked_program, checked_program.probes[0], against)
         first, test, last = bound.body
         assert isinstance(first, typed_tree.Emit)
         assert isinstance(test, typed_tree.If)
@@ -104,14 +106,14 @@ def test_templates_do_not_depend_on_the_shape() -> None:
 
 def test_templates_belong_to_the_calls_that_lead_to_them() -> None:
     """A function that is called twice prints by a template for each call, whatever else is bound before."""
-    found = checked(
+    checked_program = checked(
         'fn told(string text) { print(text); } A::b @return { told("first"); print(1); told("last") } A::c { told("") }'
     )
-    assert [template.probe for template in found.templates] == [0, 0, 0, 1]
-    depths = {id_: len(place.spans) for (_, place), id_ in found.template_ids.items()}
+    assert [template.probe for template in checked_program.templates] == [0, 0, 0, 1]
+    depths = {id_: len(place.spans) for (_, place), id_ in checked_program.template_ids.items()}
     assert depths == {0: 2, 1: 1, 2: 2, 3: 2}
-    other = bind(found, found.probes[1], shape(Point.ENTRY, ""))
-    first, second, third = bind(found, found.probes[0], shape(Point.RETURN, "I")).body
+    other = bind(checked_program, checked_program.probes[1], shape(Point.ENTRY, ""))
+    first, second, third = bind(checked_program, checked_program.probes[0], shape(Point.RETURN, "I")).body
     assert [_template(statement) for statement in (*other.body, first, second, third)] == [3, 0, 1, 2]
 
 
@@ -124,12 +126,12 @@ def _template(statement: typed_tree.Statement) -> int:
 
 
 def test_args_go_last_and_their_slot_stands_for_the_rest() -> None:
-    found = checked("A::b { print(args, tid) }")
-    (rest, text, tid) = found.templates[0].parts
+    checked_program = checked("A::b { print(args, tid) }")
+    (rest, text, tid) = checked_program.templates[0].parts
     assert rest == Slot(1, ANY, rest=True)
     assert text == " "
     assert tid == Slot(0, LONG)
-    bound = bind(found, found.probes[0], shape(Point.ENTRY, "I Z"))
+    bound = bind(checked_program, checked_program.probes[0], shape(Point.ENTRY, "I Z"))
     assert isinstance(bound.body[0], typed_tree.Emit)
     assert [show(value) for value in bound.body[0].values] == [
         "(AmbientValue:long tid)",
@@ -139,16 +141,16 @@ def test_args_go_last_and_their_slot_stands_for_the_rest() -> None:
 
 
 def test_site_facts_are_not_shipped() -> None:
-    found = checked('A::b { print(cls, line, probe); emit("e", m=method) }')
-    slots = [part for template in found.templates for part in template.parts if isinstance(part, Slot)]
+    checked_program = checked('A::b { print(cls, line, probe); emit("e", m=method) }')
+    slots = [part for template in checked_program.templates for part in template.parts if isinstance(part, Slot)]
     assert [slot.value for slot in slots] == [SiteFact.CLS, SiteFact.LINE, SiteFact.PROBE, SiteFact.METHOD]
-    bound = bind(found, found.probes[0], shape(Point.ENTRY))
+    bound = bind(checked_program, checked_program.probes[0], shape(Point.ENTRY))
     assert [statement.values for statement in bound.body if isinstance(statement, typed_tree.Emit)] == [(), ()]
 
 
 def test_a_let_hides_no_site_fact_but_a_parameter_does() -> None:
-    found = checked('@OnMethod(class="A") probe p(int line) { print(line) }')
-    (slot,) = found.templates[0].parts
+    checked_program = checked('@OnMethod(class="A") probe p(int line) { print(line) }')
+    (slot,) = checked_program.templates[0].parts
     assert isinstance(slot, Slot)
     assert slot.value == 0
 
@@ -165,8 +167,8 @@ def test_a_let_hides_no_site_fact_but_a_parameter_does() -> None:
     ],
 )
 def test_locations(location: str, points: tuple[Point, ...]) -> None:
-    found = checked(f'@OnMethod(class="A", method="b", {location}) {{ print(depth) }}')
-    attachment = found.probes[0].attachment
+    checked_program = checked(f'@OnMethod(class="A", method="b", {location}) {{ print(depth) }}')
+    attachment = checked_program.probes[0].attachment
     assert isinstance(attachment, MethodAttachment)
     assert attachment.points == points
 
@@ -177,25 +179,35 @@ def test_a_list_of_locations_allows_only_what_all_of_them_have() -> None:
 
 
 def test_all_arguments_of_on_method() -> None:
-    found = checked(
+    checked_program = checked(
         '@OnMethod(clazz=["a.B", "/c.*/"], method=["x", "y*"], exclude="a.C", type="int (*, ..)", loader="app",'
         ' pending=true, max=7, id="mine") { }'
     )
-    attachment = found.probes[0].attachment
+    attachment = checked_program.probes[0].attachment
     assert isinstance(attachment, MethodAttachment)
     assert [class_.text for class_ in attachment.classes] == ["a.B", "/c.*/"]
     assert [method.text for method in attachment.methods] == ["x", "y*"]
-    assert [each.text for each in attachment.exclude] == ["a.C"]
+    assert [pattern.text for pattern in attachment.exclude] == ["a.C"]
     assert attachment.signature is not None
     assert attachment.signature.text == "int (*, ..)"
     assert attachment.loader is not None
     assert (attachment.loader.text, attachment.pending, attachment.max_methods) == ("app", True, 7)
-    assert found.probes[0].name == "mine"
+    assert checked_program.probes[0].name == "mine"
 
 
 def test_names_of_probes_are_unique() -> None:
-    found = checked("A::run { } B::run { } C::* { } D::e as run_3 { } @OnTimer(1s) { } @OnBegin { } @OnEnd { }")
-    assert [probe.name for probe in found.probes] == ["run", "run_2", "probe", "run_3", "timer", "begin", "end"]
+    checked_program = checked(
+        "A::run { } B::run { } C::* { } D::e as run_3 { } @OnTimer(1s) { } @OnBegin { } @OnEnd { }"
+    )
+    assert [probe.name for probe in checked_program.probes] == [
+        "run",
+        "run_2",
+        "probe",
+        "run_3",
+        "timer",
+        "begin",
+        "end",
+    ]
 
 
 def test_a_timer_has_its_period_in_nanoseconds() -> None:
@@ -203,16 +215,16 @@ def test_a_timer_has_its_period_in_nanoseconds() -> None:
 
 
 def test_thrown_needs_the_exception_even_if_the_body_does_not() -> None:
-    found = checked('@OnMethod(class="A", location=[RETURN, THROW(type="a.E")]) { print(1) }')
-    thrown = bind(found, found.probes[0], shape(Point.THROW))
-    returned = bind(found, found.probes[0], shape(Point.RETURN))
+    checked_program = checked('@OnMethod(class="A", location=[RETURN, THROW(type="a.E")]) { print(1) }')
+    thrown = bind(checked_program, checked_program.probes[0], shape(Point.THROW))
+    returned = bind(checked_program, checked_program.probes[0], shape(Point.RETURN))
     assert (thrown.thrown, [input_.kind.value for input_ in thrown.inputs]) == ("a.E", ["exception"])
     assert (returned.thrown, returned.inputs) == (None, ())
 
 
 def test_outermost_is_depth_0_and_the_predicate() -> None:
-    found = checked('@OnMethod(class="A") @Outermost when tid > 1 { }')
-    bound = bind(found, found.probes[0], shape(Point.ENTRY))
+    checked_program = checked('@OnMethod(class="A") @Outermost when tid > 1 { }')
+    bound = bind(checked_program, checked_program.probes[0], shape(Point.ENTRY))
     assert show(bound.predicate) == (
         "(Logical:boolean && (Binary:boolean == <depth0:I>:int 0:int) "
         "(Binary:boolean > (AmbientValue:long tid) 1:long))"
@@ -230,13 +242,13 @@ def test_outermost_is_depth_0_and_the_predicate() -> None:
     ],
 )
 def test_what_a_map_holds(statements: str, kind: MapKind, type_: Type) -> None:
-    (found,) = checked(f"A::b @exit {{ {statements} }}").maps
-    assert (found.kind, found.type) == (kind, type_)
+    (checked_program,) = checked(f"A::b @exit {{ {statements} }}").maps
+    assert (checked_program.kind, checked_program.type) == (kind, type_)
 
 
 def test_a_value_of_a_map_is_printed_with_its_unit() -> None:
-    found = checked("@OnEnd { print(@total); print(1, @total) } A::b @exit { @total = sum(duration) }")
-    slots = [part for part in found.templates[1].parts if isinstance(part, Slot)]
+    checked_program = checked("@OnEnd { print(@total); print(1, @total) } A::b @exit { @total = sum(duration) }")
+    slots = [part for part in checked_program.templates[1].parts if isinstance(part, Slot)]
     assert slots[-1].type == DURATION.or_null()
 
 
@@ -382,31 +394,31 @@ def test_what_depends_on_the_method_is_accepted_before_it_is_known() -> None:
 
 
 def test_a_nullable_value_in_a_condition_is_checked_when_it_fires() -> None:
-    found = checked('A::b when contains($text, "a") { }')
-    bound = bind(found, found.probes[0], shape(Point.ENTRY, "Ljava/lang/String;", names="text"))
+    checked_program = checked('A::b when contains($text, "a") { }')
+    bound = bind(checked_program, checked_program.probes[0], shape(Point.ENTRY, "Ljava/lang/String;", names="text"))
     assert isinstance(bound.predicate, typed_tree.Convert)
     assert bound.predicate.type == BOOLEAN
 
 
 def test_retval_where_there_is_none() -> None:
     assert errors_of("A::b @return { print(retval) }", shape(Point.RETURN)) == ["BT205"]
-    found = checked("A::b @exit { print(retval) }")
-    bound = bind(found, found.probes[0], shape(Point.THROW, returns="I"))
+    checked_program = checked("A::b @exit { print(retval) }")
+    bound = bind(checked_program, checked_program.probes[0], shape(Point.THROW, returns="I"))
     assert isinstance(bound.body[0], typed_tree.Emit)
     assert show(bound.body[0].values[0]) == "None:any"
     assert bound.inputs == ()
 
 
 def test_self_in_a_static_method_is_null() -> None:
-    found = checked("A::b { @m[self] = 1 }")
-    bound = bind(found, found.probes[0], shape(Point.ENTRY, static=True))
+    checked_program = checked("A::b { @m[self] = 1 }")
+    bound = bind(checked_program, checked_program.probes[0], shape(Point.ENTRY, static=True))
     assert bound.inputs == ()
 
 
 def test_parameters_without_names() -> None:
     assert errors_of("A::b { print($x) }", shape(Point.ENTRY, "I")) == ["BT112"]
-    found = checked('@OnMethod(class="A") probe b(int x) { print($x, x, arg0) }')
-    bound = bind(found, found.probes[0], shape(Point.ENTRY, "I"))
+    checked_program = checked('@OnMethod(class="A") probe b(int x) { print($x, x, arg0) }')
+    bound = bind(checked_program, checked_program.probes[0], shape(Point.ENTRY, "I"))
     assert [show(value) for value in bound.body[0].values] == ["<arg0:I>:int"] * 3  # type: ignore[union-attr]
     assert len(bound.inputs) == 1
 
@@ -415,13 +427,13 @@ def test_probe_parameters_must_fit() -> None:
     text = '@OnMethod(class="A") probe b(int x, int y{}) {{ }}'
     assert errors_of(text.format(""), shape(Point.ENTRY, "I")) == ["BT113"]
     assert errors_of(text.format(", .."), shape(Point.ENTRY, "I")) == ["BT113"]
-    found = checked(text.format(", .."))
-    assert bind(found, found.probes[0], shape(Point.ENTRY, "I I I"))
+    checked_program = checked(text.format(", .."))
+    assert bind(checked_program, checked_program.probes[0], shape(Point.ENTRY, "I I I"))
 
 
 def test_entry_is_computed_once_for_the_same_expression() -> None:
-    found = checked("A::b @return { print(entry($x.y), entry($x.y), entry(depth)) }")
-    bound = bind(found, found.probes[0], shape(Point.RETURN, "Ljava/lang/Object;", names="x"))
+    checked_program = checked("A::b @return { print(entry($x.y), entry($x.y), entry(depth)) }")
+    bound = bind(checked_program, checked_program.probes[0], shape(Point.RETURN, "Ljava/lang/Object;", names="x"))
     assert [show(entry.value) for entry in bound.entries] == [
         "(FieldValue:any <arg0:Object>:java.lang.Object y)",
         "<depth0:I>:int",
@@ -431,8 +443,8 @@ def test_entry_is_computed_once_for_the_same_expression() -> None:
 
 
 def test_keys_are_long_double_boolean_or_references() -> None:
-    found = checked("A::b { @m[$i, $c, $z, $d, $text, null, cls, line] = count() }")
-    bound = bind(found, found.probes[0], EVERYTHING)
+    checked_program = checked("A::b { @m[$i, $c, $z, $d, $text, null, cls, line] = count() }")
+    bound = bind(checked_program, checked_program.probes[0], EVERYTHING)
     assert show(bound.body[0]) == (
         "(Aggregate 0 [(Convert:long <arg4:I>:int) (Convert:any <arg1:C>:char) <arg0:Z>:boolean <arg7:D>:double "
         "<arg8:Object>:string None:any (SiteValue:string cls) (Convert:long (SiteValue:int line))] None)"
@@ -441,8 +453,8 @@ def test_keys_are_long_double_boolean_or_references() -> None:
 
 def test_block_scope() -> None:
     assert errors_of("A::b { if true { let x = 1 } print(x) }") == ["BT101"]
-    found = checked("A::b { if true { let x = 1; print(x) } else { let x = 2.5; print(x) } }")
-    assert bind(found, found.probes[0], shape(Point.ENTRY)).locals_ == ("I", "D")
+    checked_program = checked("A::b { if true { let x = 1; print(x) } else { let x = 2.5; print(x) } }")
+    assert bind(checked_program, checked_program.probes[0], shape(Point.ENTRY)).locals_ == ("I", "D")
 
 
 def test_an_unknown_name_in_a_let_is_reported_once() -> None:
@@ -450,8 +462,8 @@ def test_an_unknown_name_in_a_let_is_reported_once() -> None:
 
 
 def test_a_quoted_percent_and_conversions() -> None:
-    found = checked(r'A::b { printf("%5d%% of %-8s\n", tid, method) }')
-    assert found.templates[0].parts == (
+    checked_program = checked(r'A::b { printf("%5d%% of %-8s\n", tid, method) }')
+    assert checked_program.templates[0].parts == (
         Slot(0, LONG, format="%5d"),
         "% of ",
         Slot(SiteFact.METHOD, STRING, format="%-8s"),
@@ -459,9 +471,9 @@ def test_a_quoted_percent_and_conversions() -> None:
 
 
 def test_unknown_name_lists_the_parameters_of_the_method() -> None:
-    found = checked("A::b @return { print($skuu) }")
+    checked_program = checked("A::b @return { print($skuu) }")
     with pytest.raises(ScriptError) as caught:
-        bind(found, found.probes[0], QUOTE)
+        bind(checked_program, checked_program.probes[0], QUOTE)
     (diagnostic,) = caught.value.diagnostics
     assert diagnostic.help == ("did you mean `$sku`?",)
     assert diagnostic.notes == ("parameters: $sku, $qty",)

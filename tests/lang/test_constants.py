@@ -30,10 +30,10 @@ from btpy.model.source import Source
     ],
 )
 def test_calculated(text: str, value: float) -> None:
-    found = constant(parse_expression(Source("x", text)))
-    assert found is not None
-    assert (found.value, type(found.value)) == (value, type(value))
-    assert found.span.text == text
+    result = constant(parse_expression(Source("x", text)))
+    assert result is not None
+    assert (result.value, type(result.value)) == (value, type(value))
+    assert result.span.text == text
 
 
 @pytest.mark.parametrize(

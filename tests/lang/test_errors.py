@@ -374,6 +374,7 @@ CASES = {
     "BT401_built_in": "A::b { depth = 1 }",
     "BT402_getter": PLACE + "{\n  print(arg0.getTotal());\n}",
     "BT402_overload": 'A::b { print($name.replaceAll("x", "y")) }',
+    "BT402_arity": 'A::b { print(arg0.indexOf("a", 2)) }',
     "BT402_string": '@OnTimer(1s) { print(property("x").intern()) }',
     "BT411": '@OnTimer(1s) { heap_dump("/tmp/a.hprof"); }',
     "BT105_function": "A::b { print(deadlocks()); print_threads(); }",
@@ -386,6 +387,7 @@ CASES = {
     # declared maps
     "BT101_storage": "map @m[string] = lur(5); A::b { @m[cls] = 1 }",
     "BT102_map": "map @m[string] = lru(5); map @m[long] = lru(7); A::b { @m[cls] = 1 }",
+    "BT102_map_key": "map @m[string word, long word]; A::b { @m[cls, 1] = 1 }",
     "BT107_storage": "map @m[string] = lru(0); map @n[string] = fixed(2.5); A::b { @m[cls] = 1 }",
     "BT111_map": "map @m = lru(5); A::b { @m = 1 }",
     "BT201_key": "map @m[string, long] = lru(5); A::b { @m[tid, 1] = 1 }",

@@ -52,7 +52,7 @@ def test_expansion_is_what_the_compiler_sees(name: str) -> None:
     items = parser.parse(Source("a", ALL_SCRIPTS[name])).items
     seen = [nodes.expand(item) if isinstance(item, nodes.PointProbe) else item for item in items]
     written = parser.parse(Source("b", expanded(ALL_SCRIPTS[name]))).items
-    assert not any(isinstance(each, nodes.PointProbe) for each in written)
+    assert not any(isinstance(node, nodes.PointProbe) for node in written)
     if "@Outermost" not in ALL_SCRIPTS[name]:
         assert same_tree(tuple(seen), written)
 

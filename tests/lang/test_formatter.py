@@ -42,7 +42,7 @@ def test_examples_are_formatted(path: Path) -> None:
     assert formatted(text) == text
 
 
-def test_heads_are_a_line_each_and_statements_too() -> None:
+def test_every_head_and_statement_has_its_own_line() -> None:
     layout(
         '@OnMethod( clazz = "A",location=LINE( 3 .. 5 ))@Outermost probe f( String s,.. )'
         "when depth==0{ @n ++;\n@m[ 1 ]=hist( duration,k = 3 ) }",
@@ -90,13 +90,13 @@ def test_operators() -> None:
 
 def test_declarations() -> None:
     layout(
-        'btpy 1;import a.b( x=1 )as c;param p:duration=5ms"help";config{a=1;b=true;}map @s[string,long]=lru( 9 );\n'
+        'btpy 1;import a.b( x=1 )as c;param p:duration=5ms"help";config{a=1;b=true;}map @s[string,long  id]=lru( 9 );\n'
         "fn f(int a,long b):long=a+b ; fn g( ) { return ; }",
         "btpy 1;\n"
         "import a.b(x=1) as c;\n"
         'param p: duration = 5ms "help";\n'
         "config { a = 1; b = true; }\n"
-        "map @s[string, long] = lru(9);\n"
+        "map @s[string, long id] = lru(9);\n"
         "fn f(int a, long b): long = a + b;\n"
         "fn g() { return }\n",
     )
@@ -135,7 +135,7 @@ def test_what_does_not_parse_is_refused() -> None:
 @settings(deadline=None)
 @given(st.sampled_from(sorted(ALL_SCRIPTS.values())), st.randoms(use_true_random=False), st.floats(0, 0.3))
 def test_any_spacing_and_comments_anywhere(text: str, chance: random.Random, density: float) -> None:
-    tokens = [each for _, each, _ in parser.tokens(Source("a", text))]
+    tokens = [item for _, item, _ in parser.tokens(Source("a", text))]
     spaced = ""
     comments: list[str] = []
     for token in tokens:
@@ -151,8 +151,8 @@ def test_any_spacing_and_comments_anywhere(text: str, chance: random.Random, den
     once = formatted(spaced)
     assert formatted(once) == once
     assert same_tree(before.items, parser.parse(Source("a", once)).items)
-    found = [comment for comment in comments if comment in once]
-    assert found == comments
+    results = [comment for comment in comments if comment in once]
+    assert results == comments
     assert sum(once.count(comment) for comment in set(comments)) >= len(comments)
 
 

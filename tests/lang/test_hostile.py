@@ -88,19 +88,19 @@ LOCATIONS = ["exit", "line(3)", "line", "call(when=AFTER)", "call(a::b)", "set(a
 
 def run(text: str) -> None:
     try:
-        found = check_source(Source("hostile.bt", text))
+        checked_program = check_source(Source("hostile.bt", text))
     except ScriptError as error:
         draw(error)
         return
-    templates = {template.id for template in found.templates}
-    assert templates == set(range(len(found.templates)))
-    for probe in found.probes:
+    templates = {template.id for template in checked_program.templates}
+    assert templates == set(range(len(checked_program.templates)))
+    for probe in checked_program.probes:
         against: list[Shape | None] = [None]
         if isinstance(probe.attachment, MethodAttachment):
-            against = [each for each in SHAPES if each.point in probe.attachment.points]
-        for each in against:
+            against = [candidate for candidate in SHAPES if candidate.point in probe.attachment.points]
+        for candidate in against:
             try:
-                bind(found, probe, each)
+                bind(checked_program, probe, candidate)
             except ScriptError as error:
                 draw(error)
 

@@ -37,7 +37,7 @@ def ours() -> lalr.Parser:
 def test_the_same_grammar_gives_the_same_tables() -> None:
     """Whatever the seed of hashes is, which orders what Lark keeps in sets: a build is to be reproducible."""
     program = f"import sys; from btpy.lang.syntax.tables import tables; print(tables(sys.stdin.read(), {STARTS}))"
-    made = {
+    results = {
         subprocess.run(
             [sys.executable, "-c", program],
             input=GRAMMAR,
@@ -49,7 +49,7 @@ def test_the_same_grammar_gives_the_same_tables() -> None:
         for seed in ("1", "2")
     }
     packaged = resources.files("btpy.lang.syntax").joinpath("grammar.json").read_text(encoding="utf-8")
-    assert made == {f"{packaged}\n"}
+    assert results == {f"{packaged}\n"}
 
 
 def test_tables_of_another_grammar_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,12 +104,12 @@ def of_us(text: str, start: str) -> object:
 
 
 def compare(text: str, start: str = "start") -> None:
-    expected, found = of_lark(text, start), of_us(text, start)
+    expected, result = of_lark(text, start), of_us(text, start)
     match expected:
         case ("refused", _, _, None):  # Lark does not say what its lexer could have read
-            assert found[:3] == expected[:3]  # type: ignore[index]
+            assert result[:3] == expected[:3]  # type: ignore[index]
         case _:
-            assert found == expected
+            assert result == expected
 
 
 @pytest.mark.parametrize("text", [*EXAMPLES, *(text for text in CASES.values() if len(text) < 1000)])

@@ -29,8 +29,8 @@ def checked(text: str) -> Program:
 
 def values(location: str, what: str, against: Shape) -> list[str]:
     """The typed values of ``print(what)``."""
-    found = checked(f"A::b @{location} {{ print({what}) }}")
-    (emit,) = bind(found, found.probes[0], against).body
+    checked_program = checked(f"A::b @{location} {{ print({what}) }}")
+    (emit,) = bind(checked_program, checked_program.probes[0], against).body
     return [show(value) for value in emit.values]  # type: ignore[union-attr]
 
 
@@ -40,13 +40,13 @@ def at(point: Point, offered: OperationShape | None = None, **more: object) -> S
 
 def test_every_point_belongs_to_one_location() -> None:
     written = [row for row in LOCATIONS.values() if row.name != "EXIT"]
-    points = [point for row in written for each in (row, row.after) if each is not None for point in each.points]
+    points = [point for row in written for item in (row, row.after) if item is not None for point in item.points]
     assert sorted(points, key=lambda point: point.name) == sorted(Point, key=lambda point: point.name)
     assert set(PLACE_OF_POINT) == set(Point)
     for row in written:
-        for each in (row, row.after):
-            if each is not None:
-                assert {PLACE_OF_POINT[point] for point in each.points} == {each.place}
+        for item in (row, row.after):
+            if item is not None:
+                assert {PLACE_OF_POINT[point] for point in item.points} == {item.place}
 
 
 @pytest.mark.parametrize(
@@ -156,10 +156,10 @@ def test_calls() -> None:
 
 
 def test_the_result_of_a_void_call() -> None:
-    found = checked("A::b @call(when=AFTER) { print(retval) }")
+    checked_program = checked("A::b @call(when=AFTER) { print(retval) }")
     for point in (Point.CALL_RETURN, Point.CALL_THROW):
         with pytest.raises(ScriptError) as caught:
-            bind(found, found.probes[0], at(point, operation("La/B;"), returns="I"))
+            bind(checked_program, checked_program.probes[0], at(point, operation("La/B;"), returns="I"))
         (diagnostic,) = caught.value.diagnostics
         assert (diagnostic.code, diagnostic.message) == (
             "BT205",
@@ -168,13 +168,13 @@ def test_the_result_of_a_void_call() -> None:
 
 
 def test_an_argument_that_the_called_method_does_not_have() -> None:
-    found = checked("A::b @call { print(targs[2]) }")
+    checked_program = checked("A::b @call { print(targs[2]) }")
     for arguments, note in (
         ("I I", "it has 2 parameters: targs[0] … targs[1]"),
         ("", "it has no parameters"),
     ):
         with pytest.raises(ScriptError) as caught:
-            bind(found, found.probes[0], at(Point.CALL_BEFORE, operation("", arguments)))
+            bind(checked_program, checked_program.probes[0], at(Point.CALL_BEFORE, operation("", arguments)))
         (diagnostic,) = caught.value.diagnostics
         assert (diagnostic.code, diagnostic.notes) == ("BT112", (note,))
 
@@ -216,18 +216,18 @@ def test_types_exceptions_and_monitors() -> None:
 
 @pytest.mark.parametrize(("location", "point"), [("raise", Point.RAISE), ("catch", Point.CATCH)])
 def test_a_type_of_exceptions_is_asked_of_the_exception(location: str, point: Point) -> None:
-    found = checked(f"A::b @{location}(+a.E) {{ print(1) }}")
-    bound = bind(found, found.probes[0], at(point, operation()))
+    checked_program = checked(f"A::b @{location}(+a.E) {{ print(1) }}")
+    bound = bind(checked_program, checked_program.probes[0], at(point, operation()))
     assert (bound.thrown, [show_input(input_) for input_ in bound.inputs]) == ("+a.E", ["exception0:Object"])
 
 
 def test_facts_of_operations_are_not_shipped() -> None:
-    found = checked("A::b @call { print(target_class, target_method) } A::b @get { print(field) }")
-    assert [show_template(template) for template in found.templates] == [
+    checked_program = checked("A::b @call { print(target_class, target_method) } A::b @get { print(field) }")
+    assert [show_template(template) for template in checked_program.templates] == [
         "template 0 of probe 0: print {target_class string} ' ' {target_method string}",
         "template 1 of probe 1: print {field string}",
     ]
-    bound = bind(found, found.probes[0], at(Point.CALL_BEFORE, operation()))
+    bound = bind(checked_program, checked_program.probes[0], at(Point.CALL_BEFORE, operation()))
     assert bound.inputs == ()
 
 
@@ -261,9 +261,9 @@ def evaluate(node: object, lengths: list[int]) -> int:
     ],
 )
 def test_size_of_arrays(lengths: list[int], element_size: int, bytes_: int) -> None:
-    found = checked("A::b @newarray { print(size, length) }")
+    checked_program = checked("A::b @newarray { print(size, length) }")
     offered = operation("[I", element_size=element_size, dimensions=len(lengths))
-    bound = bind(found, found.probes[0], at(Point.NEWARRAY, offered))
+    bound = bind(checked_program, checked_program.probes[0], at(Point.NEWARRAY, offered))
     (emit,) = bound.body
     size, length = emit.values  # type: ignore[union-attr]
     assert (str(size.type), evaluate(size, lengths)) == ("bytes", bytes_)
@@ -282,36 +282,42 @@ def test_variables_at_a_line() -> None:
         "<arg0:I>:int",
         "<duration0:J>:duration",
     ]
-    found = checked("A::b @line(3) { print($totl) }")
+    checked_program = checked("A::b @line(3) { print($totl) }")
     with pytest.raises(ScriptError) as caught:
-        bind(found, found.probes[0], against)
+        bind(checked_program, checked_program.probes[0], against)
     (diagnostic,) = caught.value.diagnostics
     assert (diagnostic.code, diagnostic.help) == ("BT112", ("did you mean `$total`?",))
     assert diagnostic.notes == ("variables: $count, $later, $text, $total",)
     with pytest.raises(ScriptError) as caught:
-        bind(found, found.probes[0], at(Point.LINE, parameters="I"))
+        bind(checked_program, checked_program.probes[0], at(Point.LINE, parameters="I"))
     assert caught.value.diagnostics[0].notes == ("the class was compiled without -g: its variables have no names",)
 
 
 def test_a_parameter_of_the_probe_has_its_entry_value_at_a_line() -> None:
-    found = checked('@OnMethod(class="A", location=LINE(3)) probe p(int count) { print(count, $count, $total) }')
-    bound = bind(found, found.probes[0], at(Point.LINE, parameters="I", variables="count I total D"))
+    checked_program = checked(
+        '@OnMethod(class="A", location=LINE(3)) probe p(int count) { print(count, $count, $total) }'
+    )
+    bound = bind(
+        checked_program, checked_program.probes[0], at(Point.LINE, parameters="I", variables="count I total D")
+    )
     assert [show_input(input_) for input_ in bound.inputs] == ["arg0:I", "variable1:D"]
 
 
 def test_all_variables_at_a_line() -> None:
-    found = checked('A::b @line(3) { print(depth, locals()); emit("here", all=locals(), at=line) }')
-    assert [show_template(template) for template in found.templates] == [
+    checked_program = checked('A::b @line(3) { print(depth, locals()); emit("here", all=locals(), at=line) }')
+    assert [show_template(template) for template in checked_program.templates] == [
         "template 0 of probe 0: print {0 int} ' ' {1… any}",
         "template 1 of probe 0: emit 'here' {all=0… any} {at=line int}",
     ]
     against = at(Point.LINE, variables="count I apiToken Ljava/lang/String;", absent="later")
-    bound = bind(found, found.probes[0], against)
-    printed, emitted = ([show(value) for value in each.values] for each in bound.body)  # type: ignore[union-attr]
+    bound = bind(checked_program, checked_program.probes[0], against)
+    printed, emitted = ([show(value) for value in item.values] for item in bound.body)  # type: ignore[union-attr]
     pairs = ["'count':string", "<variable0:I>:int", "'apiToken':string", f"{REDACTED!r}:string"]
     assert printed == ["<depth0:I>:int", *pairs]
     assert emitted == pairs
-    assert [part.named for template in found.templates for part in template.parts if not isinstance(part, str)] == [
+    assert [
+        part.named for template in checked_program.templates for part in template.parts if not isinstance(part, str)
+    ] == [
         False,
         True,
         True,
@@ -331,9 +337,9 @@ def test_secrets_are_those_of_the_runtime() -> None:
 
 
 def test_a_shape_without_its_operation_is_refused() -> None:
-    found = checked("A::b @get { print(target) }")
+    checked_program = checked("A::b @get { print(target) }")
     with pytest.raises(ValueError, match="`target` at FIELD_GET of a shape without an operation"):
-        bind(found, found.probes[0], at(Point.FIELD_GET))
+        bind(checked_program, checked_program.probes[0], at(Point.FIELD_GET))
 
 
 @pytest.mark.parametrize("name", ["07_alloc", "08_lock", "09_call", "10_line", "11_field"])

@@ -40,9 +40,9 @@ def diagnosed(arguments: str) -> list[Diagnostic]:
     ],
 )
 def test_classes(pattern: str, instead: str) -> None:
-    (found,) = diagnosed(f'class="{pattern}"')
-    assert (found.code, found.help) == ("BT313", (f"write {instead}",))
-    assert [fix.text for fix in found.fixes] == ([instead] if instead.startswith(('"', 'f"')) else [])
+    (diagnostic,) = diagnosed(f'class="{pattern}"')
+    assert (diagnostic.code, diagnostic.help) == ("BT313", (f"write {instead}",))
+    assert [fix.text for fix in diagnostic.fixes] == ([instead] if instead.startswith(('"', 'f"')) else [])
 
 
 @pytest.mark.parametrize(
@@ -60,8 +60,8 @@ def test_classes(pattern: str, instead: str) -> None:
     ],
 )
 def test_methods(pattern: str, instead: str) -> None:
-    (found,) = diagnosed(f'class="a.B", method="{pattern}"')
-    assert (found.code, found.help) == ("BT313", (f"write {instead}",))
+    (diagnostic,) = diagnosed(f'class="a.B", method="{pattern}"')
+    assert (diagnostic.code, diagnostic.help) == ("BT313", (f"write {instead}",))
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ def test_methods(pattern: str, instead: str) -> None:
     ],
 )
 def test_signatures(signature: str, instead: str) -> None:
-    (found,) = diagnosed(f'class="a.B", type="{signature}"')
-    assert (found.code, found.help) == ("BT313", (f'write "{instead}"',))
+    (diagnostic,) = diagnosed(f'class="a.B", type="{signature}"')
+    assert (diagnostic.code, diagnostic.help) == ("BT313", (f'write "{instead}"',))
 
 
 @pytest.mark.parametrize(

@@ -34,8 +34,8 @@ def redacted_with(text: str, secrets: Secrets) -> bool:
 
 
 def _is_hidden(text: str, permissions: Permissions) -> bool:
-    found = check_source(Source("probe.bt", text), permissions=permissions)
-    (value, *_) = _shown(found, found.probes[-1])
+    checked_program = check_source(Source("probe.bt", text), permissions=permissions)
+    (value, *_) = _shown(checked_program, checked_program.probes[-1])
     return isinstance(value, typed_tree.Constant) and value.value == REDACTED
 
 
@@ -88,6 +88,7 @@ SHOWN = [
     "print($x)",
     "print(len($password))",
     "print(hash($password))",
+    'print(indexof($password, "a"))',
     "print(typeof($password))",
     'print($password == "x")',
     "let x = len($password); print(x)",
@@ -110,10 +111,10 @@ RETURNED = ["print(retval)", "let x = retval; print(x)", "@m[retval] = count()",
 
 @pytest.mark.parametrize("body", RETURNED)
 def test_the_result_of_a_method_with_the_name_of_a_secret(body: str) -> None:
-    found = check_source(Source("probe.bt", f"A::b @return {{ {body} }}"))
+    checked_program = check_source(Source("probe.bt", f"A::b @return {{ {body} }}"))
     for secret in (True, False):
         offered = replace(shape(Point.RETURN, "", "Ljava/lang/String;"), secret_result=secret)
-        shown = repr(bind(found, found.probes[0], offered).body)
+        shown = repr(bind(checked_program, checked_program.probes[0], offered).body)
         assert (REDACTED in shown) == secret
 
 
@@ -121,14 +122,16 @@ def test_the_result_of_a_method_with_the_name_of_a_secret(body: str) -> None:
     "body", ["print(arg0)", "print(args)", "print(args[0])", "@m[arg0] = count()", 'print(f"{arg0}")']
 )
 def test_parameters_by_number(body: str) -> None:
-    found = check_source(Source("probe.bt", f"A::b @entry {{ {body} }}"))
-    assert REDACTED in repr(bind(found, found.probes[0], shape(Point.ENTRY, "Ljava/lang/String;", "V", "token")).body)
+    checked_program = check_source(Source("probe.bt", f"A::b @entry {{ {body} }}"))
+    assert REDACTED in repr(
+        bind(checked_program, checked_program.probes[0], shape(Point.ENTRY, "Ljava/lang/String;", "V", "token")).body
+    )
 
 
 def test_a_parameter_that_the_head_of_the_probe_names() -> None:
     text = '@OnMethod(class="A", method="b") probe login(string password) { print(args); print(password); }'
-    found = check_source(Source("probe.bt", text))
-    body = bind(found, found.probes[0], shape(Point.ENTRY, "Ljava/lang/String;", "V", "-")).body
+    checked_program = check_source(Source("probe.bt", text))
+    body = bind(checked_program, checked_program.probes[0], shape(Point.ENTRY, "Ljava/lang/String;", "V", "-")).body
     assert repr(body).count(REDACTED) == 2
 
 
@@ -153,11 +156,11 @@ def test_a_function_that_tells_about_a_secret() -> None:
     assert not redacted(probe("print(f($password))", "fn f(string s): long = len(s) ?? 0;\n"))
 
 
-def test_what_a_subscriber_is_told(tmp_path: Path) -> None:
+def test_values_that_a_subscriber_gets(tmp_path: Path) -> None:
     (tmp_path / "logins.bt").write_text("A::b @entry as login { provide(given=$password) }", encoding="utf-8")
     main = tmp_path / "main.bt"
     main.write_text('import "logins.bt" as logins;\n@OnProbe(logins.login) { print(event.given) }', encoding="utf-8")
-    found = check_source(Source("main.bt", main.read_text(encoding="utf-8"), path=main))
-    (value, *_) = _shown(found, found.probes[0])
+    checked_program = check_source(Source("main.bt", main.read_text(encoding="utf-8"), path=main))
+    (value, *_) = _shown(checked_program, checked_program.probes[0])
     assert isinstance(value, typed_tree.Constant)
     assert value.value == REDACTED

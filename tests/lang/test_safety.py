@@ -110,7 +110,7 @@ def test_no_statement_of_the_typed_tree_changes_the_target() -> None:
 
 
 def _names(union: object) -> set[str]:
-    return {each.__name__ for each in union.__args__}  # type: ignore[attr-defined]
+    return {function.__name__ for function in union.__args__}  # type: ignore[attr-defined]
 
 
 def test_the_syntax_has_no_way_to_make_or_throw_objects() -> None:
@@ -121,8 +121,10 @@ def test_the_syntax_has_no_way_to_make_or_throw_objects() -> None:
 def test_functions_that_stop_or_change_the_target_need_a_permission() -> None:
     permitted = {name for name, function in FUNCTIONS.items() if function.allow}
     assert permitted == {"heap_dump"}
-    slow = {name for name, each in FUNCTIONS.items() if each.group is Group.JVM and each.places.isdisjoint(ON_TARGET)}
-    assert slow == {name for name, each in FUNCTIONS.items() if each.group is Group.JVM} - {
+    slow = {
+        name for name, member in FUNCTIONS.items() if member.group is Group.JVM and member.places.isdisjoint(ON_TARGET)
+    }
+    assert slow == {name for name, member in FUNCTIONS.items() if member.group is Group.JVM} - {
         "heap_used",
         "heap_committed",
         "heap_max",

@@ -32,14 +32,14 @@ def shape(
     """``parameters``: descriptors with blanks between them; ``names`` likewise, ``-`` for none. ``variables``: ``name
     descriptor`` by turns, in slots 1, 3, 5 …"""
     descriptors = parameters.split()
-    given = [None if name == "-" else name for name in names.split()] or [None] * len(descriptors)
+    arguments = [None if name == "-" else name for name in names.split()] or [None] * len(descriptors)
     return Shape(
         point,
         static,
         Type(Kind.OBJECT, class_name=owner),
         tuple(from_descriptor(descriptor) for descriptor in descriptors),
         tuple(_erased(descriptor) for descriptor in descriptors),
-        tuple(given),
+        tuple(arguments),
         from_descriptor(returns),
         _erased(returns),
         operation=operation,
@@ -141,7 +141,7 @@ def _attachment(probe: program.Probe) -> str:
     texts = {
         "classes": " ".join(class_.text for class_ in attachment.classes),
         "methods": " ".join(method.text for method in attachment.methods),
-        "exclude": " ".join(each.text for each in attachment.exclude),
+        "exclude": " ".join(pattern.text for pattern in attachment.exclude),
         "signature": attachment.signature.text if attachment.signature else "",
         "loader": attachment.loader.text if attachment.loader else "",
         "points": " ".join(point.name for point in attachment.points),
@@ -157,7 +157,7 @@ def _operation_text(pattern: OperationPattern | None) -> str:
     if pattern is None:
         return ""
     parts = {"owner": pattern.owner, "member": pattern.member, "signature": pattern.signature}
-    texts = [f"{name}={each.text}" for name, each in parts.items() if each is not None]
+    texts = [f"{name}={part.text}" for name, part in parts.items() if part is not None]
     lines = [f"lines={pattern.lines[0]}..{pattern.lines[1]}"] if pattern.lines is not None else []
     return " ".join([*texts, *lines]) or "any"
 

@@ -43,12 +43,12 @@ def values_until(
     session: Session, enough: Callable[[list[tuple[int, tuple[object, ...]]]], bool]
 ) -> list[tuple[int, tuple[object, ...]]]:
     """(probe, values) of the records that arrive, until ``enough`` of them have; fails when they do not come."""
-    found: list[tuple[int, tuple[object, ...]]] = []
+    results: list[tuple[int, tuple[object, ...]]] = []
     deadline = time.monotonic() + PATIENCE
-    while not enough(found):
-        assert time.monotonic() < deadline, f"only {found}"
-        found += drained(session, 0.05)
-    return found
+    while not enough(results):
+        assert time.monotonic() < deadline, f"only {results}"
+        results += drained(session, 0.05)
+    return results
 
 
 def drained(session: Session, timeout: float | None) -> list[tuple[int, tuple[object, ...]]]:

@@ -81,44 +81,44 @@ def test_every_kind(jdk: int) -> None:
         target.send(f"call {CALLS}")
         target.wait_for("called")
         session.departure.restore()
-        found = maps(session)
+        map_values = maps(session)
         session.departure.detach()
         items = list(session.delivery.items(None))
     numbers = range(CALLS)
-    linear = found["linear"][()]
+    linear = map_values["linear"][()]
     assert isinstance(linear, LinearHistogram)
     assert linear.counts == (0, *(100,) * 10, 9)
-    percentiles = found["percentiles"][()]
+    percentiles = map_values["percentiles"][()]
     assert isinstance(percentiles, Histogram)
     assert (percentiles.n, percentiles.total, percentiles.greatest) == (CALLS, sum(numbers), CALLS - 1)
     at = percentiles.percentile(50)
     assert at is not None
     assert at.low <= 504 <= at.high
     assert (at.high - at.low + 1) / at.low <= 2**-4
-    series = found["series"][()]
+    series = map_values["series"][()]
     assert isinstance(series, TimeSeries)
     assert series.n == CALLS
     assert max(value for value in series.values() if value is not None) == CALLS - 1
     for parity in (0, 1):
-        top = found["top"][(parity,)]
+        top = map_values["top"][(parity,)]
         assert isinstance(top, Top)
         exact = Counter(number % 17 for number in numbers if number % 2 == parity)
         assert {value.value: (value.count, value.error) for value in top.values} == {
             v: (n, 0) for v, n in exact.items()
         }
         assert len(top.shown) == 3
-    different = found["different"][()]
+    different = map_values["different"][()]
     assert isinstance(different, Distinct)
     assert abs(different.estimate - 101) <= 3
-    first, last = found["first"][()], found["last"][()]
+    first, last = map_values["first"][()], map_values["last"][()]
     assert isinstance(first, First)
     assert isinstance(last, Last)
     assert (first.value, last.value) == ("abc:0", CALLS - 1)
-    some = found["some"][()]
+    some = map_values["some"][()]
     assert isinstance(some, Examples)
     assert some.n == CALLS
     assert len(set(some.values)) == 5
-    assert found["stacks"] == {}, "flushed into the table"
+    assert map_values["stacks"] == {}, "flushed into the table"
     (printed,) = [item for item in items if isinstance(item, PrintedMaps)]
     assert [content.map.name for content in printed.contents] == ["top", "stacks"]
     ((_, stacks),) = printed.contents[1].entries
@@ -139,26 +139,26 @@ def test_sampled_probes_weigh_what_they_count(jdk: int) -> None:
         target.send(f"call {CALLS}")
         target.wait_for("called")
         session.departure.restore()
-        found = maps(session)
+        map_values = maps(session)
         receipt = session.departure.detach()
         items = list(session.delivery.items(None))
     assert receipt.clean
     weight = EVERY * len(CHOSEN)
     skips = Skips(skipped=CALLS - len(CHOSEN), factor=EVERY, pending=CALLS - weight, rested_ns=0)
-    calls, total = found["calls"][()], found["sum"][()]
+    calls, total = map_values["calls"][()], map_values["sum"][()]
     assert isinstance(calls, Count)
     assert isinstance(total, Total)
     assert calls.weights is not None
     assert calls.weights.skips == skips
     assert replace(calls, weights=None) == Count(weight)
     assert replace(total, weights=None) == Total(weight, EVERY * sum(CHOSEN), 0.0)
-    hist = found["hist"][()]
+    hist = map_values["hist"][()]
     assert isinstance(hist, Histogram)
     assert (hist.n, hist.total) == (weight, EVERY * sum(CHOSEN))
-    assert {key: value.n for key, value in found["entered"].items() if isinstance(value, Count)} == {
+    assert {key: value.n for key, value in map_values["entered"].items() if isinstance(value, Count)} == {
         (number,): EVERY for number in CHOSEN
     }
-    assert found["left"] == found["entered"], "what a thread decides at entry holds until the method is left"
+    assert map_values["left"] == map_values["entered"], "what a thread decides at entry holds until the method is left"
     values = [record.values for item in items if hasattr(item, "records") for record in item.records]
     assert values == [(number,) for number in CHOSEN]
     accounts = receipt.accounts
@@ -180,13 +180,13 @@ def test_limits_and_levels(jdk: int) -> None:
         target.send("call 7")
         target.wait_for("called")
         session.departure.restore()
-        found = maps(session)
+        map_values = maps(session)
         receipt = session.departure.detach()
         list(session.delivery.items(None))
-    assert found["limited"] == {(): Total(101, sum(range(1, 202, 2)), 0.0)}
-    assert found["until"] == {(): Count(504)}, "the firing that disables the probe goes on"
-    assert found["detail"] == {(): Count(CALLS)}
-    assert found["never"] == {}
+    assert map_values["limited"] == {(): Total(101, sum(range(1, 202, 2)), 0.0)}
+    assert map_values["until"] == {(): Count(504)}, "the firing that disables the probe goes on"
+    assert map_values["detail"] == {(): Count(CALLS)}
+    assert map_values["never"] == {}
     assert [account.fired for account in receipt.accounts] == [101, 504, CALLS, 0]
     states = [ProbeState.HITS_USED_UP, ProbeState.DISABLED_ITSELF, ProbeState.OFF, ProbeState.OFF]
     assert [account.state for account in receipt.accounts] == states

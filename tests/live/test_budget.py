@@ -1,4 +1,4 @@
-"""A probe that takes more than its budget is held back, and that is told."""
+"""The budget restrains a probe that uses more than its share, and btpy says so."""
 
 from __future__ import annotations
 
@@ -160,6 +160,7 @@ def test_text_tables_and_columns_say_that_hits_were_skipped(tmp_path: Path) -> N
         ("json", '"skips":{"@by":{"skipped":'),
         ("csv", "key,count,skipped,low,high"),
         ("tsv", "key\tcount\tskipped\tlow\thigh"),
+        ("logfmt", " skipped="),
         ("chrome", "hits skipped"),
     ):
         shown = subprocess.run(

@@ -40,13 +40,13 @@ def begun(session: Session, text: str) -> Deployment:
 
 def counts(session: Session) -> dict[str, int]:
     """Of the maps without keys, the latest of each name."""
-    found = {}
+    results = {}
     for content in session.delivery.snapshot():
         for key, value in content.entries:
             assert key == ()
             assert isinstance(value, Count)
-            found[content.map.name] = value.n
-    return found
+            results[content.map.name] = value.n
+    return results
 
 
 def ids(session: Session, *names: str) -> list[int]:
@@ -83,13 +83,13 @@ def test_replacing_under_load_counts_every_call_once(jdk: int) -> None:
             text = f"Traffic::serve @return {{ @v{version} = count(); @all = count(); }}"
             session.deployer.load(extended(session, text, old), replacing=old)
         calls = stopped(running)
-        found = counts(session)
-        assert found["all"] == found["n"] == calls
+        result = counts(session)
+        assert result["all"] == result["n"] == calls
         # The last version may not have been called before the threads were told to stop.
-        assert sum(found.get(f"v{version}", 0) for version in range(versions)) == calls
+        assert sum(result.get(f"v{version}", 0) for version in range(versions)) == calls
         assert session.deployer.remove(ids(session, "serve", "turn")) == 2
         called(running, CALLS)
-        assert counts(session) == found
+        assert counts(session) == result
         receipt = session.departure.detach()
         assert receipt.clean
         assert receipt.woven == 0
@@ -185,16 +185,16 @@ def test_timers_hooks_and_ends_go_with_their_script() -> None:
         begun(session, first)
         session.deployer.load(extended(session, second))
         session.agent.send("hit")
-        assert [values for _, values in values_until(session, lambda found: len(found) == 2)] == [(), ()]
+        assert [values for _, values in values_until(session, lambda result: len(result) == 2)] == [(), ()]
         session.deployer.remove([0, 2])
-        assert [probe for probe, _ in values_until(session, lambda found: len(found) == 1)] == [1]
+        assert [probe for probe, _ in values_until(session, lambda result: len(result) == 1)] == [1]
         ticks = counts(session)
         session.agent.send("hit")
-        assert [probe for probe, _ in values_until(session, lambda found: len(found) == 1)] == [3]
+        assert [probe for probe, _ in values_until(session, lambda result: len(result) == 1)] == [3]
         assert counts(session) == ticks
         session.deployer.load(extended(session, '@OnEvent("hit") { print("third hit") }', [3, 4]), replacing=[3, 4])
         session.agent.send("hit")
-        assert [probe for probe, _ in values_until(session, lambda found: len(found) == 2)] == [4, 5]
+        assert [probe for probe, _ in values_until(session, lambda result: len(result) == 2)] == [4, 5]
         session.departure.detach()
         assert drained(session, None) == []
 
@@ -210,9 +210,9 @@ def test_thread_variables_and_maps_are_those_of_the_scripts_before() -> None:
         """
         session.deployer.load(extended(session, reads))
         called(running, CALLS)
-        found = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
-        assert found["seen"] == {(True,): Count(CALLS)}
-        assert found["turns"][()].number == CALLS  # type: ignore[union-attr]
+        results = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
+        assert results["seen"] == {(True,): Count(CALLS)}
+        assert results["turns"][()].number == CALLS  # type: ignore[union-attr]
         with pytest.raises(ScriptError) as raised:
             extended(session, 'Traffic::serve @entry { thread.last = "text"; @seen[true] = sum(1); }')
         assert [diagnostic.code for diagnostic in raised.value.diagnostics] == ["BT203", "BT203"]
@@ -230,9 +230,9 @@ def test_a_subscriber_goes_without_its_host(tmp_path: Path) -> None:
         called(running, 11)
         session.deployer.remove(ids(session, "own"))
         called(running, 11)
-        found = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
-        assert found["own"][()].number == sum(range(11))  # type: ignore[union-attr]
-        assert found["turns.turns"] == {(): Count(22)}
+        results = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
+        assert results["own"][()].number == sum(range(11))  # type: ignore[union-attr]
+        assert results["turns.turns"] == {(): Count(22)}
 
 
 STORM = '@OnMethod(class="G???7", location=EXIT, pending=true) { @by[cls, method] = count(); }'
@@ -288,5 +288,5 @@ def test_what_two_scripts_print_is_told_apart_after_one_has_gone() -> None:
         session.deployer.remove([0])
         running.send("call 1")
         running.wait_for("called")
-        found = values_until(session, lambda found: len(found) == 5)
-        assert sorted(found) == [(0, (0,)), (0, (1,)), (1, (0,)), (1, (0,)), (1, (1,))]
+        result = values_until(session, lambda result: len(result) == 5)
+        assert sorted(result) == [(0, (0,)), (0, (1,)), (1, (0,)), (1, (0,)), (1, (1,))]

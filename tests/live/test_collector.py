@@ -24,8 +24,8 @@ def free_port() -> int:
 
 def events(running: Backend) -> list[object]:
     """The numbers of the calls, of events that came."""
-    found = [attributes(list(record.attributes)) for _, record in running.logs if record.event_name]
-    return [event["number"] for event in found]
+    results = [attributes(list(record.attributes)) for _, record in running.logs if record.event_name]
+    return [event["number"] for event in results]
 
 
 @pytest.mark.parametrize("environment", [{}, DELTA], ids=["cumulative", "delta"])

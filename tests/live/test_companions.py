@@ -277,12 +277,12 @@ REFUSED = """
 
 def changes(session: Session) -> list[tuple[str, str]]:
     """Classes that somebody else has changed, and which probes have no place in the new code."""
-    found = [item for item in session.delivery.items(None) if isinstance(item, Late)]
-    return [(late.class_name, late.reason) for late in found if late.outcome is LateOutcome.CHANGED]
+    results = [item for item in session.delivery.items(None) if isinstance(item, Late)]
+    return [(late.class_name, late.reason) for late in results if late.outcome is LateOutcome.CHANGED]
 
 
 @pytest.mark.parametrize("jdk", [11, 25], ids=["jdk11", "jdk25"])
-def test_what_became_of_the_probes_of_a_class_that_is_redefined_is_told(jdk: int, tmp_path: Path) -> None:
+def test_probes_that_a_redefined_class_loses_are_reported(jdk: int, tmp_path: Path) -> None:
     """And nothing of sessions that come and go, nor of another agent that leaves the code as it is."""
     first, other = compiled(SOURCES) / "Subject.class", compiled([JAVA / "other" / "Subject.java"]) / "Subject.class"
     both = '@OnMethod(class="Subject", method="work") probe begun { }' + REFUSED

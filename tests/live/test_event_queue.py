@@ -51,7 +51,7 @@ def filled(released: list[int]) -> EventQueue:
     return inbox
 
 
-def test_credit_is_held_back_when_nobody_takes_and_comes_with_the_taking() -> None:
+def test_credit_is_withheld_until_a_reader_takes_events() -> None:
     released: list[int] = []
     inbox = filled(released)
     assert sum(released) == CAPACITY

@@ -39,11 +39,11 @@ def test_exceptions_that_end_threads(jdk: int) -> None:
         deployment = session.deployer.load(program(script))
         assert (deployment.methods, deployment.classes) == (1, 1)
         running.send(f"die {DEAD}")
-        found = values_until(session, lambda found: len(found) == DEAD)
-        assert [values[:2] for _, values in found] == [
+        result = values_until(session, lambda result: len(result) == DEAD)
+        assert [values[:2] for _, values in result] == [
             (f"dying-{n}", f"boom {n}" if n % 3 == 0 else f"state {n}") for n in range(DEAD)
         ]
-        assert str(found[0][1][2]).startswith("Happening.lambda$main$")
+        assert str(result[0][1][2]).startswith("Happening.lambda$main$")
         running.wait_for("died")
         (content,) = session.delivery.snapshot()
         assert dict(content.entries)[("Happening$Boom",)] == Count(5)
@@ -58,8 +58,8 @@ def test_classes_being_loaded(jdk: int) -> None:
     with happening(jdk) as running, Session.attach(running.pid) as session:
         session.deployer.load(program(script))
         running.send("load")
-        found = values_until(session, lambda found: len(found) == 2)
-        assert sorted(values for _, values in found) == [
+        result = values_until(session, lambda result: len(result) == 2)
+        assert sorted(values for _, values in result) == [
             (name, "app", True, "btpy-events") for name in ("Happening$First", "Happening$Second")
         ]
         receipt = session.departure.detach()
@@ -67,7 +67,7 @@ def test_classes_being_loaded(jdk: int) -> None:
         assert receipt.clean
 
 
-def test_a_class_load_after_restoring_is_not_told() -> None:
+def test_a_class_load_after_restoring_runs_no_hook() -> None:
     script = '@OnClassLoad(class="Happening$*") { print(cls); }'
     with happening(17) as running, Session.attach(running.pid) as session:
         session.deployer.load(program(script))
@@ -83,9 +83,9 @@ def test_a_memory_pool_that_fills_up_is_told_once() -> None:
     with happening(17, "-XX:+UseSerialGC", "-Xmx96m") as running, Session.attach(running.pid) as session:
         session.deployer.load(program(script.replace("*Old Gen", "Tenured Gen")))
         running.send("fill 53")
-        found = values_until(session, lambda found: len(found) == 1)
-        assert found[0][1][:2] == ("Tenured Gen", True)
-        assert found[0][1][2] == 64 << 20
+        result = values_until(session, lambda result: len(result) == 1)
+        assert result[0][1][:2] == ("Tenured Gen", True)
+        assert result[0][1][2] == 64 << 20
         running.wait_for("filled")
         session.departure.detach()
         assert drained(session, None) == []
@@ -114,8 +114,8 @@ def test_events_are_sent_by_probes_and_by_the_client() -> None:
         session.agent.send("")
         session.agent.send("unheard of")
         running.send("step 11")
-        found = values_until(session, lambda found: len(found) == 4)
-        assert found == [(4, ()), (1, ("btpy-events",)), (2, ()), (3, ())]
+        result = values_until(session, lambda result: len(result) == 4)
+        assert result == [(4, ()), (1, ("btpy-events",)), (2, ()), (3, ())]
         session.departure.detach()
 
 

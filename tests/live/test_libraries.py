@@ -74,8 +74,8 @@ def test_subscribers_share_one_probe_and_count_for_themselves(jdk: int, library:
         assert len(deployment.sites) == 3
         called(target)
         failed = next(probe.id for probe in checked.probes if probe.name == "failed")
-        found = values_until(session, lambda found: len(found) == len(THROWN))
-        assert found == [(failed, (number, None, f"refused {number}")) for number in THROWN]
+        result = values_until(session, lambda result: len(result) == len(THROWN))
+        assert result == [(failed, (number, None, f"refused {number}")) for number in THROWN]
         maps = {content.map.title: dict(content.entries) for content in session.delivery.snapshot()}
         assert maps["@all"] == maps["steps.@steps"] == maps["steps.@done"] == {(): Count(CALLS)}
         results = [3 + number for number in RETURNED]
@@ -173,8 +173,8 @@ def test_subscribers_of_a_timer(tmp_path: Path) -> None:
     )
     with counted(17) as target, Session.attach(target.pid) as session:
         session.deployer.load(checked)
-        found = values_until(session, lambda found: len(found) == 3)
-        assert [values[0] for _, values in found] == [1, 2, 3]
+        result = values_until(session, lambda result: len(result) == 3)
+        assert [values[0] for _, values in result] == [1, 2, 3]
         session.departure.detach()
         assert drained(session, None) == []
 

@@ -126,14 +126,14 @@ def check(cell: Cell, what: tuple[str, ...]) -> str:
 
 @pytest.mark.parametrize("what", [SESSION, DOCTOR], ids=["session", "doctor"])
 @pytest.mark.parametrize("cell", SAMPLE, ids=lambda cell: cell.name)
-def test_a_sample_of_programs_lives_on(cell: Cell, what: tuple[str, ...]) -> None:
+def test_a_sample_of_programs_survives(cell: Cell, what: tuple[str, ...]) -> None:
     check(cell, what)
 
 
 @pytest.mark.proof
 @pytest.mark.parametrize("what", [SESSION, DOCTOR], ids=["session", "doctor"])
 @pytest.mark.parametrize("cell", MATRIX, ids=lambda cell: cell.name)
-def test_every_program_lives_on(cell: Cell, what: tuple[str, ...]) -> None:
+def test_every_program_survives(cell: Cell, what: tuple[str, ...]) -> None:
     print(f"{cell.name} {what[0]}: {check(cell, what)}")
 
 
@@ -187,7 +187,7 @@ def test_where_more_is_free_the_doctor_says_how_much(jdk: int) -> None:
         assert steps["leaves clean"].outcome is Outcome.PASSED
 
 
-def test_it_may_be_allowed_and_a_session_can_be_stopped_whatever_is_left() -> None:
+def test_the_user_may_allow_it_and_a_session_stops_with_any_free_heap() -> None:
     with filled(17, "G1", 128, 4 * 1024, "-XX:-ExitOnOutOfMemoryError") as jvm:
         with pytest.raises(AttachError) as caught:
             Session.attach(jvm.pid)

@@ -64,7 +64,9 @@ def test_it_is_refused_before_anything_is_loaded(jdk: int, space: tuple[str, str
 
 
 @pytest.mark.parametrize(("jdk", "space", "room"), [(11, HEADERS, 150), (17, METASPACE, 1500), (25, METASPACE, 1500)])
-def test_what_is_refused_would_have_ended_the_jvm(jdk: int, space: tuple[str, str], room: int, tmp_path: Path) -> None:
+def test_the_refused_attach_would_have_ended_the_jvm(
+    jdk: int, space: tuple[str, str], room: int, tmp_path: Path
+) -> None:
     report = f"-XX:ErrorFile={tmp_path / 'report'}"  # now and then JDK 11 reads its classes while it exits, and faults
     with cramped(jdk, space, room, EXIT, report) as jvm:
         shown = command(str(jvm.pid), *COUNT, "--allow", "little-metaspace")
@@ -106,10 +108,10 @@ def test_the_doctor_loads_nothing_either() -> None:
 @pytest.mark.parametrize("jdk", [11, 25])
 def test_where_there_is_more_nothing_is_said(jdk: int) -> None:
     with cramped(jdk, METASPACE, 12_000) as jvm:
-        found = {step.name: step for step in examine(str(jvm.pid))}
-        assert found["metaspace"].outcome is Outcome.PASSED
-        assert "MB of metaspace" in found["metaspace"].detail
-        assert found["leaves clean"].outcome is Outcome.PASSED
+        results = {step.name: step for step in examine(str(jvm.pid))}
+        assert results["metaspace"].outcome is Outcome.PASSED
+        assert "MB of metaspace" in results["metaspace"].detail
+        assert results["leaves clean"].outcome is Outcome.PASSED
 
 
 @needs_root

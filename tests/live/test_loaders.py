@@ -84,7 +84,7 @@ def test_classes_that_weaving_itself_loads_are_woven(jdk: int, tmp_path: Path) -
 
 
 @all_jdks
-def test_classes_that_weaving_itself_loads_are_told(jdk: int, tmp_path: Path) -> None:
+def test_classes_that_weaving_itself_loads_are_reported(jdk: int, tmp_path: Path) -> None:
     script = """
     @OnClassLoad(class="Verified*") { print(cls); }
     @OnMethod(class="Verified", method="run") { @n = count(); }
@@ -93,8 +93,8 @@ def test_classes_that_weaving_itself_loads_are_told(jdk: int, tmp_path: Path) ->
         asked(running, f"load {compiled([JAVA / 'Verified.java'])} Verified")
         with Session.attach(running.pid) as session:
             session.deployer.load(program(script))
-            found = values_until(session, lambda found: len(found) == 2)
-            assert {values for _, values in found} == {("Verified$Derived",), ("Verified$Base",)}
+            result = values_until(session, lambda result: len(result) == 2)
+            assert {values for _, values in result} == {("Verified$Derived",), ("Verified$Base",)}
             assert session.departure.detach().clean
 
 

@@ -147,10 +147,10 @@ when size > 16B { @bytes = sum(size); @sized[length] = count(); }
 @all_jdks
 def test_objects_and_arrays(jdk: int, tmp_path: Path) -> None:
     with traced(jdk, tmp_path, OBJECTS) as tracer:
-        made = []
+        results = []
         for n in range(11):
-            made += [n, n + 100, *([n] if n % 2 else [])]  # the third one throws for even numbers
-        assert tracer.events("new") == [{"id": id_, "of": "Locations$Part", "size": 16} for id_ in made]
+            results += [n, n + 100, *([n] if n % 2 else [])]  # the third one throws for even numbers
+        assert tracer.events("new") == [{"id": id_, "of": "Locations$Part", "size": 16} for id_ in results]
         assert tracer.maps()["exceptions"] == {
             "exceptions,java.lang.IllegalArgumentException": 10,
             "exceptions,java.lang.IllegalStateException": 9,

@@ -35,18 +35,18 @@ def test_keys_and_values() -> None:
         assert session.departure.detach().clean
         items = list(session.delivery.items(None))
         templates = program(SCRIPT).templates
-        found: dict[str, list[tuple[object, ...]]] = {}
+        results: dict[str, list[tuple[object, ...]]] = {}
         for item in items:
             for record in getattr(item, "records", ()):
                 text = templates[record.template].parts[0]
-                found.setdefault(str(text).strip(), []).append(record.values)
+                results.setdefault(str(text).strip(), []).append(record.values)
         failures = [failure for item in items if isinstance(item, Errors) for failure in item.failures]
     one = [("a", 5), ("b", 7.5), (None, "text")]
-    assert sorted(found["key"], key=str) == sorted([(key,) for key, _ in one], key=str)
-    assert sorted(found["pair"], key=str) == sorted(one, key=str)
-    assert "left" not in found
-    assert sorted(found["keys"], key=str) == [("a", 1), ("b", 2)]
-    assert sorted(found["triple"], key=str) == [("a", 1, 3), ("b", 2, 2)]
-    assert found["total"] == [(sum(i * i for i in range(1, 104)),)]
-    assert found["seen"] == [(100,)]
+    assert sorted(results["key"], key=str) == sorted([(key,) for key, _ in one], key=str)
+    assert sorted(results["pair"], key=str) == sorted(one, key=str)
+    assert "left" not in results
+    assert sorted(results["keys"], key=str) == [("a", 1), ("b", 2)]
+    assert sorted(results["triple"], key=str) == [("a", 1, 3), ("b", 2, 2)]
+    assert results["total"] == [(sum(i * i for i in range(1, 104)),)]
+    assert results["seen"] == [(100,)]
     assert [(failure.kind, failure.count) for failure in failures] == [(ErrorKind.CUT, 1)]

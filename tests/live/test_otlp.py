@@ -199,7 +199,7 @@ def test_a_backend_that_is_away_costs_the_run_its_status_and_nothing_else() -> N
     ],
 )
 def test_wrong_outputs_are_refused_before_anything_is_touched(outputs: list[str], message: str) -> None:
-    given = [argument for output in outputs for argument in ("-o", output)]
-    ended = run("1", "-e", SCRIPT, *given)
+    arguments = [argument for output in outputs for argument in ("-o", output)]
+    ended = run("1", "-e", SCRIPT, *arguments)
     assert ended.returncode == 2
     assert message in ended.stderr

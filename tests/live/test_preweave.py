@@ -56,27 +56,27 @@ def loaded(session: Session, script: str | Program) -> None:
 
 def runs(session: Session) -> dict[str, int]:
     content = next(map_ for map_ in session.delivery.snapshot() if map_.map.name == "runs")
-    found = {}
+    results = {}
     for key, value in content.entries:
         assert isinstance(value, Count)
-        found[str(key[0])] = value.n
-    return found
+        results[str(key[0])] = value.n
+    return results
 
 
 def kept_files(running: Target) -> list[str]:
     """Temporary files of the agent that the target has open."""
     directory = Path(f"/proc/{running.pid}/fd")
-    found = []
+    results = []
     for name in os.listdir(directory):
         try:
-            found.append(os.readlink(directory / name))
+            results.append(os.readlink(directory / name))
         except OSError:
             continue
-    return [path for path in found if "/btpy-" in path and path.endswith("(deleted)")]
+    return [path for path in results if "/btpy-" in path and path.endswith("(deleted)")]
 
 
 @all_jdks
-def test_the_thread_that_loads_a_class_asks_nobody(jdk: int, tmp_path: Path, asked: list[str]) -> None:
+def test_the_thread_that_loads_a_prewoven_class_asks_no_client(jdk: int, tmp_path: Path, asked: list[str]) -> None:
     with lazy(jdk, tmp_path) as running:
         with Session.attach(running.pid, PATIENT) as session:
             loaded(session, RUNS)

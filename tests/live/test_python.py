@@ -169,12 +169,12 @@ def test_every_reader_gets_every_event() -> None:
 
 def test_events_can_be_awaited() -> None:
     async def collected(session: btpy.Session, count: int) -> list[object]:
-        found = []
+        results = []
         async for event in session:
-            found.append(event.values["0"])
-            if len(found) == count:
+            results.append(event.values["0"])
+            if len(results) == count:
                 break
-        return found
+        return results
 
     async def both(session: btpy.Session) -> list[list[object]]:
         return list(await asyncio.gather(collected(session, 7), collected(session, 7)))
@@ -313,7 +313,7 @@ def test_threads_change_and_read_at_the_same_time() -> None:
         assert list(session.probes) == [1]
 
 
-def test_errors_of_probes_are_told() -> None:
+def test_errors_of_probes_are_reported() -> None:
     with traffic() as running, btpy.attach(running.pid) as session:
         (probe,) = session.add("Traffic::serve @entry { print(1 / arg0) }")
         called(running, 2)
@@ -390,8 +390,8 @@ def test_statements_run_once() -> None:
 
 def test_looking_for_methods_and_checking_without_the_target() -> None:
     with traffic() as running, btpy.attach(running.pid) as session:
-        (found,) = session.listing("Traffic::s*rve")
-        assert [[method.name for method in class_.methods] for class_ in found.classes] == [["serve"]]
+        (listing,) = session.listing("Traffic::s*rve")
+        assert [[method.name for method in class_.methods] for class_ in listing.classes] == [["serve"]]
         assert session.check("Traffic::srve @entry { print(1) }", match=False) == []
         assert [
             diagnostic.code for diagnostic in session.check("Traffic::serve { print(durration) }", match=False)
@@ -414,7 +414,7 @@ def test_records_that_are_held_back_are_counted() -> None:
         assert probe.uncommitted == 6
 
 
-def test_a_session_that_is_left_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unattended_session_keeps_running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     with traffic() as running:
         with btpy.attach(running.pid, limits=btpy.Limits(unattended=True)) as session:
@@ -437,9 +437,7 @@ def test_a_session_that_is_left_goes_on(tmp_path: Path, monkeypatch: pytest.Monk
         assert unattended.listed(running.pid) == []
 
 
-def test_a_session_that_nobody_attends_can_be_told_something_and_ended(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unattended_session_takes_events_and_can_be_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     script = """
     Traffic::serve @entry { @n = count() }
@@ -525,9 +523,9 @@ def test_several_targets_are_one() -> None:
         events = sessions.events()
         called(one, 7)
         called(other, 11)
-        found = [next(events) for _ in range(18)]
-        assert [event.values["0"] for event in found if event.pid == one.pid] == list(range(7))
-        assert [event.values["0"] for event in found if event.pid == other.pid] == list(range(11))
+        results = [next(events) for _ in range(18)]
+        assert [event.values["0"] for event in results if event.pid == one.pid] == list(range(7))
+        assert [event.values["0"] for event in results if event.pid == other.pid] == list(range(11))
         maps = sessions.maps
         assert maps["@n"].value == 18
         assert (maps["@sizes"].value.count, maps["@sizes"].value.max) == (18, 10)

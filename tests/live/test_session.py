@@ -58,9 +58,9 @@ def test_everything_arrives_once_and_everything_is_put_back(jdk: int, own_tmp: P
             assert not deployment.refusals
             target.send(f"call {CALLS}")
             assert target.wait_for("called") == f"called {CALLS} refused {refused_below(CALLS)}"
-            found = values_until(session, lambda found: len(found) == CALLS + 1)
-            assert found[0] == (0, ())
-            assert found[1:] == [(1, ("abc", number)) for number in range(CALLS)]
+            result = values_until(session, lambda result: len(result) == CALLS + 1)
+            assert result[0] == (0, ())
+            assert result[1:] == [(1, ("abc", number)) for number in range(CALLS)]
 
             restored = session.departure.restore()
             assert (restored.woven, restored.restored, restored.not_restored) == (1, 1, ())
@@ -94,7 +94,7 @@ def test_a_class_that_is_loaded_later_is_woven_as_it_is_loaded(jdk: int) -> None
         assert session.deployer.load(program(script)).methods == 0
         target.send("late 3")
         target.wait_for("sum 5")
-        records = values_until(session, lambda found: len(found) == 3)
+        records = values_until(session, lambda result: len(result) == 3)
         assert records == [(0, (0.0, 0.0)), (0, (1.0, 1.0)), (0, (2.0, 4.0))]
         receipt = session.departure.detach()
         assert receipt.clean
@@ -145,7 +145,7 @@ def test_handlers_go_in_as_many_messages_as_they_need(monkeypatch: pytest.Monkey
         session.deployer.load(program(SCRIPT))
         target.send(f"call {CALLS}")
         target.wait_for("called")
-        assert len(values_until(session, lambda found: len(found) == CALLS + 1)) == CALLS + 1
+        assert len(values_until(session, lambda result: len(result) == CALLS + 1)) == CALLS + 1
         assert session.departure.detach().handler_classes >= 5
 
 
@@ -175,7 +175,7 @@ def test_a_class_that_is_loaded_between_search_and_watch_is_not_missed(monkeypat
         monkeypatch.undo()
         target.send("late 2")
         target.wait_for("sum 1")
-        assert values_until(session, lambda found: len(found) == 3) == [(0, (0,)), (1, (0.0,)), (1, (1.0,))]
+        assert values_until(session, lambda result: len(result) == 3) == [(0, (0,)), (1, (0.0,)), (1, (1.0,))]
         assert session.departure.detach().clean
 
 
@@ -190,12 +190,12 @@ def test_two_sessions_see_the_same_calls_and_leave_in_either_order() -> None:
                 target.send("call 11")
                 target.wait_for("called 11")
                 for session in sessions:
-                    assert len(values_until(session, lambda found: len(found) >= 11)) == 11
+                    assert len(values_until(session, lambda result: len(result) >= 11)) == 11
                 assert sessions[first_out].departure.detach().accounts[0].delivered == 11
                 target.send("call 13")
                 target.wait_for("called 13")
                 staying = sessions[1 - first_out]
-                assert len(values_until(staying, lambda found: len(found) >= 13)) == 13
+                assert len(values_until(staying, lambda result: len(result) >= 13)) == 13
                 last = staying.departure.detach()
                 assert not last.not_restored
         waited(lambda: btpy_threads(target) == "threads []", "threads of the agent stay")
@@ -204,7 +204,7 @@ def test_two_sessions_see_the_same_calls_and_leave_in_either_order() -> None:
 def test_timers_run_until_the_probes_are_stopped() -> None:
     with counted(17) as target, Session.attach(target.pid) as session:
         session.deployer.load(program("@OnTimer(20ms) { print(1); }"))
-        values_until(session, lambda found: len(found) >= 3)
+        values_until(session, lambda result: len(result) >= 3)
         receipt = session.departure.detach()
         assert receipt.woven == 0
         drained(session, None)
@@ -360,14 +360,14 @@ def test_events_before_the_end_of_the_target_are_not_lost() -> None:
         session.deployer.load(program('@OnMethod(class="Counted", method="step") { print(arg1); }'))
         target.send("call 7")
         target.wait_for("called")
-        found: list[Any] = []
-        while len(found) < 7:
-            found += drained(session, 0.05)
+        results: list[Any] = []
+        while len(results) < 7:
+            results += drained(session, 0.05)
         target.send("halt")
         with pytest.raises(TargetGone):  # noqa: PT012 - the records have to be counted on the way
             while True:
-                found += drained(session, 0.05)
-        assert len(found) == 7
+                results += drained(session, 0.05)
+        assert len(results) == 7
 
 
 def test_a_flood_is_counted_exactly_and_the_rest_is_dropped_not_waited_for() -> None:
@@ -375,7 +375,7 @@ def test_a_flood_is_counted_exactly_and_the_rest_is_dropped_not_waited_for() -> 
         session.deployer.load(program('@OnMethod(class="Counted", method="step") { print(arg0, arg1); }'))
         target.send("forever")
         target.wait_for("running")
-        seen = len(values_until(session, lambda found: len(found) > 20_000))
+        seen = len(values_until(session, lambda result: len(result) > 20_000))
         receipt = session.departure.detach()
         seen += len(drained(session, None))
     (account,) = receipt.accounts

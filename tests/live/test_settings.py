@@ -74,9 +74,9 @@ def test_limits_of_capture() -> None:
     with counted(17) as target, Session.attach(target.pid, limits) as session:
         session.deployer.load(checked)
         called(target, 3)
-        found = values_until(session, lambda found: len(found) == 3)
-        assert {values[0] for _, values in found} == {CutString("ab", 3)}
-        stacks = {session.delivery.stacks.frames(values[1].id) for _, values in found}  # type: ignore[attr-defined]
+        result = values_until(session, lambda result: len(result) == 3)
+        assert {values[0] for _, values in result} == {CutString("ab", 3)}
+        stacks = {session.delivery.stacks.frames(values[1].id) for _, values in result}  # type: ignore[attr-defined]
         assert [frames and len(frames) for frames in stacks] == [1]
 
 

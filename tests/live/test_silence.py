@@ -87,9 +87,9 @@ NEVER = {
 @pytest.mark.parametrize("case", NEVER)
 def test_a_probe_that_can_never_fire_says_why(case: str, silent: Target) -> None:
     rest, code, text = NEVER[case]
-    found = complaint(silent, f'@OnMethod(class="Silent", {rest}')
-    assert found.code == code
-    assert text in said(found)
+    result = complaint(silent, f'@OnMethod(class="Silent", {rest}')
+    assert result.code == code
+    assert text in said(result)
 
 
 def test_where_a_constructor_throws_there_is_no_object_to_be_seen(silent: Target) -> None:
@@ -107,9 +107,9 @@ def test_where_a_constructor_throws_there_is_no_object_to_be_seen(silent: Target
 
 
 def test_an_annotation_that_no_class_has(silent: Target) -> None:
-    found = complaint(silent, '@OnMethod(class="@com.acme.Traced", method="*") { print(1); }')
-    assert found.code == "BT301"
-    assert 'for annotations of methods write:  class="*", method="@com.acme.Traced"' in said(found)
+    result = complaint(silent, '@OnMethod(class="@com.acme.Traced", method="*") { print(1); }')
+    assert result.code == "BT301"
+    assert 'for annotations of methods write:  class="*", method="@com.acme.Traced"' in said(result)
 
 
 def test_the_monitor_of_a_synchronized_method_is_seen(silent: Target) -> None:
@@ -149,9 +149,9 @@ def test_lines_of_a_page_have_the_numbers_of_the_code_that_was_made_of_it(tmp_pa
     (tmp_path / "Guest.class").write_bytes(page())
     with stage(17, tmp_path) as running:
         asked(running, f"invite {tmp_path} Guest")
-        found = complaint(running, '@OnMethod(class="Guest", method="run", location=LINE(7)) { @n = count(); }')
-        assert found.code == "BT306"
-        assert found.help[0] == "code from line 7 of guest.jsp is there as  LINE(101)"
+        result = complaint(running, '@OnMethod(class="Guest", method="run", location=LINE(7)) { @n = count(); }')
+        assert result.code == "BT306"
+        assert result.help[0] == "code from line 7 of guest.jsp is there as  LINE(101)"
         with Session.attach(running.pid) as session:
             script = '@OnMethod(class="Guest", method="run", location=LINE(101)) { @n = count(); }'
             (warning,) = session.deployer.load(program(script)).warnings
@@ -199,7 +199,7 @@ def test_lines_of_a_page_that_comes_later_are_told_as_well(tmp_path: Path) -> No
         ('method="rnu"', "BT303", "did you mean `run`?"),
     ],
 )
-def test_a_class_that_was_waited_for_and_lacks_the_place_is_told(
+def test_a_late_class_that_lacks_the_place_is_reported(
     probe: str, code: str, text: str, there: bool, tmp_path: Path
 ) -> None:
     (tmp_path / "Guest.class").write_bytes(page())
@@ -268,7 +268,7 @@ def test_a_method_that_cannot_be_woven_is_named(
     (tmp_path / "Guest.class").write_bytes(guest.to_bytes())
     with stage(17, tmp_path) as running:
         asked(running, f"invite {tmp_path} Guest")
-        found = complaint(running, f'@OnMethod(class="Guest", {probe} @n = count(); }}')
-        assert found.code == code
-        assert text in said(found)
+        result = complaint(running, f'@OnMethod(class="Guest", {probe} @n = count(); }}')
+        assert result.code == code
+        assert text in said(result)
         asked(running, "run 3")

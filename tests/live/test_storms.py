@@ -86,18 +86,18 @@ def test_a_server_starts_while_all_its_classes_are_woven(jdk: int, tmp_path: Pat
             server.wait_for("done")
             said = initialized(log)
             waited(lambda: said <= set(counts(session)), "an initialisation that was not counted")
-            found = counts(session)
+            result = counts(session)
             receipt = session.departure.detach()
         assert receipt.clean
     assert len(said) > 500
-    assert set(found) <= initialized(log)  # some threads of the server go on
-    assert set(found.values()) == {Count(1)}
+    assert set(result) <= initialized(log)  # some threads of the server go on
+    assert set(result.values()) == {Count(1)}
 
 
 def initialized(log: Path) -> set[str]:
     """Classes of WireMock whose static initialisers the JVM has begun to run."""
-    found = {name.replace("/", ".") for name in INITIALIZED.findall(log.read_text())}
-    return {name for name in found if name.startswith(("wiremock.", "com.github.tomakehurst.", "org.wiremock."))}
+    results = {name.replace("/", ".") for name in INITIALIZED.findall(log.read_text())}
+    return {name for name in results if name.startswith(("wiremock.", "com.github.tomakehurst.", "org.wiremock."))}
 
 
 def counts(session: Session) -> dict[str, Aggregate]:

@@ -52,8 +52,8 @@ def test_each_thread_has_its_own(jdk: int) -> None:
         for kind in kinds:
             running.send(f"{kind} {THREADS} {STEPS}")
             assert running.wait_for("handled") == f"handled {THREADS}"
-            found = values_until(session, lambda found: len(found) == 2 * THREADS)
-            values = [values for _, values in found]
+            result = values_until(session, lambda result: len(result) == 2 * THREADS)
+            values = [values for _, values in result]
             expected = [
                 (id_, id_, STEPS * (STEPS + 1) // 2, STEPS, STEPS * 0.5, True, kind == "virtual")
                 for id_ in range(THREADS)

@@ -91,12 +91,12 @@ def counts(session: Session) -> dict[str, dict[Any, Any]]:
 
 
 @all_jdks_and_8
-def test_probes_count_on_and_whoever_joins_gets_all_of_it(jdk: int) -> None:
+def test_probes_keep_counting_and_a_client_that_joins_gets_all_counts(jdk: int) -> None:
     with counted(jdk, "-Xverify:all") as target:
         with Session.attach(target.pid, UNATTENDED) as first:
             first.deployer.load(program(SCRIPT))
             call(target, 211)
-            assert len(values_until(first, lambda found: len(found) == fives(211))) == fives(211)
+            assert len(values_until(first, lambda result: len(result) == fives(211))) == fives(211)
             session = first.departure.leave(HOUR, "nightly")
         call(target, 1009)
         (info,) = listed(target)
@@ -143,7 +143,7 @@ def test_the_newest_events_are_kept_and_the_others_counted() -> None:
         call(target, 3)
         waited(lambda: listed(target)[0].waiting == 5000, "the backlog is not what it should be")
         with joined(target, session) as second:
-            records = values_until(second, lambda found: len(found) == 5000)
+            records = values_until(second, lambda result: len(result) == 5000)
             assert [values for _, values in records] == [(number,) for number in (*range(5010, 10007), 0, 1, 2)]
             receipt = second.departure.detach()
         (account,) = receipt.accounts
@@ -170,10 +170,10 @@ def test_a_client_that_is_killed_leaves_its_session_to_the_next() -> None:
     script = '@OnMethod(class="Counted", method="step", location=ENTRY) { @n = count(); }'
     with counted(17) as target:
         session = left(target, script)
-        (found,) = listed(target)
+        (result,) = listed(target)
         with joined(target, session) as client:
             assert client.joined is not None
-            assert client.joined.age > found.age_ns / 1e9 > 0
+            assert client.joined.age > result.age_ns / 1e9 > 0
             client.close()  # as the kernel does for a process that is killed
         call(target, 13)
         waited(lambda: listed(target)[0].clients == 0, "the client is still there")
@@ -182,7 +182,7 @@ def test_a_client_that_is_killed_leaves_its_session_to_the_next() -> None:
             assert client.departure.detach().clean
 
 
-def test_classes_loaded_while_nobody_is_there_are_woven_on_joining() -> None:
+def test_classes_loaded_without_a_client_are_woven_when_a_client_joins() -> None:
     script = """
     @OnMethod(class="Counted", method="step", location=ENTRY) { @steps = count(); }
     @OnMethod(class="+Counted$Shape", method="area", location=RETURN, pending=true) { @areas = count(); }
@@ -203,7 +203,7 @@ def test_classes_loaded_while_nobody_is_there_are_woven_on_joining() -> None:
             assert (receipt.woven, receipt.restored) == (2, 2)
 
 
-def test_two_sessions_on_one_class_go_on_without_clients() -> None:
+def test_two_sessions_on_one_class_keep_running_without_clients() -> None:
     script = '@OnMethod(class="Counted", method="step", location=ENTRY) { @n = count(); }'
     with counted(17) as target:
         first, second = left(target, script, name="one"), left(target, script, name="two")
@@ -256,7 +256,7 @@ def test_a_time_to_live_is_bounded() -> None:
         assert session.departure.detach().clean
 
 
-def test_exit_ends_it_and_the_next_client_is_told() -> None:
+def test_exit_ends_the_session_and_the_next_client_sees_it() -> None:
     script = """
     @OnMethod(class="Counted", method="step", location=ENTRY) { print(arg1); @n = count(); }
     @OnMethod(class="Counted", method="step", location=RETURN) when arg1 == 9 { exit(71); }
@@ -267,13 +267,13 @@ def test_exit_ends_it_and_the_next_client_is_told() -> None:
         waited(lambda: listed(target)[0].enabled == 0, "the probes go on")
         call(target, 100)
         with joined(target, session) as client:
-            records = values_until(client, lambda found: len(found) == 11)
+            records = values_until(client, lambda result: len(result) == 11)
             assert records[-1] == (1, (71,))
             assert counts(client) == {"n": {(): Count(10)}}
             assert client.departure.detach().clean
 
 
-def test_timers_and_printed_maps_go_on() -> None:
+def test_timers_and_printed_maps_keep_running() -> None:
     script = """
     @OnTimer(20ms) { print(@n); }
     @OnMethod(class="Counted", method="step", location=ENTRY) { @n = count(); }
@@ -288,7 +288,7 @@ def test_timers_and_printed_maps_go_on() -> None:
             assert dict(maps[-1].contents[0].entries) == {(): Count(19)}
 
 
-def test_it_can_be_told_things_whoever_attends_it() -> None:
+def test_another_client_can_send_events_to_the_session() -> None:
     script = """
     @OnEvent("told") { @told = count(); }
     @Level(1)

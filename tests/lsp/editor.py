@@ -69,8 +69,8 @@ class Editor:
         while True:
             published = self._published.get(timeout=20)
             if (published["uri"], published.get("version")) == (path.as_uri(), self._versions[path.as_uri()]):
-                found: list[Json] = published["diagnostics"]
-                return found
+                result: list[Json] = published["diagnostics"]
+                return result
 
     def at(self, method: str, path: Path, line: int, character: int) -> Any:
         place = {"line": line, "character": character}

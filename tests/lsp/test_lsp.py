@@ -20,20 +20,22 @@ RIGHT = "param least: int = 3;\nCounted::step @return when $number >= least { @b
 def test_what_is_wrong_is_shown_explained_and_mended(tmp_path: Path) -> None:
     path = tmp_path / "script.bt"
     with editor() as at:
-        found = at.open(path, WRONG)
-        assert [(diagnostic["code"], diagnostic["severity"], diagnostic["source"]) for diagnostic in found] == [
+        diagnostics = at.open(path, WRONG)
+        assert [(diagnostic["code"], diagnostic["severity"], diagnostic["source"]) for diagnostic in diagnostics] == [
             ("BT101", 1, "btpy")
         ] * 2
-        assert found[0]["range"] == {"start": {"line": 1, "character": 28}, "end": {"line": 1, "character": 32}}
+        assert diagnostics[0]["range"] == {"start": {"line": 1, "character": 28}, "end": {"line": 1, "character": 32}}
         start = WRONG.splitlines()[1].index("durration") + 1  # 𝕏 is two units of UTF-16
-        assert found[1]["range"]["start"] == {"line": 1, "character": start}
-        assert "help: did you mean `count`?" in found[0]["message"]
-        assert found[0]["data"]["spans"][0]["label"] == "not defined"
+        assert diagnostics[1]["range"]["start"] == {"line": 1, "character": start}
+        assert "help: did you mean `count`?" in diagnostics[0]["message"]
+        assert diagnostics[0]["data"]["spans"][0]["label"] == "not defined"
         explained = at.at("hover", path, 1, 29)["contents"]["value"]
         assert explained.startswith("**BT101: ")
         whole = {"start": {"line": 0, "character": 0}, "end": {"line": 2, "character": 0}}
         document = {"uri": path.as_uri()}
-        actions = at.ask("textDocument/codeAction", textDocument=document, range=whole, context={"diagnostics": found})
+        actions = at.ask(
+            "textDocument/codeAction", textDocument=document, range=whole, context={"diagnostics": diagnostics}
+        )
         assert [action["title"] for action in actions] == ["write count", "write duration"]
         text = applied(WRONG, [edit for action in actions for edit in action["edit"]["changes"][path.as_uri()]])
         text = text.replace("@entry", "@return")
@@ -63,7 +65,7 @@ def test_words_are_offered_and_told_about(tmp_path: Path) -> None:
         assert at.close() == 0
 
 
-def test_a_script_is_laid_out_and_one_that_does_not_parse_is_left(tmp_path: Path) -> None:
+def test_a_script_is_formatted_and_one_that_does_not_parse_stays_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "script.bt"
     options = {"tabSize": 2, "insertSpaces": True}
     with editor() as at:
@@ -91,8 +93,8 @@ def test_a_parameter_that_has_to_be_given_and_a_library_beside_are_no_errors(tmp
         assert at.open(path, text) == []
         library.write_text("fn big(int n): boolean = m >= 50;\n")
         at.tell("textDocument/didSave", textDocument={"uri": path.as_uri()})
-        (found,) = at.diagnostics(path)
-        assert "own.bt:1:26" in found["message"]
+        (diagnostic,) = at.diagnostics(path)
+        assert "own.bt:1:26" in diagnostic["message"]
         assert at.close() == 0
 
 
@@ -103,8 +105,8 @@ def test_classes_are_those_of_a_jvm_while_it_is_there(tmp_path: Path) -> None:
         waited(lambda: any("classes are those of Counted" in message for message in at.said), "the JVM")
         hovered = at.at("hover", path, 0, 10)["contents"]["value"]
         assert "step(String name, int number): int" in hovered
-        (found,) = at.change(path, "Counted::stop @entry { @n = count(); }\n")
-        assert (found["severity"], found["code"]) == (2, "BT303")
+        (diagnostic,) = at.change(path, "Counted::stop @entry { @n = count(); }\n")
+        assert (diagnostic["severity"], diagnostic["code"]) == (2, "BT303")
         at.change(path, "Counted::st")
         offered = at.at("completion", path, 0, len("Counted::st"))["items"]
         assert [item["textEdit"]["newText"] for item in offered] == ["step"]
@@ -115,11 +117,11 @@ def test_classes_are_those_of_a_jvm_while_it_is_there(tmp_path: Path) -> None:
         assert at.close() == 0
 
 
-def test_a_jvm_that_is_not_there_keeps_nobody_from_writing(tmp_path: Path) -> None:
+def test_a_missing_jvm_does_not_disturb_editing(tmp_path: Path) -> None:
     path = tmp_path / "script.bt"
     with editor("--pid", "nonesuch-at-all") as at:
-        (found,) = at.open(path, "Counted::step @entry { @n = coun(); }\n")
-        assert found["code"] == "BT101"
+        (diagnostic,) = at.open(path, "Counted::step @entry { @n = coun(); }\n")
+        assert diagnostic["code"] == "BT101"
         assert at.change(path, "Counted::step @entry { @n = count(); }\n") == []
         assert any("nonesuch-at-all" in message for message in at.said)
         assert at.close() == 0
@@ -130,8 +132,8 @@ def test_the_encoding_of_positions_is_agreed_on(tmp_path: Path) -> None:
     line = WRONG.splitlines()[1]
     with editor(encodings=("utf-8", "utf-16")) as at:
         assert at.capabilities["positionEncoding"] == "utf-8"
-        found = at.open(path, WRONG)
-        assert found[1]["range"]["start"]["character"] == len(line[: line.index("durration")].encode())
+        diagnostic = at.open(path, WRONG)
+        assert diagnostic[1]["range"]["start"]["character"] == len(line[: line.index("durration")].encode())
         assert at.close() == 0
 
 

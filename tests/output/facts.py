@@ -188,13 +188,13 @@ def called(running: Target, calls: int = CALLS) -> Facts:
     running.wait_for("called")
     lines = [line.split() for line in running.stdout[first:]]
     (tid,) = [int(words[1]) for words in lines if words[0] == "thread"]
-    made = []
+    results = []
     for words in lines:
         if words[0] == "step":
             number, before, after, inner, outer = map(int, words[1:6])
-            made.append(Call(number, before, after, inner, outer, refused=words[6] == "true"))
-    assert [call.number for call in made] == list(range(calls))
-    return Facts(running.pid, tid, tuple(made))
+            results.append(Call(number, before, after, inner, outer, refused=words[6] == "true"))
+    assert [call.number for call in results] == list(range(calls))
+    return Facts(running.pid, tid, tuple(results))
 
 
 def step_line() -> int:

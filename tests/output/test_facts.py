@@ -23,6 +23,7 @@ from tests.live.scripts import JAVA, counted, waited
 from tests.output import facts as true
 from tests.output.facts import CALLS, REFUSED, SAMPLED, SCRIPT, THREAD, Between, Buckets, Call, Facts, Moment
 from tests.output.program import captured, contents, context
+from tests.output.test_logfmt import read as pairs_of
 from tests.output.test_schema import SCHEMA
 from tests.recording.runs import replay
 from tests.tracer import tracing
@@ -580,12 +581,32 @@ def check_tables(facts: Facts, found: dict[str, tuple[list[str], list[list[Any]]
 @pytest.mark.parametrize(("format_", "null"), [("csv", ""), ("tsv", "\\N")])
 def test_separated(tmp_path: Path, format_: str, null: str) -> None:
     with runs("-f", format_, "-o", f"{tmp_path}/out/") as run:
-        found = {}
+        results = {}
         for path in (tmp_path / "out").iterdir():
             with path.open(newline="") as file:
                 columns, *rows = csv.reader(file, csv.excel if format_ == "csv" else csv.excel_tab)
-            found[path.stem] = columns, rows
-        check_tables(run.facts[0], found, null)
+            results[path.stem] = columns, rows
+        check_tables(run.facts[0], results, null)
+
+
+def test_logfmt() -> None:
+    with runs("-f", "logfmt") as run:
+        warned = 0
+        rows: dict[str, list[dict[str, str]]] = {}
+        for line in run.stdout:
+            pairs = {key: "" if value is None else value for key, value in pairs_of(line)}
+            warned += pairs.get("level") == "warn"
+            if "level" not in pairs:
+                rows.setdefault(pairs.get("map") or pairs.pop("event", "print"), []).append(pairs)
+        assert warned == CALLS
+        found = {}
+        for name, of_name in rows.items():
+            columns = ["time"] if any("time" in row for row in of_name) else []
+            columns += [key for key in of_name[-1] if key not in ("time", "map", "skipped", "low", "high")]
+            columns += ["skipped", "low", "high"] if name.startswith("@") else []
+            shown = [{"time": "ts", "msg": "text", "pid_2": "pid"}.get(column, column) for column in columns]
+            found[name] = shown, [[row.get(column, "") for column in columns] for row in of_name]
+        check_tables(run.facts[0], found, "")
 
 
 @pytest.mark.parametrize("format_", ["parquet", "arrow"])
@@ -594,7 +615,7 @@ def test_arrow(tmp_path: Path, format_: str) -> None:
     from pyarrow import parquet
 
     with runs("-f", format_, "-o", f"{tmp_path}/out/") as run:
-        found = {}
+        results = {}
         for path in (tmp_path / "out").iterdir():
             table = parquet.read_table(path) if format_ == "parquet" else arrow.ipc.open_file(path).read_all()
             columns = []
@@ -604,8 +625,8 @@ def test_arrow(tmp_path: Path, format_: str) -> None:
                 if arrow.types.is_timestamp(column.type) or arrow.types.is_duration(column.type):
                     column = column.cast("int64")
                 columns.append(column.to_pylist())
-            found[path.stem] = table.column_names, [list(row) for row in zip(*columns, strict=True)]
-        check_tables(run.facts[0], found, None)
+            results[path.stem] = table.column_names, [list(row) for row in zip(*columns, strict=True)]
+        check_tables(run.facts[0], results, None)
 
 
 # ---------------------------------------------------------------- stacks, chrome, text, Python
@@ -729,11 +750,11 @@ def test_python() -> None:
         session.add(SCRIPT)
         facts = true.called(running)
         session.refresh()
-        found = list(session.events(timeout=1))
+        results = list(session.events(timeout=1))
     ended = true.wall_now()
     expected = timed_lines(facts, {})
     kinds = {"printf": "print", "table": "map", **dict.fromkeys(MAPS, "map")}
-    for event, line in zip(found, expected, strict=True):
+    for event, line in zip(results, expected, strict=True):
         kind = kinds.get(line["type"], line["type"])
         assert (event.kind, event.pid) == (kind, facts.pid)
         assert line["ts"] == event.nanos
@@ -809,12 +830,12 @@ def budget_lines() -> list[Line]:
 
 def fields(schema: Line, path: str) -> set[str]:
     """All members that a definition of the schema names, without those of definitions that it refers to."""
-    found: set[str] = set()
+    names: set[str] = set()
     for name, member in schema.get("properties", {}).items():
-        found |= {f"{path}.{name}"} | fields(member, f"{path}.{name}")
+        names |= {f"{path}.{name}"} | fields(member, f"{path}.{name}")
     for part in (*schema.get("anyOf", ()), *schema.get("oneOf", ()), schema.get("items"), more(schema)):
-        found |= fields(part, path) if part else set()
-    return found
+        names |= fields(part, path) if part else set()
+    return names
 
 
 def more(schema: Line) -> Line:
@@ -827,20 +848,20 @@ def compared(schema: Line, expected: Any, path: str) -> set[str]:
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         return compared(SCHEMA["$defs"][name], expected, name)
-    found: set[str] = set()
+    names: set[str] = set()
     if isinstance(expected, dict):
         members = schema.get("properties", {})
         for name, value in expected.items():
             if name in members:
-                found |= {f"{path}.{name}"} | compared(members[name], value, f"{path}.{name}")
+                names |= {f"{path}.{name}"} | compared(members[name], value, f"{path}.{name}")
             else:
-                found |= compared(more(schema), value, path)
+                names |= compared(more(schema), value, path)
     if isinstance(expected, list | Buckets):
         for item in [{"min": 0, "max": 0, "count": 0}] if isinstance(expected, Buckets) else expected:
-            found |= compared(schema.get("items", {}), item, path)
+            names |= compared(schema.get("items", {}), item, path)
     for part in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
-        found |= compared(part, expected, path)
-    return found
+        names |= compared(part, expected, path)
+    return names
 
 
 def test_every_field_of_the_schema_is_compared(
@@ -857,5 +878,7 @@ def test_every_field_of_the_schema_is_compared(
     checked = set().union(*[compared({"$ref": f"#/$defs/{line['type']}"}, line, "") for line in lines])
     every = set().union(*[fields(schema, name) for name, schema in SCHEMA["$defs"].items()])
     # Here no probe rests, and no map of a sampled probe is joined: tests/live/test_budget.py has such runs.
+    # tests/live/test_carried.py has runs with a context.
     elsewhere = {"account.rested_ns", "table.estimated", "table.intervals", "table.skips"}
+    elsewhere |= {"printf.context", "warn.context"}
     assert every - checked == elsewhere

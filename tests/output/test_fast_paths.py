@@ -28,15 +28,15 @@ def lines(path: Path, name: str, labels: tuple[str, str], values: tuple[Value, V
     slots = [slot(0, ANY, label=labels[0]), slot(1, DURATION, label=labels[1])]
     event = template(*slots, kind=TemplateKind.EMIT, name=name)
     printed = template("a%b ", slot(0, BYTES), " ", slot(1, ANY), "!")
-    found = b""
+    result = b""
     for shown in (event, printed):
-        for made in (TextWriter, NdjsonWriter):
+        for results in (TextWriter, NdjsonWriter):
             with Stream.file(path, append=False) as stream:
-                writer = made(stream, context(shown), *([Style()] if made is TextWriter else []))
+                writer = results(stream, context(shown), *([Style()] if results is TextWriter else []))
                 writer.records([record(*values)])
                 writer.close()
-            found += path.read_bytes()
-    return found
+            result += path.read_bytes()
+    return result
 
 
 @pytest.fixture(scope="module")

@@ -36,18 +36,46 @@ def test_the_name_of_a_file_suggests_its_format() -> None:
         ("x.json", "json"),
         ("x.trace.json", "chrome"),
         ("x.html", "flame"),
+        ("x.logfmt.gz", "logfmt"),
         ("x.csv.gz", "csv"),
         ("x.log", None),
         ("csv", None),
     ):
-        found = formats.suggested(Path(name))
-        assert (found and found.name) == expected
+        result = formats.suggested(Path(name))
+        assert (result and result.name) == expected
 
 
 def test_json_is_the_lines_of_ndjson(tmp_path: Path) -> None:
     assert replay("-o", tmp_path / "x.ndjson") == replay("-o", tmp_path / "x.json") == 0
     lines = (tmp_path / "x.ndjson").read_text().splitlines()
     assert json.loads((tmp_path / "x.json").read_text()) == [json.loads(line) for line in lines]
+
+
+def test_logfmt_has_a_line_for_each_event_and_row(tmp_path: Path) -> None:
+    assert replay("-o", tmp_path / "x.logfmt") == replay("-o", tmp_path / "x.ndjson") == 0
+    text = (tmp_path / "x.logfmt").read_text()
+    lines = [json.loads(line) for line in (tmp_path / "x.ndjson").read_text().splitlines()]
+    for type_, pattern in (
+        ("printf", r"^time=\S+ probe=\S+ tid=\d+ thread=\S+ msg="),
+        ("warn", r"^time=\S+ probe=\S+ level=warn tid=\d+ thread=\S+ msg="),
+        ("event", r"^time=\S+ probe=\S+ event=\S+ tid=\d+ thread=\S+ "),
+    ):
+        timed = [line for line in lines if line["type"] == type_]
+        assert len(re.findall(pattern, text, re.MULTILINE)) == len(timed) > 0
+    assert f"time={lines[1]['ts']} probe=entry tid=1 thread=main msg=" in text
+    assert (
+        "event=step tid=1 thread=main name=abc number=0 at=Counted.step:23;Counted.main "
+        r'self="{\"@class\":\"Counted\",\"calls\":0}" odd=false half=0.0 none=null'
+        "\n"
+    ) in text
+    at_end = [line for line in text.splitlines() if line.startswith("map=")]
+    assert f"map=@calls count={CALLS}" in at_end
+    assert "map=@stacks key=Counted.step:23;Counted.main count=11" in at_end
+    assert "map=@stats key=0 count=6 average=5.0 total=30 min=0 max=10" in at_end
+    rows = [line for line in text.splitlines() if line.startswith("time=") and " map=@sum " in line]
+    assert sum(int(line.rpartition("sum=")[2]) for line in rows) % sum(range(CALLS)) == 0 < len(rows)
+    assert replay("-o", tmp_path / "x.logfmt", "--only", "refused") == 0
+    assert (tmp_path / "x.logfmt").read_text().count("\n") == len(range(3, CALLS, 7))
 
 
 def test_folded_stacks(tmp_path: Path) -> None:
@@ -183,7 +211,7 @@ def test_what_does_not_go_together(tmp_path: Path, capfd: pytest.CaptureFixture[
 
 
 def test_a_disk_that_is_full(capfd: pytest.CaptureFixture[str]) -> None:
-    for format_ in ("text", "ndjson", "json", "folded", "flame", "chrome"):
+    for format_ in ("text", "ndjson", "json", "logfmt", "folded", "flame", "chrome"):
         assert replay("-f", format_, "-o", "/dev/full") == 1
         assert "no space left on device" in capfd.readouterr().err
     with pytest.raises(OutputError):

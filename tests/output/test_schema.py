@@ -28,9 +28,9 @@ VALIDATORS = {
 
 
 def check(line: str) -> str:
-    found = json.loads(line)
-    VALIDATORS[found["type"]].validate(found)
-    return str(found["type"])
+    result = json.loads(line)
+    VALIDATORS[result["type"]].validate(result)
+    return str(result["type"])
 
 
 def test_the_schema_is_one() -> None:

@@ -53,9 +53,9 @@ def test_every_row_has_the_columns_of_the_header_and_nothing_steers_a_terminal(
     path: Path, rows: list[tuple[Value, Value]]
 ) -> None:
     text = written(Dialect.CSV, rows, path)
-    found = list(csv.reader(io.StringIO(text, newline="")))
-    assert found[0] == [*HEAD, "a", "b"]
-    assert [len(row) for row in found] == [6] * (len(rows) + 1)
+    results = list(csv.reader(io.StringIO(text, newline="")))
+    assert results[0] == [*HEAD, "a", "b"]
+    assert [len(row) for row in results] == [6] * (len(rows) + 1)
     assert all(char.isprintable() or char in "\n\r\t" or char.isspace() for char in text)
     lines = written(Dialect.TSV, rows, path).split("\n")
     assert lines.pop() == ""

@@ -54,11 +54,11 @@ def test_a_class_that_is_not_there_is_answered_with_the_nearest_and_what_they_ha
         KnownClass("com.acme.shop.OrderService", "app", False, ("place(String, int)", "cancel(long)")),
         KnownClass("com.acme.shop.v2.OrderService", "app", True, ("place(Order)",)),
     ]
-    found = diagnose.no_class_matches(probe(), TargetFacts(18204, 7, 31337, "OrderApp"), nearby)
-    assert found.code == "BT301"
-    assert found.message == 'no loaded class matches "com.acme.shop.OrderServce"'
-    assert found.primary.text == "0 of 18 204 loaded classes (7 class loaders, pid 31337 OrderApp)"
-    assert found.help == (
+    diagnostic = diagnose.no_class_matches(probe(), TargetFacts(18204, 7, 31337, "OrderApp"), nearby)
+    assert diagnostic.code == "BT301"
+    assert diagnostic.message == 'no loaded class matches "com.acme.shop.OrderServce"'
+    assert diagnostic.primary.text == "0 of 18 204 loaded classes (7 class loaders, pid 31337 OrderApp)"
+    assert diagnostic.help == (
         "nearest:  com.acme.shop.OrderService     (loader app, 2 methods, has `place`)\n"
         "          com.acme.shop.v2.OrderService  (interface, 1 method, has `place`)",
         "if it is loaded later, add `pending=true` (or run with --pending)",
@@ -66,41 +66,41 @@ def test_a_class_that_is_not_there_is_answered_with_the_nearest_and_what_they_ha
 
 
 def test_an_interface_is_answered_with_its_implementors() -> None:
-    found = diagnose.interface_without_code(probe(method_text="execute*"), "java.sql.Statement", ["a.PgStatement"])
-    assert found.code == "BT302"
-    assert found.message == '"java.sql.Statement" is an interface; execute* has no code there'
-    assert found.help == ('match its implementors:  class="+java.sql.Statement"   (now loaded: PgStatement)',)
+    diagnostic = diagnose.interface_without_code(probe(method_text="execute*"), "java.sql.Statement", ["a.PgStatement"])
+    assert diagnostic.code == "BT302"
+    assert diagnostic.message == '"java.sql.Statement" is an interface; execute* has no code there'
+    assert diagnostic.help == ('match its implementors:  class="+java.sql.Statement"   (now loaded: PgStatement)',)
 
 
-def test_a_pattern_of_subtypes_of_which_none_is_loaded_says_to_wait() -> None:
-    found = diagnose.interface_without_code(
+def test_a_pattern_of_subtypes_without_a_loaded_class_says_to_wait() -> None:
+    diagnostic = diagnose.interface_without_code(
         probe("+java.sql.Statement", method_text="execute*"), "java.sql.CallableStatement", []
     )
-    assert found.code == "BT302"
-    assert found.message == "execute* has no code in the loaded classes that match +java.sql.Statement"
-    assert found.help == ("if an implementor is loaded later, add `pending=true` (or run with --pending)",)
+    assert diagnostic.code == "BT302"
+    assert diagnostic.message == "execute* has no code in the loaded classes that match +java.sql.Statement"
+    assert diagnostic.help == ("if an implementor is loaded later, add `pending=true` (or run with --pending)",)
 
 
 def test_a_method_that_is_not_there_is_answered_with_the_nearest() -> None:
-    known = KnownClass("com.acme.Order", "app", False, ("place(String)", "cancel()", "<init>()"))
-    near = diagnose.no_method_matches(probe(method_text="plaec"), [known])
+    class_ = KnownClass("com.acme.Order", "app", False, ("place(String)", "cancel()", "<init>()"))
+    near = diagnose.no_method_matches(probe(method_text="plaec"), [class_])
     assert near.help == ("did you mean `place`?",)
-    far = diagnose.no_method_matches(probe(method_text="xyzzy"), [known])
+    far = diagnose.no_method_matches(probe(method_text="xyzzy"), [class_])
     assert far.help == ("methods there: `cancel`, `place`",)
 
 
 def test_a_native_method_is_answered_with_its_call_sites() -> None:
-    found = diagnose.native_method(probe("java.lang.Thread", "sleep0"), "sleep0(long)")
-    assert found.message == "sleep0(long) is native: it has no bytecode to trace"
-    assert found.help == (
+    diagnostic = diagnose.native_method(probe("java.lang.Thread", "sleep0"), "sleep0(long)")
+    assert diagnostic.message == "sleep0(long) is native: it has no bytecode to trace"
+    assert diagnostic.help == (
         'its call sites can be traced:  location=CALL(class="java.lang.Thread", method="sleep0")  in the callers',
     )
 
 
 def test_a_method_without_room_is_answered_with_its_call_sites() -> None:
     refusal = Refusal(RefusalReason.POOL_FULL, "com.acme.Table", "row(I)I", "the constant pool is full")
-    found = diagnose.place_refused(probe("com.acme.Table", "row"), refusal)
-    assert found.help == (
+    diagnostic = diagnose.place_refused(probe("com.acme.Table", "row"), refusal)
+    assert diagnostic.help == (
         'its call sites can be traced:  location=CALL(class="com.acme.Table", method="row")  in the callers',
     )
     assert str(refusal) == "com.acme.Table.row(int) is not traced [BT333]: the constant pool is full"
@@ -128,10 +128,10 @@ def test_a_hidden_class_is_answered_with_the_calls_of_it() -> None:
 
 
 def test_a_method_annotation_that_is_nowhere_is_not_taken_for_a_name() -> None:
-    known = diagnose.KnownClass("com.acme.Order", "app", False, ("place(int)", "cancel()"))
-    found = diagnose.no_method_matches(probe(method_text="@com.acme.Timed"), [known])
-    assert found.message == 'no method of com.acme.Order is annotated with "@com.acme.Timed"'
-    assert found.help == ("its methods have names:  cancel, place",)
+    class_ = diagnose.KnownClass("com.acme.Order", "app", False, ("place(int)", "cancel()"))
+    diagnostic = diagnose.no_method_matches(probe(method_text="@com.acme.Timed"), [class_])
+    assert diagnostic.message == 'no method of com.acme.Order is annotated with "@com.acme.Timed"'
+    assert diagnostic.help == ("its methods have names:  cancel, place",)
 
 
 def test_a_core_class_is_answered_with_the_command_that_allows_it() -> None:
@@ -171,19 +171,19 @@ def test_lines_of_other_sources_are_told_with_the_numbers_to_write() -> None:
 
 
 def test_an_interface_of_lambdas_is_answered_with_their_bodies_and_calls() -> None:
-    found = diagnose.interface_without_code(
+    diagnostic = diagnose.interface_without_code(
         probe("+a.Rule", method_text="apply"), "a.Rule", ["a.Main$$Lambda/0x7f", "a.Main$$Lambda/0x80"]
     )
-    assert found.message == 'only lambdas implement "a.Rule", and the JVM does not allow them to be changed'
-    assert "lambda$*" in found.help[0]
-    assert found.help[1].endswith('location=CALL(class="a.Rule", method="apply")')
-    assert "pending" not in "".join(found.help)
+    assert diagnostic.message == 'only lambdas implement "a.Rule", and the JVM does not allow them to be changed'
+    assert "lambda$*" in diagnostic.help[0]
+    assert diagnostic.help[1].endswith('location=CALL(class="a.Rule", method="apply")')
+    assert "pending" not in "".join(diagnostic.help)
 
 
 def test_the_class_of_a_lambda_is_not_waited_for() -> None:
-    found = diagnose.no_class_matches(probe("a.Main$$Lambda*", "run"), TargetFacts(10, 1, 7, "Main"), [])
-    assert "a.Main::lambda$*" in found.help[0]
-    assert "pending" not in "".join(found.help)
+    diagnostic = diagnose.no_class_matches(probe("a.Main$$Lambda*", "run"), TargetFacts(10, 1, 7, "Main"), [])
+    assert "a.Main::lambda$*" in diagnostic.help[0]
+    assert "pending" not in "".join(diagnostic.help)
 
 
 def test_how_many_others_have_the_same_problem() -> None:

@@ -46,7 +46,7 @@ def diagnosed(classes: ClassPath, text: str) -> list[tuple[str, str]]:
     ],
 )
 def test_what_class_files_refuse(inspected: ClassPath, body: str, message: str) -> None:
-    assert [found for _, found in diagnosed(inspected, LOOK + "{ " + body + " }")] == [message]
+    assert [diagnostic for _, diagnostic in diagnosed(inspected, LOOK + "{ " + body + " }")] == [message]
 
 
 @pytest.mark.parametrize(

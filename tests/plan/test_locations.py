@@ -49,10 +49,10 @@ def planner(location: str, body: str, method: str, *, supertypes: locations.Supe
 def found(planned: PlannedClass) -> list[tuple[str, str, str, str]]:
     """Method, point, class and member of each place."""
     return [
-        (method.name, each.bound.shape.point.name, each.target_class, each.member)
+        (method.name, item.bound.shape.point.name, item.target_class, item.member)
         for method in planned.methods
-        for each in method.advice
-        if each.bound.shape is not None
+        for item in method.advice
+        if item.bound.shape is not None
     ]
 
 
@@ -67,21 +67,21 @@ def test_calls_by_class_method_and_type(find: Find) -> None:
 
 
 def test_a_plus_asks_for_subtypes_of_the_class_that_the_call_names(find: Find) -> None:
-    known = {"java.lang.String": frozenset({"java.lang.CharSequence", "java.lang.Object"})}
+    class_ = {"java.lang.String": frozenset({"java.lang.CharSequence", "java.lang.Object"})}
     location = 'CALL(class="+java.lang.CharSequence", method="length")'
     assert found(find(location)) == []
-    found_ = found(find(location, supertypes=lambda name: known.get(name, frozenset())))
+    found_ = found(find(location, supertypes=lambda name: class_.get(name, frozenset())))
     assert {(target, member) for _, _, target, member in found_} == {("java.lang.String", "length")}
 
 
 def test_a_class_that_a_call_names_is_decided_when_its_supertypes_are_known(places: ClassFile) -> None:
-    known: dict[str, frozenset[str]] = {}
+    class_: dict[str, frozenset[str]] = {}
     location = 'CALL(class="+Base", method="fails")'
-    plans = planner(location, "print(1);", "*", supertypes=lambda name: known.get(name, frozenset()))
+    plans = planner(location, "print(1);", "*", supertypes=lambda name: class_.get(name, frozenset()))
     assert found(plans.plan_class(places, in_jdk=False, ancestors=frozenset())) == []
     assert plans.undecided == {"Places"}
     assert not plans.learned("Places")
-    known["Places"] = frozenset({"Base"})
+    class_["Places"] = frozenset({"Base"})
     assert plans.learned("Places")
     assert plans.undecided == set()
     call = [("callsFailing", "CALL_BEFORE", "Places", "fails")]
@@ -219,8 +219,8 @@ def test_a_class_without_the_name_in_its_pool_is_not_looked_through(places: Clas
     ],
 )
 def test_type_patterns(pattern: str, java: str, matches: bool) -> None:
-    known = {"java.util.List": ["java.util.Collection"]}
-    assert TypePattern.parse(pattern).matches(java, lambda name: known.get(name, [])) is matches
+    class_ = {"java.util.List": ["java.util.Collection"]}
+    assert TypePattern.parse(pattern).matches(java, lambda name: class_.get(name, [])) is matches
 
 
 # ---------------------------------------------------------------- why there is none

@@ -192,9 +192,9 @@ def test_threads(jdk: int) -> None:
         if virtual:
             expected["virtual Starting.main:27"] = virtual
         for column in ("@started", "@life"):
-            found = columns(tracer, column)
-            found.pop("platform Starting.main:27", None)  # the JVM's carriers of virtual threads, as many as it wants
-            assert found == expected, column
+            result = columns(tracer, column)
+            result.pop("platform Starting.main:27", None)  # the JVM's carriers of virtual threads, as many as it wants
+            assert result == expected, column
 
 
 @jdks

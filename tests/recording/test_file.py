@@ -38,8 +38,8 @@ def written(path: Path, chunks: list[list[tuple[int, bytes]]], *, compress: bool
 
 def read(data: bytes) -> tuple[list[tuple[int, bytes]], str]:
     reader = ChunkReader(io.BytesIO(data), "x.btz")
-    found = [(entry.code, entry.payload) for entry in reader.entries()]
-    return found, reader.torn
+    results = [(entry.code, entry.payload) for entry in reader.entries()]
+    return results, reader.torn
 
 
 @pytest.fixture(scope="module")
@@ -57,9 +57,9 @@ def test_a_file_that_is_cut_off_is_read_up_to_the_last_whole_chunk(
     assert read(whole) == ([entry for chunk in chunks for entry in chunk], "")
     ends = [len(written(file, chunks[: n + 1], compress=compress)) for n in range(len(chunks))]
     at = HEAD + cut % (len(whole) - HEAD)
-    found, torn = read(whole[:at])
+    result, torn = read(whole[:at])
     kept = sum(end <= at for end in ends)
-    assert found == [entry for chunk in chunks[:kept] for entry in chunk]
+    assert result == [entry for chunk in chunks[:kept] for entry in chunk]
     assert (torn == "") == (at in (HEAD, *ends))
 
 
@@ -71,10 +71,10 @@ def test_a_damaged_chunk_is_not_read(file: Path, at: int, bit: int) -> None:
     data = bytearray(written(file, chunks))
     at = HEAD + at % (len(data) - HEAD)
     data[at] ^= 1 << bit
-    found, torn = read(bytes(data))
+    result, torn = read(bytes(data))
     assert torn
-    assert found == [entry for chunk in chunks for entry in chunk][: len(found)]
-    assert len(found) < 4
+    assert result == [entry for chunk in chunks for entry in chunk][: len(result)]
+    assert len(result) < 4
 
 
 def test_lengths_are_not_trusted() -> None:

@@ -70,8 +70,8 @@ ANYTHING = st.recursive(
 
 @given(data=st.data())
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@pytest.mark.parametrize("format_", ["text", "ndjson", "chrome"])
-def test_lines_that_somebody_else_made(
+@pytest.mark.parametrize("format_", ["text", "ndjson", "chrome", "logfmt"])
+def test_lines_of_another_program(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], data: st.DataObject, format_: str
 ) -> None:
     """An error that says so, or odd output; no crash."""

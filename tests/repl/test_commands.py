@@ -328,8 +328,8 @@ def test_what_is_saved_has_the_values_of_its_parameters(at: Person, shop: Target
         'param least: int = 0;\nparam item = "plum" "what is sold";\nparam slow: duration;\n'
         "acme.Till::sell @return when $count >= least && $item == item && duration < slow { @many = count(); }"
     )
-    for given in ("least=3", 'item=pe"ar', "slow=250ms", "other=1"):
-        at.enter(f":param {given}")
+    for arguments in ("least=3", 'item=pe"ar', "slow=250ms", "other=1"):
+        at.enter(f":param {arguments}")
     assert "enabled" in at.enter(script)
     path = tmp_path / "mine.bt"
     assert at.enter(f":save {path}") == f"wrote 1 probe to {path}"

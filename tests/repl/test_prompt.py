@@ -84,7 +84,7 @@ def test_enter_submits_what_is_complete() -> None:
     assert entered("A::b { print(1); }" + ENTER) == ["A::b { print(1); }"]
 
 
-def test_enter_goes_on_with_what_is_not_and_indents() -> None:
+def test_enter_continues_an_incomplete_statement_and_indents() -> None:
     keys = "A::b {" + ENTER + "if arg0 == null {" + ENTER + "print(1);" + ENTER + "}" + ENTER + "}" + ENTER
     assert entered(keys) == ["A::b {\n  if arg0 == null {\n    print(1);\n  }\n}"]
 
@@ -123,13 +123,13 @@ def completed(text: str, *, asked: bool = True) -> list[tuple[str, int]]:
     def failed(what: str, error: Exception) -> None:
         raise AssertionError(what) from error
 
-    found = Completions(Listener(), failed).get_completions(
+    listener = Completions(Listener(), failed).get_completions(
         Document(text), CompleteEvent(text_inserted=not asked, completion_requested=asked)
     )
-    return [(completion.text, completion.start_position) for completion in found]
+    return [(completion.text, completion.start_position) for completion in listener]
 
 
-def test_tab_offers_what_begins_with_the_word_where_that_goes_on_alike() -> None:
+def test_tab_completes_the_common_prefix_of_the_candidates() -> None:
     typed = Document("a @entry { @x = l")
     offered = [Completion(text, -1) for text in ("lhist(", "lhistory", "last(", "topk")]
     assert common_part(typed, offered[:2]) == "hist"

@@ -67,9 +67,9 @@ class Person:
         deadline = time.monotonic() + PATIENCE
         with self._changed:
             while True:
-                found = [line for line in self._written if pattern.search(line)]
-                if len(found) >= times:
-                    return found
+                results = [line for line in self._written if pattern.search(line)]
+                if len(results) >= times:
+                    return results
                 left = deadline - time.monotonic()
                 assert left > 0, "\n".join([f"waited for {times} lines {wanted!r} in:", *self._written])
                 self._changed.wait(left)

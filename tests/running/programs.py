@@ -84,11 +84,11 @@ def kotlin() -> Program:
     out = cache() / "classes" / f"kotlin-{hashlib.sha256((SOURCES / 'program.kt').read_bytes()).hexdigest()[:32]}"
     with locked("kotlin"):
         if not out.exists():
-            made = out.with_suffix(".partial")
-            arguments = [str(made) if argument == "classes" else argument for argument in compiler.arguments]
+            results = out.with_suffix(".partial")
+            arguments = [str(results) if argument == "classes" else argument for argument in compiler.arguments]
             jars = os.pathsep.join(map(str, compiler.classpath))
             subprocess.run([str(java(17)), "-cp", jars, compiler.main, *arguments], check=True, timeout=600)
-            made.rename(out)
+            results.rename(out)
     return Program("ProgramKt", (), (out, *map(artifact, KOTLIN_LIBRARY)))
 
 

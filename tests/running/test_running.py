@@ -18,8 +18,8 @@ def check(java: Path, program: Program, plan: Plan, directory: Path) -> None:
     plain, loaded = weaving.run(java, program, directory / "plain")
     assert plain.status == 0, plain.stdout + plain.stderr
     assert bool(plain.stdout) != bool(program.results)
-    made = weaving.woven(program, loaded, java, plan, directory / "classes")
-    traced, _ = weaving.run(java, made.program, directory / "woven")
+    results = weaving.woven(program, loaded, java, plan, directory / "classes")
+    traced, _ = weaving.run(java, results.program, directory / "woven")
     assert traced == plain
     calls, values = weaving.tallied(directory / "woven")
     print(
@@ -27,10 +27,10 @@ def check(java: Path, program: Program, plan: Plan, directory: Path) -> None:
             {
                 "program": program.main,
                 "java": str(java),
-                "classes": made.classes,
-                "methods": made.methods,
-                "sites": made.sites,
-                "refused": made.refused,
+                "classes": results.classes,
+                "methods": results.methods,
+                "sites": results.sites,
+                "refused": results.refused,
                 "calls": calls,
                 "values": values,
                 "lines": plain.stdout.count("\n"),
@@ -38,8 +38,8 @@ def check(java: Path, program: Program, plan: Plan, directory: Path) -> None:
             }
         )
     )
-    assert calls > made.classes
-    assert values > made.classes
+    assert calls > results.classes
+    assert values > results.classes
 
 
 def test_an_application_server(tmp_path: Path) -> None:

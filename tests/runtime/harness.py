@@ -59,7 +59,7 @@ class Outcome:
     def stacks(self, scenario: str) -> dict[int, tuple[Frame, ...]]:
         """Of every STACKS payload of the scenario; one id is defined once."""
         data = self._bytes(f"{scenario}.stacks")
-        found: dict[int, tuple[Frame, ...]] = {}
+        results: dict[int, tuple[Frame, ...]] = {}
         at = 0
         while at < len(data):
             (count,) = struct.unpack_from(">I", data, at)
@@ -67,16 +67,16 @@ class Outcome:
             for _ in range(count):
                 id_, frames = struct.unpack_from(">II", data, at)
                 at += 8
-                made = []
+                output = []
                 for _ in range(frames):
                     class_name, at = _string(data, at)
                     method, at = _string(data, at)
                     (line,) = struct.unpack_from(">I", data, at)
                     at += 4
-                    made.append(Frame(class_name, method, line))
-                assert id_ not in found
-                found[id_] = tuple(made)
-        return found
+                    output.append(Frame(class_name, method, line))
+                assert id_ not in results
+                results[id_] = tuple(output)
+        return results
 
     def map(
         self,

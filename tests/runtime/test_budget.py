@@ -33,7 +33,7 @@ def test_far_over_its_share_a_probe_is_sampled_and_its_weights_stay_true(outcome
     assert abs(HITS - weights) < HITS / 2, "of unfinished blocks alone the weights may be too much or too little"
 
 
-def test_of_hits_that_come_in_turns_each_kind_is_sampled(outcome: Outcome) -> None:
+def test_alternating_hits_are_sampled_fairly(outcome: Outcome) -> None:
     """One in 64 fires: if that were each 64th, one of two keys would get all of the hits."""
     counts = dict(outcome.map("turns", 0, MapKind.COUNT, 1).entries)
     shares = [count.n / TURNS for count in counts.values() if isinstance(count, Count)]
@@ -51,9 +51,9 @@ def test_when_it_is_calm_the_probe_comes_back_step_by_step(outcome: Outcome) -> 
 
 
 def test_a_probe_that_prints_prints_less_first(outcome: Outcome) -> None:
-    found = steps(outcome, "prints")
-    assert found[0] == (2, RestraintStep.PRINTS_LESS)
-    assert (2, RestraintStep.SAMPLED) in found
+    result = steps(outcome, "prints")
+    assert result[0] == (2, RestraintStep.PRINTS_LESS)
+    assert (2, RestraintStep.SAMPLED) in result
     row = outcome.counters("budget")[2]
     assert row.produced == row.fired
     assert row.dropped_budget == 0, "fewer than may still be made"

@@ -59,9 +59,9 @@ def test_exit_gets_through_full_buffers(outcome: Outcome) -> None:
 
 
 def test_threads_are_named_and_renamed(outcome: Outcome) -> None:
-    found = [(record.values, record.thread, record.tid) for record in outcome.records("names")]
+    results = [(record.values, record.thread, record.tid) for record in outcome.records("names")]
     tid = int(outcome.fact("names", "tid"))
-    assert found == [((1,), "first", tid), ((2,), "first", tid), ((3,), "second", tid)]
+    assert results == [((1,), "first", tid), ((2,), "first", tid), ((3,), "second", tid)]
 
 
 def test_memory_does_not_grow_with_threads(outcome: Outcome) -> None:

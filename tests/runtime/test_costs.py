@@ -38,7 +38,7 @@ def test_a_probe_that_never_fired_costs_nothing(outcome: Outcome) -> None:
     assert (row.timed, row.cost_ps, row.cost_p99_ns, row.cpu_ns) == (0, 0, 0, 0)
 
 
-def test_of_a_run_of_firings_each_took_its_part(outcome: Outcome) -> None:
+def test_a_timed_run_divides_its_time_among_its_firings(outcome: Outcome) -> None:
     clock = int(outcome.fact("runs", "clock"))
     rows = outcome.counters("runs")
     for row, nanos in ((rows[1], 24 / 16), (rows[2], 24 / 16 + 4 + 2 * clock)):
@@ -54,7 +54,7 @@ def test_a_duration_in_which_the_thread_did_not_run_counts_for_little(outcome: O
     assert 100 * (1 - WIDTH) < rows[4].cost_ps / 1000 < (100 + 16 * 100 / 50) * (1 + WIDTH)
 
 
-def test_a_duration_weighs_as_much_as_the_firings_between_those_that_are_timed(outcome: Outcome) -> None:
+def test_a_duration_has_the_weight_of_the_firings_since_the_last_timed_one(outcome: Outcome) -> None:
     """50 of 10 us, each for four firings, and 50 of 100 ns, each for 16,384."""
     row = outcome.counters("runs")[5]
     mean = (50 * 4 * 10_000 + 50 * 16_384 * 100) / (50 * 4 + 50 * 16_384)

@@ -82,22 +82,22 @@ def test_probes_that_only_add(outcome: Outcome) -> None:
     flushes = int(outcome.fact("additions", "flushes"))
     assert flushes > 3
     kinds = {0: (MapKind.HIST, 0), 1: (MapKind.COUNT, 1), 2: (MapKind.STATS, 1)}
-    found = {}
+    results = {}
     for map_, (kind, keys) in kinds.items():
         contents = [outcome.map("additions", map_, kind, keys, flush=at) for at in range(flushes)]
         assert sum(bool(content.entries) for content in contents) > 2
         assert not any(content.full for content in contents)
-        found[map_] = dict(merge(contents).entries)
+        results[map_] = dict(merge(contents).entries)
     counters = outcome.counters("additions")
-    (histogram,) = found[0].values()
+    (histogram,) = results[0].values()
     assert isinstance(histogram, Histogram)
     assert (histogram.n, histogram.total) == (WRITERS * ROUNDS, WRITERS * sum(range(ROUNDS)))
     assert (histogram.least, histogram.greatest) == (0, ROUNDS - 1)
     assert counters[1].fired == counters[3].fired == WRITERS * ROUNDS
     assert 0 < counters[2].fired <= WRITERS * ROUNDS
-    counts = [value.n for value in found[1].values() if isinstance(value, Count)]
+    counts = [value.n for value in results[1].values() if isinstance(value, Count)]
     assert (len(counts), sum(counts)) == (KEYS, counters[2].fired)
-    assert found[2] == {
+    assert results[2] == {
         (f"key{key}",): Stats(
             WRITERS * n, WRITERS * sum(range(key, ROUNDS, KEYS)), 0.0, key, max(range(key, ROUNDS, KEYS))
         )

@@ -83,7 +83,7 @@ def test_the_page_counts_the_other_types() -> None:
     assert f"The {len(others)} other types are package-private" in PAGE.read_text(encoding="utf-8")
 
 
-def test_no_method_is_public_that_nobody_outside_uses() -> None:
+def test_every_public_method_is_used_outside() -> None:
     public = {
         (name, method.name, method.descriptor)
         for name in public_types()

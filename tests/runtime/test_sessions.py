@@ -56,12 +56,12 @@ def test_uncounted_depth_is_an_error_of_the_probe(outcome: Outcome) -> None:
 def test_errors(outcome: Outcome) -> None:
     assert outcome.fact("errors", "quiet") == "true"
     assert outcome.fact("errors", "since") == "true"
-    found = {key: (row.count, row.message) for key, row in outcome.errors("errors").items()}
-    count, message = found.pop((2, 300, 0))
+    diagnostic = {key: (row.count, row.message) for key, row in outcome.errors("errors").items()}
+    count, message = diagnostic.pop((2, 300, 0))
     assert count == 1
     assert message.startswith("btpy.runtime.SessionScenarios$")  # an anonymous class
     assert message.endswith(": odd")
-    assert found == {
+    assert diagnostic == {
         (1, 100, 1): (2, "null operand"),
         (1, 200, 4): (1, "java.lang.ArithmeticException: / by zero"),
         (1, 200, 2): (1, "java.lang.ClassCastException: no"),

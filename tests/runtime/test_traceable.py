@@ -32,7 +32,7 @@ def calls(classes: Path) -> dict[str, set[str]]:
         capture_output=True,
         text=True,
     ).stdout
-    found: dict[str, set[str]] = {}
+    results: dict[str, set[str]] = {}
     owner = name = method = ""
     for line in text.splitlines():
         if header := re.match(r"^(?:\S.*? )??(?:class|interface) ([\w.$]+)", line):
@@ -41,11 +41,11 @@ def calls(classes: Path) -> dict[str, set[str]]:
             name = "<init>" if member[1].replace(".", "/") == owner else member[1]
         elif descriptor := re.match(r"^    descriptor: (\(.*)$", line):
             method = f"{owner}.{name}:{descriptor[1]}"
-            found[method] = set()
+            results[method] = set()
         elif call := re.search(r"// (?:Interface)?Method (\S+)$", line):
             callee = call[1].replace('"', "")
-            found[method].add(callee if "." in callee.split(":")[0] else f"{owner}.{callee}")
-    return found
+            results[method].add(callee if "." in callee.split(":")[0] else f"{owner}.{callee}")
+    return results
 
 
 def test_unguarded_methods_call_nothing_traceable(classes: Path) -> None:

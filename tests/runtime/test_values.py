@@ -97,8 +97,8 @@ def test_array_that_holds_itself(outcome: Outcome) -> None:
 
 
 def test_lists_and_sets(outcome: Outcome) -> None:
-    found = values(outcome, "values", 6)
-    shown = [(item.length, item.items) for item in found if isinstance(item, SequenceValue)]
+    texts = values(outcome, "values", 6)
+    shown = [(item.length, item.items) for item in texts if isinstance(item, SequenceValue)]
     assert shown == [
         (3, (1, "x", None)),
         (2, (1, 2)),
@@ -112,13 +112,13 @@ def test_lists_and_sets(outcome: Outcome) -> None:
 
 
 def test_maps(outcome: Outcome) -> None:
-    found = values(outcome, "values", 7)
+    texts = values(outcome, "values", 7)
     pairs = {"a": 1, "b": "two", "password": Withheld.REDACTED}
-    for item in found[:4]:
+    for item in texts[:4]:
         assert isinstance(item, MappingValue)
         assert item.size == 3
         assert dict(item.pairs) == pairs
-    assert found[4:] == (
+    assert texts[4:] == (
         MappingValue("java.util.Collections$SingletonMap", 1, (("k", 1),)),
         MappingValue("java.util.Collections$EmptyMap", 0, ()),
     )

@@ -277,21 +277,21 @@ class Prover:
             self.used.add(label)
             return self._by_axiom(label, method, arguments, axiom[0])
         key = (label, arguments, self.initialized)
-        known = self._summaries.get(key)
-        if known is None:
+        summary = self._summaries.get(key)
+        if summary is None:
             if label in self._running:
                 raise RefusedError(f"{label} recurs")
             self._running.append(label)
             try:
-                known = self._look_into(file, method, label, arguments)
+                summary = self._look_into(file, method, label, arguments)
             except RefusedError as refused:
-                known = refused.through(label)
+                summary = refused.through(label)
             finally:
                 self._running.pop()
-            self._summaries[key] = known
-        if isinstance(known, RefusedError):
-            raise known
-        return known
+            self._summaries[key] = summary
+        if isinstance(summary, RefusedError):
+            raise summary
+        return summary
 
     def _by_axiom(self, label: str, method: Member, arguments: tuple[Value, ...], cost: int) -> Summary:
         receiver = arguments[0] if arguments else NULL
@@ -842,8 +842,8 @@ class _Run:
         cost = self._prover.initialize(owner) if receiver is None else CONSTANT
         results: list[Value | None] = []
         for file, method in self._prover.called(opcode, owner, name, descriptor, receiver):
-            given = arguments if receiver is None else [_as(receiver, file), *arguments]
-            summary = self._prover.summary(file, method, tuple(given))
+            texts = arguments if receiver is None else [_as(receiver, file), *arguments]
+            summary = self._prover.summary(file, method, tuple(texts))
             cost = max(cost, summary.cost)
             results.append(summary.result)
         self._charge(cost)

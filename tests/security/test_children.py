@@ -112,10 +112,10 @@ def test_python_dash_m_leaves_the_working_directory_out(hostile: Path) -> None:
 
 
 def children_of(pid: int) -> list[int]:
-    found: list[int] = []
+    results: list[int] = []
     for task in Path(f"/proc/{pid}/task").iterdir():
-        found += [int(child) for child in (task / "children").read_text().split()]
-    return found
+        results += [int(child) for child in (task / "children").read_text().split()]
+    return results
 
 
 def test_helpers_get_a_listed_environment_and_work_in_the_root_directory(
@@ -188,13 +188,13 @@ def test_a_normal_user_traces_in_a_hostile_directory(hostile: Path) -> None:
     require("setpriv")
     for path in (hostile, *hostile.iterdir(), hostile.parent):
         os.chown(path, NOBODY, NOBODY)
-    with passable(hostile.parent), cell(17, prefix=AS_NOBODY, readable=True) as found:
+    with passable(hostile.parent), cell(17, prefix=AS_NOBODY, readable=True) as target_cell:
         done = subprocess.run(
-            [*AS_NOBODY, COMMAND, "doctor", str(found.process.pid)],
+            [*AS_NOBODY, COMMAND, "doctor", str(target_cell.process.pid)],
             cwd=hostile,
             capture_output=True,
             text=True,
             timeout=100,
         )
         assert (ran(hostile), done.returncode) == ([], 0), done.stdout + done.stderr
-        found.assert_undisturbed()
+        target_cell.assert_undisturbed()

@@ -77,20 +77,20 @@ def test_a_file_that_is_there_keeps_its_mode(tmp_path: Path) -> None:
 
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """Every secret and nonce from now on."""
-    found: list[bytes] = []
+    results: list[bytes] = []
     token_bytes = secrets.token_bytes
 
     def remembered(count: int) -> bytes:
-        found.append(token_bytes(count))
-        return found[-1]
+        results.append(token_bytes(count))
+        return results[-1]
 
     monkeypatch.setattr("btpy.wire.channel.secrets.token_bytes", remembered)
-    return found
+    return results
 
 
 def test_a_recording_of_jfr_does_not_have_the_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its event jdk.JavaAgent shows the options of every agent."""
-    found = drawn(monkeypatch)
+    result = drawn(monkeypatch)
     recording = tmp_path / "run.jfr"
     tools = java_home(25) / "bin"
     with counted(25, "-XX:StartFlightRecording:settings=profile") as target:
@@ -101,16 +101,16 @@ def test_a_recording_of_jfr_does_not_have_the_secret(tmp_path: Path, monkeypatch
         subprocess.run(dump, check=True, capture_output=True)
     shown = subprocess.run([tools / "jfr", "print", "--events", "jdk.JavaAgent", recording], capture_output=True)
     assert b"btpy-agent.jar" in shown.stdout, shown.stderr
-    assert found
+    assert result
     for data in (shown.stdout, recording.read_bytes()):
         assert not re.search(rb"secret-[0-9a-f]{8}", data)
-        for secret in found:
+        for secret in result:
             assert secret.hex().encode() not in data
             assert secret not in data
 
 
 @pytest.mark.parametrize("jdk", [8, 11, 17])
-def test_nothing_with_the_secret_is_left(jdk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_file_with_the_secret_remains(jdk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with counted(jdk) as target, Session.attach(target.pid) as session:
         waited(lambda: not list(tmp_path.rglob("*")), "the directory of the secret is still there")
@@ -121,9 +121,9 @@ def test_nothing_with_the_secret_is_left(jdk: int, tmp_path: Path, monkeypatch: 
 @pytest.mark.parametrize("jdk", [11, 17])
 def test_the_secret_for_another_root_directory_is_the_targets_users_alone(jdk: int) -> None:
     require_to_run(*NEW_TMP)
-    with cell(jdk, prefix=NEW_TMP) as found:
-        assert_traced(found)
-        found.assert_undisturbed()
+    with cell(jdk, prefix=NEW_TMP) as target_cell:
+        assert_traced(target_cell)
+        target_cell.assert_undisturbed()
 
 
 # ---------------------------------------------------------------- completions

@@ -193,7 +193,7 @@ def end_unattended(victim: Attacked) -> None:
             client.close()
 
 
-def test_lies_in_each_request(victim: Attacked) -> None:
+def test_lies_in_requests(victim: Attacked) -> None:
     lie(victim, list(LIES))
 
 
@@ -338,7 +338,7 @@ def test_class_files_that_the_jvm_must_not_take(victim: Attacked, good: HandlerC
     victim.check_alone()
 
 
-def test_answers_that_nobody_asked_for(victim: Attacked) -> None:
+def test_answers_without_a_question(victim: Attacked) -> None:
     """WOVEN without a question, with the class file of another question, and twice."""
     for answers in (1, 2):
         client = victim.client()

@@ -71,13 +71,13 @@ sys.stdin.read()
 def planted(tmp_path: Path) -> Iterator[object]:
     """Starts a process that btpy takes for a JVM: it maps a libjvm.so, and has counters that it wrote itself."""
     started: list[subprocess.Popen[str]] = []
-    made: list[Path] = []
+    results: list[Path] = []
 
     def start(content: bytes, home: Path) -> int:
         library = home / "lib" / "server" / "libjvm.so"
         library.parent.mkdir(parents=True, exist_ok=True)
         library.write_bytes(bytes(4096))
-        name = f"planted-{os.getpid()}-{len(made)}"
+        name = f"planted-{os.getpid()}-{len(results)}"
         process = subprocess.Popen(
             [sys.executable, "-I", "-c", PLANTING, str(library), str(home), "/tmp", name],
             stdin=subprocess.PIPE,
@@ -85,7 +85,7 @@ def planted(tmp_path: Path) -> Iterator[object]:
             text=True,
         )
         started.append(process)
-        made.append(Path(f"/tmp/hsperfdata_{name}"))
+        results.append(Path(f"/tmp/hsperfdata_{name}"))
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(content.hex() + "\n")
@@ -99,7 +99,7 @@ def planted(tmp_path: Path) -> Iterator[object]:
         for pipe in (process.stdin, process.stdout):
             assert pipe is not None
             pipe.close()
-    for directory in made:
+    for directory in results:
         for path in directory.iterdir():
             path.unlink()
         directory.rmdir()
@@ -147,12 +147,12 @@ def test_overlapping_strings_are_bounded_together() -> None:
     data = overlapping(perfdata.MAX_SIZE)
     tracemalloc.start()
     try:
-        found = perfdata.parse(data)
+        result = perfdata.parse(data)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert found is not None
-    assert sum(map(len, map(str, found.values()))) <= perfdata.MAX_STRINGS
+    assert result is not None
+    assert sum(map(len, map(str, result.values()))) <= perfdata.MAX_STRINGS
     assert peak < 8 * perfdata.MAX_SIZE
 
 
@@ -281,9 +281,9 @@ def test_links_that_a_target_swaps_in_give_nothing_away(jdk: int, tmp_path: Path
     secret.chmod(0o600)
     before = identity(secret)
     directory = (victims.stat().st_uid, victims.stat().st_mode)
-    with cell(jdk, prefix=(*NEW_TMP, *AS_NOBODY), readable=True) as found:
-        tmp = f"/proc/{found.process.pid}/root/tmp"
-        enter = ("nsenter", "-t", str(found.process.pid), "--mount", "--")
+    with cell(jdk, prefix=(*NEW_TMP, *AS_NOBODY), readable=True) as target_cell:
+        tmp = f"/proc/{target_cell.process.pid}/root/tmp"
+        enter = ("nsenter", "-t", str(target_cell.process.pid), "--mount", "--")
         python = (os.path.realpath(sys.executable), "-I", "-c")
         swapper = subprocess.Popen(
             [*enter, *AS_NOBODY, *python, SWAPPING, "/tmp", str(secret), str(victims)],
@@ -298,7 +298,7 @@ def test_links_that_a_target_swaps_in_give_nothing_away(jdk: int, tmp_path: Path
                 pytest.skip(f"another user cannot run this Python: {swapper.stderr.read()}")
             command = [sys.executable, "-m", "btpy"]
             script = ["-e", "Counted::step { @n = count() }", "--for", "100ms"]
-            for arguments in ([str(found.process.pid), *script], ["doctor", str(found.process.pid)]) * 3:
+            for arguments in ([str(target_cell.process.pid), *script], ["doctor", str(target_cell.process.pid)]) * 3:
                 done = within(60, [*command, *arguments])
                 assert done.returncode in (0, 3), done.stderr
         finally:

@@ -36,11 +36,11 @@ def listening(pid: int) -> set[str]:
     inodes = set()
     for entry in Path(f"/proc/{pid}/fd").iterdir():
         try:
-            found = re.fullmatch(r"socket:\[(\d+)\]", os.readlink(entry))
+            match = re.fullmatch(r"socket:\[(\d+)\]", os.readlink(entry))
         except OSError:
             continue
-        if found is not None:
-            inodes.add(found[1])
+        if match is not None:
+            inodes.add(match[1])
     addresses = set()
     for name, inode_at, state in (("tcp", 9, "0A"), ("tcp6", 9, "0A"), ("udp", 9, None), ("udp6", 9, None)):
         for line in Path(f"/proc/{pid}/net/{name}").read_text().splitlines()[1:]:
@@ -98,9 +98,9 @@ def test_the_target_opens_no_port_at_any_time(jdk: int) -> None:
 
 @pytest.fixture
 def listener(own_tmp: Path) -> Iterator[Listener]:
-    found = Listener.unix()
-    yield found
-    found.close()
+    result = Listener.unix()
+    yield result
+    result.close()
 
 
 def test_the_socket_is_for_its_user_alone(listener: Listener) -> None:
@@ -142,7 +142,7 @@ def test_another_user_cannot_connect_read_or_take_its_place(listener: Listener) 
 
 
 @as_nobody
-def test_another_user_cannot_join_a_session_that_was_left() -> None:
+def test_another_user_cannot_join_an_unattended_session() -> None:
     """Joining goes through the attach mechanism of the JVM, which lets nobody else in."""
     with counted(17) as target:
         with Session.attach(target.pid) as session:
@@ -156,20 +156,20 @@ def test_another_user_cannot_join_a_session_that_was_left() -> None:
         assert ran.returncode != 0
 
 
-def test_who_connects_without_the_secret_gets_nothing_and_is_in_nobodys_way() -> None:
+def test_a_peer_without_the_secret_gets_nothing_and_blocks_no_other_peer() -> None:
     """On the loopback port of a client whose target is too old for Unix sockets."""
-    found = Listener.tcp()
+    result = Listener.tcp()
     try:
-        port = int(found.address.removeprefix("tcp:"))
+        port = int(result.address.removeprefix("tcp:"))
         strangers = [socket.create_connection(("127.0.0.1", port)) for _ in range(40)]
         for stranger in strangers[::2]:
             stranger.sendall(secrets.token_bytes(64))
         for stranger in strangers:
             stranger.close()
         with pytest.raises(TimeoutError):
-            found.accept(0.2)
+            result.accept(0.2)
     finally:
-        found.close()
+        result.close()
 
 
 @all_jdks

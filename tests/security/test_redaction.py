@@ -63,7 +63,7 @@ def test_no_format_shows_a_secret(secretive: Target, format_: str, tmp_path: Pat
     shown = traced(secretive, "-f", format_, "-o", f"{files}/" if files.exists() else str(files))
     written = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
     assert_without_secrets(shown + written)
-    if format_ in ("text", "ndjson", "json"):
+    if format_ in ("text", "ndjson", "json", "logfmt"):
         assert b"alice" in written  # what is no secret is shown
         assert b"jdbc:postgresql://db1/shop?user=app&password=***" in written
         assert written.count("•••".encode()) >= 5 * CALLS

@@ -187,7 +187,7 @@ def test_a_message_above_a_view_that_fills_the_window_leaves_no_copy_of_it(clerk
         assert screen.wait_for_end() == 0
 
 
-def test_while_paused_events_are_counted_and_told_when_it_goes_on(clerk: Target) -> None:
+def test_events_during_a_pause_are_counted_and_reported_after_it(clerk: Target) -> None:
     with watching(clerk, BOTH, "-i", "200ms", "--hits", "0") as screen:
         screen.press("p")
         screen.wait_for("paused")
@@ -397,7 +397,7 @@ def shell(words: Sequence[str]) -> str:
     return f"PS1='$ '; clear; {shlex.join(words)}"
 
 
-def test_ctrl_z_gives_the_shell_its_terminal_and_fg_goes_on(clerk: Target) -> None:
+def test_ctrl_z_returns_the_terminal_to_the_shell_and_fg_continues(clerk: Target) -> None:
     with terminal(["bash", "--norc", "--noprofile", "-i"]) as screen:
         screen.enter(shell(command(clerk, "-e", TABLE)))
         screen.wait_for("? keys")

@@ -192,7 +192,7 @@ def test_watch(shop: Target, tmp_path: Path) -> None:
         leave(screen)
 
 
-def test_what_probes_print_waits_until_a_view_is_left(shop: Target, tmp_path: Path) -> None:
+def test_output_of_probes_waits_until_the_user_closes_the_view(shop: Target, tmp_path: Path) -> None:
     with prompt(shop, tmp_path) as screen:
         answered(screen, SELL, "#1 sell")
         answered(screen, PRINT, "#2 seen")

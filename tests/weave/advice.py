@@ -113,12 +113,12 @@ class Report:
 
     def of(self, class_name: str, method: str, descriptor: str, probe: int) -> Count:
         """The sum of the sites of one probe in one method."""
-        found = [
+        results = [
             self.counts.get(site.id, Count(0, 0, 0))
             for site in self.sites
             if (site.class_name, site.method, site.descriptor, site.probe) == (class_name, method, descriptor, probe)
         ]
-        return Count(sum(c.calls for c in found), sum(c.sum for c in found), sum(c.depth for c in found))
+        return Count(sum(c.calls for c in results), sum(c.sum for c in results), sum(c.depth for c in results))
 
     def methods(self) -> list[tuple[str, str, str]]:
         return sorted({(site.class_name, site.method, site.descriptor) for site in self.sites})
@@ -272,8 +272,8 @@ def lines_everywhere(file: ClassFile, recorder: str = RECORDER, step: int = 3) -
     for method in file.methods:
         if method.code is not None:
             starts = scan(method.code.code).starts[::step]
-            found = typeflow.states(file, method, scan(method.code.code), set(starts))
-            advice = [each for at in starts for each in _line(at, found.get(at), recorder)]
+            states = typeflow.states(file, method, scan(method.code.code), set(starts))
+            advice = [entry for at in starts for entry in _line(at, states.get(at), recorder)]
             plans.append(MethodPlan(method.name, method.descriptor, tuple(advice)))
     return ClassPlan(file.name, tuple(plans))
 
@@ -294,8 +294,10 @@ def joined(*plans: ClassPlan) -> ClassPlan:
     methods: dict[tuple[str, str], MethodPlan] = {}
     for plan in plans:
         for method in plan.methods:
-            known = methods.get((method.name, method.descriptor))
-            if known is not None:
-                method = replace(known, advice=(*known.advice, *method.advice), locals=(*known.locals, *method.locals))
+            class_ = methods.get((method.name, method.descriptor))
+            if class_ is not None:
+                method = replace(
+                    class_, advice=(*class_.advice, *method.advice), locals=(*class_.locals, *method.locals)
+                )
             methods[method.name, method.descriptor] = method
     return ClassPlan(plans[0].class_name, tuple(methods.values()))

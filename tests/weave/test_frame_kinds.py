@@ -137,11 +137,11 @@ def assembled() -> tuple[ClassBuilder, dict[str, Shape]]:
     for kind in KINDS:
         for pad in PADS:
             name = f"{kind}, {pad}"
-            found = shapes[name] = shape(kind, pad, builder.pool)
+            result = shapes[name] = shape(kind, pad, builder.pool)
             code = builder.method(STATIC, name, "(I)I", tracking=Tracking.OFF)
             code.limits(3, 5)
-            code.raw(found.code)
-            code.attribute("StackMapTable", found.table)
+            code.raw(result.code)
+            code.attribute("StackMapTable", result.table)
 
     def each(code: CodeBuilder) -> None:
         code.constant("I", 0)
@@ -163,16 +163,16 @@ def calls(shapes: dict[str, Shape], *, leaving: bool) -> ClassPlan:
             MethodPlan(
                 name,
                 "(I)I",
-                (*(Advice(Point.LINE, probe_of(Point.LINE), call, (), at) for at in (0, *found.targets)), *end),
+                (*(Advice(Point.LINE, probe_of(Point.LINE), call, (), at) for at in (0, *result.targets)), *end),
             )
-            for name, found in shapes.items()
+            for name, result in shapes.items()
         ),
     )
 
 
 def short_and_long(data: bytes) -> set[tuple[str, int]]:
     """Kinds with the distances of their last frames from the one before, near 64."""
-    found = set()
+    names = set()
     for method in ClassFile.parse(data).methods:
         if method.code is None or method.name == "main":
             continue
@@ -181,16 +181,16 @@ def short_and_long(data: bytes) -> set[tuple[str, int]]:
                 decoded = frames.decode(attribute.content, (frames.INTEGER,))
                 own = decoded[: 2 if method.name.startswith(("chop", "full, of what", "adjacent")) else 1]
                 before = own[-2].offset if len(own) > 1 else -1
-                found.add((method.name.rpartition(",")[0], own[-1].offset - before - 1))
-    return found
+                names.add((method.name.rpartition(",")[0], own[-1].offset - before - 1))
+    return names
 
 
 @pytest.mark.parametrize("leaving", [False, True], ids=["moved", "with one more"])
 def test_frames_that_only_move(leaving: bool, execute: Execute) -> None:
     builder, shapes = assembled()
     run = execute(builder, calls(shapes, leaving=leaving))
-    for name, found in shapes.items():
-        expected = 3 * (1 + len(found.targets))
+    for name, result in shapes.items():
+        expected = 3 * (1 + len(result.targets))
         assert run.report.of("Odd", name, "(I)I", probe_of(Point.LINE)).calls == expected, name
     for distances in (short_and_long(builder.to_bytes()), short_and_long(run.woven)):
         for kind in KINDS:

@@ -118,8 +118,8 @@ def test_jumps_that_are_wide_already(execute: Execute) -> None:
     twice(code)
     code.op(op.IRETURN)
     main(builder, lambda code: sum_of(code, "wide", range(5)))
-    found = opcodes(builder.to_bytes(), "wide")
-    assert {op.GOTO_W, op.JSR_W} <= found
+    result = opcodes(builder.to_bytes(), "wide")
+    assert {op.GOTO_W, op.JSR_W} <= result
     run = execute(builder)
     assert run.output == "40\n"
     assert run.report.of("Odd", "wide", "(I)I", probe_of(Point.CALL_RETURN)).calls == 10

@@ -145,21 +145,21 @@ def expect(report: Report, points: tuple[Point, ...]) -> None:
         if point in points:
             name, parenthesis, rest = method.partition("(")
             probe = probe_of(point, 0 if value is None else VALUES[value] + index)
-            found = report.of("Places", name, parenthesis + rest, probe)
-            assert (found.calls, found.sum) == (calls, total), (method, point, value, index)
+            counts = report.of("Places", name, parenthesis + rest, probe)
+            assert (counts.calls, counts.sum) == (calls, total), (method, point, value, index)
 
 
 @all_jdks
 def test_every_place_is_reached_as_often_as_it_runs(jdk: int, places: Path, tmp_path: Path) -> None:
-    found = report(jdk, places, "Places", tmp_path, everything)
-    expect(found, advice.INSIDE_POINTS)
+    counts = report(jdk, places, "Places", tmp_path, everything)
+    expect(counts, advice.INSIDE_POINTS)
 
 
 @pytest.mark.parametrize("point", advice.INSIDE_POINTS, ids=lambda point: point.name)
 def test_each_point_alone(point: Point, places: Path, tmp_path: Path) -> None:
-    found = report(17, places, "Places", tmp_path, lambda file: advice.inside(file, points=(point,)))
-    expect(found, (point,))
-    assert {site.point for site in found.sites} == {point}
+    counts = report(17, places, "Places", tmp_path, lambda file: advice.inside(file, points=(point,)))
+    expect(counts, (point,))
+    assert {site.point for site in counts.sites} == {point}
 
 
 @all_jdks
@@ -168,8 +168,8 @@ def test_entry_and_exits_are_counted_with_all_points_woven(jdk: int, shapes: Pat
 
 
 def test_a_line_at_each_instruction_changes_nothing(shapes: Path, tmp_path: Path) -> None:
-    found = report(25, shapes, "Shapes", tmp_path, lambda file: advice.lines_everywhere(file, step=1))
-    assert sum(count.calls for count in found.counts.values()) > 10_000
+    counts = report(25, shapes, "Shapes", tmp_path, lambda file: advice.lines_everywhere(file, step=1))
+    assert sum(count.calls for count in counts.counts.values()) > 10_000
 
 
 def test_operands_of_a_place_that_has_them_not_are_an_error_of_the_plan(places: Path) -> None:
@@ -241,7 +241,7 @@ def test_a_second_weaver_sees_the_program_and_not_the_first(
         assert seen.counts.get(other.id, none) == seen.counts.get(one.id, none), (one, other)
 
 
-def test_what_is_said_of_other_code_is_not_believed() -> None:
+def test_an_inserted_attribute_of_other_code_is_ignored() -> None:
     """A tool that changes code and copies the attributes that it does not know leaves one of the code before."""
     ranges = (2, 5)
     for said_of, believed in ((bytes((op.NOP, op.NOP, op.RETURN)), False), (bytes((op.NOP, op.RETURN)), True)):

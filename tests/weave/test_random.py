@@ -59,8 +59,8 @@ class Body:
         getattr(self, "_" + kind.replace(" ", "_"))(number, inner)
 
     def all(self, inner: list[Statement]) -> None:
-        for each in inner:
-            self.write(each)
+        for block in inner:
+            self.write(block)
 
     def _temporary(self, descriptor: str) -> int:
         slot = self._next
@@ -356,7 +356,7 @@ def some(plan: ClassPlan, share: float, generator: random.Random) -> ClassPlan:
     """A part of the advice; what is kept of it stays in order."""
 
     def part(method: MethodPlan) -> MethodPlan:
-        return replace(method, advice=tuple(each for each in method.advice if generator.random() < share))
+        return replace(method, advice=tuple(block for block in method.advice if generator.random() < share))
 
     return replace(plan, methods=tuple(map(part, plan.methods)))
 

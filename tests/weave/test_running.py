@@ -124,8 +124,8 @@ EXPECTED = {
 
 def check(report: Report) -> None:
     for method, numbers in EXPECTED.items():
-        found = tuple(report.of(*method, probe).calls for probe in (advice.ENTRY, advice.RETURN, advice.THROW))
-        assert found == numbers, method
+        counts = tuple(report.of(*method, probe).calls for probe in (advice.ENTRY, advice.RETURN, advice.THROW))
+        assert counts == numbers, method
     for method in report.methods():
         entries, returns, throws = (report.of(*method, p) for p in (advice.ENTRY, advice.RETURN, advice.THROW))
         # The report is printed by main before it returns.

@@ -257,8 +257,8 @@ def test_replies_come_whole_and_in_order_among_what_others_send() -> None:
             message = peer.receive()
             if isinstance(message, Done):
                 received.append((message.request, len(message.error)))
-        assert [each for each in received if each[0] < 1000] == [(size, 70_001) for size in range(1, 54)]
-        assert [each for each in received if each[0] > 1000] == [(1000 + size, 30_011) for size in range(1, 54)]
+        assert [frame for frame in received if frame[0] < 1000] == [(size, 70_001) for size in range(1, 54)]
+        assert [frame for frame in received if frame[0] > 1000] == [(1000 + size, 30_011) for size in range(1, 54)]
         channel.close()
 
 

@@ -16,8 +16,8 @@ RUNTIME = Path(__file__).parents[2] / "agent-java" / "src" / "main" / "java" / "
 def constants(source: str) -> dict[str, int]:
     """The constants of a Java file: ``static final int COUNT = 1``."""
     text = (RUNTIME / source).read_text()
-    found = re.findall(r"static final (?:int|byte) ([A-Z_]+) = (\d+);", text)
-    return {name: int(number) for name, number in found}
+    matches = re.findall(r"static final (?:int|byte) ([A-Z_]+) = (\d+);", text)
+    return {name: int(number) for name, number in matches}
 
 
 def test_kinds_of_maps_are_those_of_the_agent() -> None:

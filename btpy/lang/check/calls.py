@@ -58,6 +58,8 @@ def call_value(context: Context, tree: nodes.Call) -> Expr:
         raise FaultError(fault)
     if name == "owner_name":
         _check_owner(context, tree)
+    if name in builtins.OF_CONTEXT:
+        _check_key(tree)
     values = function_arguments(context, tree, function)
     if function.group is builtins.Group.STACKS and not (values and values[0].type.is_reference):
         values = _own_stack(context, tree, function, values)
@@ -158,9 +160,19 @@ def _check_owner(context: Context, tree: nodes.Call) -> None:
         )
 
 
+def _check_key(tree: nodes.Call) -> None:
+    """Raises FaultError unless the key is a constant: by its name btpy knows whether the value is a secret."""
+    key = tree.arguments[0].value if tree.arguments else None
+    if key is not None and not (isinstance(key, nodes.Literal) and isinstance(key.value, str)):
+        name = tree.function.text
+        raise FaultError(Diagnostic("BT107", f"the key of `{name}` is a constant string", Label(key.span)))
+
+
 def check_place(context: Context, function: Function, span: Span) -> None:
     """Raises FaultError for a function that may not stand here."""
     missing = [place for place in context.places if place not in function.places]
+    if missing and function.group is builtins.Group.CONTEXT:
+        raise FaultError(absent(context, f"{function.name}()", missing[0], span, "known where a traced method runs"))
     if missing:
         raise FaultError(
             Diagnostic(
@@ -290,7 +302,7 @@ def match_arguments(
 
 def _signature(context: Context, call: nodes.Call, signatures: tuple[Signature, ...]) -> Signature | None:
     count = len(call.arguments)
-    fitting = [signature for signature in signatures if signature.required <= count <= len(signature.parameters)]
+    fitting = [signature for signature in signatures if signature.takes(count)]
     if len(fitting) > 1 and call.arguments[0].name is None:
         first = context.value(call.arguments[0].value).type
         wanted = [each for each in fitting if each.parameters[0].type.is_reference == is_object(first)]

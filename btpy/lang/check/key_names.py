@@ -1,5 +1,5 @@
-"""Names for the components of a map's keys, from the expressions of the script: ``@slow[$sku, method]`` has the keys
-``sku`` and ``method``."""
+"""Names for the components of a map's keys: those that its declaration has, else from the expressions of the script.
+``@slow[$sku, method]`` has the keys ``sku`` and ``method``."""
 
 from __future__ import annotations
 
@@ -8,12 +8,19 @@ from collections.abc import Sequence
 from btpy.lang.syntax import nodes
 
 
-def key_names(keys: Sequence[nodes.Expression]) -> tuple[str, ...]:
-    """A different name for each: that of a variable, a field or a method, else ``key1``, ``key2`` by position."""
+def key_names(keys: Sequence[nodes.Expression], declared: Sequence[str | None] = ()) -> tuple[str, ...]:
+    """A different name for each key: the declared one, else that of a variable, a field or a method, else ``key1``,
+    ``key2`` by position. ``declared``: for each key, or empty; the names differ."""
+    taken = {name for name in declared if name}
     names: list[str] = []
     for position, key in enumerate(keys, 1):
-        name = _name(key) or f"key{position}"
-        names.append(name if name not in names else f"{name}{position}")
+        name = declared[position - 1] if declared else None
+        if name is None:
+            name = _name(key) or f"key{position}"
+            while name in taken:
+                name += str(position)
+            taken.add(name)
+        names.append(name)
     return tuple(names)
 
 

@@ -1,13 +1,16 @@
-"""``map @name[types] = storage(keys);``: the types of the keys, the capacity, and what happens when the map is full."""
+"""``map @name[type key, …] = storage(keys);``: the types and names of the keys, the capacity, and what happens when the
+map is full."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from btpy.lang.builtins import AGGREGATIONS, MAX_KEYS, MAX_MAP_KEYS
 from btpy.lang.check.attachments import Report
 from btpy.lang.check.conversions import type_of_name
+from btpy.lang.check.faults import FaultError
+from btpy.lang.check.key_names import key_names
 from btpy.lang.syntax import nodes
 from btpy.model.diagnostics import Diagnostic, Label, did_you_mean
 from btpy.model.maps import Map, MapKind, map_title
@@ -18,46 +21,83 @@ LRU, FIXED = "lru", "fixed"
 
 
 @dataclass(frozen=True, slots=True)
-class DeclaredMap:
-    """``kind``: where the storage is an aggregation; None: the first use says. ``tree``: the declaration."""
+class DeclaredStorage:
+    """``kind``: where the storage is an aggregation; None: the first use says."""
 
-    keys: tuple[Type, ...]
     capacity: int
     evicts: bool
     kind: MapKind | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredMap:
+    """``storage``: None where the declaration does not say. ``tree``: the declaration."""
+
+    keys: tuple[Type, ...]
+    storage: DeclaredStorage | None
     tree: nodes.MapDeclaration
 
 
 def declared_maps(trees: Iterable[nodes.MapDeclaration], report: Report) -> dict[str, DeclaredMap]:
-    """The declarations by name; what is wrong is reported and left out."""
-    found: dict[str, DeclaredMap] = {}
+    """The declarations by name. A wrong declaration is reported and left out."""
+    declarations: dict[str, DeclaredMap] = {}
     for tree in trees:
         name = tree.name.text
-        if name in found:
+        if name in declarations:
             report(
                 Diagnostic(
                     "BT102",
                     f"`{map_title(name)}` is declared twice",
                     Label(tree.name.span, "again here"),
-                    (Label(found[name].tree.name.span, "first here"),),
+                    (Label(declarations[name].tree.name.span, "first here"),),
                 )
             )
             continue
-        declared = _declared(tree, report)
-        if declared is not None:
-            found[name] = declared
-    return found
+        try:
+            declarations[name] = _declared(tree)
+        except FaultError as fault:
+            report(fault.diagnostic)
+    return declarations
 
 
-def _declared(tree: nodes.MapDeclaration, report: Report) -> DeclaredMap | None:
-    title, storage = map_title(tree.name.text), tree.storage.text
+def _declared(tree: nodes.MapDeclaration) -> DeclaredMap:
+    storage = None if tree.storage is None else _storage(tree.storage, tree.arguments)
+    if len(tree.keys) > MAX_KEYS:
+        raise FaultError(Diagnostic("BT103", f"a map has at most {MAX_KEYS} keys", Label(tree.keys[MAX_KEYS].span)))
+    if not tree.keys:
+        title = map_title(tree.name.text)
+        policy = f" = {tree.storage.text}(…)" if tree.storage else ""
+        raise FaultError(
+            Diagnostic(
+                "BT111",
+                f"`{title}` has no keys, so there is nothing to declare",
+                Label(tree.name.span),
+                help=(f"write map {title}[string]{policy};",),
+            )
+        )
+    names: dict[str, nodes.Identifier] = {}
+    for key in tree.keys:
+        if key.name is not None and names.setdefault(key.name.text, key.name) is not key.name:
+            raise FaultError(
+                Diagnostic(
+                    "BT102",
+                    f"two keys have the name `{key.name.text}`",
+                    Label(key.name.span, "again here"),
+                    (Label(names[key.name.text].span, "first here"),),
+                )
+            )
+    return DeclaredMap(tuple(type_of_name(key.type) for key in tree.keys), storage, tree)
+
+
+def _storage(name: nodes.Identifier, arguments: Sequence[nodes.Argument]) -> DeclaredStorage:
+    storage = name.text
     aggregation = AGGREGATIONS.get(storage)
     if aggregation is None and storage not in (LRU, FIXED):
-        report(
+        raise FaultError(
             Diagnostic(
                 "BT101",
                 f"unknown storage `{storage}`",
-                Label(tree.storage.span),
+                Label(name.span),
                 help=did_you_mean(storage, (LRU, FIXED, *AGGREGATIONS)),
                 notes=(
                     "lru(keys): the key that was used least recently goes; fixed(keys): no new ones come",
@@ -65,34 +105,18 @@ def _declared(tree: nodes.MapDeclaration, report: Report) -> DeclaredMap | None:
                 ),
             )
         )
-        return None
-    if len(tree.keys) > MAX_KEYS:
-        report(Diagnostic("BT103", f"a map has at most {MAX_KEYS} keys", Label(tree.keys[MAX_KEYS].span)))
-        return None
-    if not tree.keys:
-        report(
-            Diagnostic(
-                "BT111",
-                f"`{title}` has no keys, so there is nothing to declare",
-                Label(tree.name.span),
-                help=(f"write map {title}[string] = {storage}(…);",),
-            )
-        )
-        return None
-    value = tree.arguments[0].value if len(tree.arguments) == 1 and tree.arguments[0].name is None else None
+    value = arguments[0].value if len(arguments) == 1 and arguments[0].name is None else None
     number = value.value if isinstance(value, nodes.Literal) else None
     if not isinstance(number, int) or isinstance(number, bool) or not 0 < number <= MAX_MAP_KEYS:
-        report(
+        raise FaultError(
             Diagnostic(
                 "BT107",
                 f"`{storage}` takes a number of keys from 1 to {MAX_MAP_KEYS}",
-                Label(tree.storage.span if value is None else value.span),
+                Label(name.span if value is None else value.span),
                 help=(f"write {storage}(10_000)",),
             )
         )
-        return None
-    kind = aggregation.kind if aggregation is not None else None
-    return DeclaredMap(tuple(map(type_of_name, tree.keys)), number, storage == LRU, kind, tree)
+    return DeclaredStorage(number, storage == LRU, aggregation.kind if aggregation is not None else None)
 
 
 def apply(declared: DeclaredMap, used: Map, first: nodes.MapReference, report: Report) -> Map:
@@ -108,14 +132,19 @@ def apply(declared: DeclaredMap, used: Map, first: nodes.MapReference, report: R
             )
         )
         return used
-    if declared.kind is not None and declared.kind is not used.kind:
-        held = "a plain value" if used.kind is MapKind.VALUE else f"`{used.kind.value}`"
+    names = key_names(first.keys, [None if key.name is None else key.name.text for key in declared.tree.keys])
+    typed = replace(used, key_types=declared.keys, key_names=names)
+    storage = declared.storage
+    if storage is None:
+        return typed
+    if storage.kind is not None and storage.kind is not used.kind:
+        value = "a plain value" if used.kind is MapKind.VALUE else f"`{used.kind.value}`"
         report(
             Diagnostic(
                 "BT203",
-                f"`{used.title}` is declared for `{declared.kind.value}` and holds {held}",
-                Label(first.span, f"{held} here"),
+                f"`{used.title}` is declared for `{storage.kind.value}` and holds {value}",
+                Label(first.span, f"{value} here"),
                 (place,),
             )
         )
-    return replace(used, capacity=declared.capacity, evicts=declared.evicts, key_types=declared.keys)
+    return replace(typed, capacity=storage.capacity, evicts=storage.evicts)

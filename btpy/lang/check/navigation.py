@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from btpy.lang import typed_tree
-from btpy.lang.builtins import AGGREGATIONS, ENTRY_OF, FACTS, Place
+from btpy.lang.builtins import AGGREGATIONS, ENTRY_OF, FACTS, FUNCTIONS, Place
 from btpy.lang.check.classes import ClassFields
 from btpy.lang.check.context import Context
 from btpy.lang.check.conversions import boxed, convert, mistyped, reasons, type_of_name, typed_null
@@ -30,6 +30,7 @@ _INSTEAD_OF_METHODS = {
     "contains": "contains",
     "startsWith": "startswith",
     "endsWith": "endswith",
+    "indexOf": "indexof",
     "toLowerCase": "lower",
     "toUpperCase": "upper",
     "trim": "trim",
@@ -333,12 +334,13 @@ def _not_allowed(context: Context, tree: nodes.MethodCall, value: Expr) -> Diagn
     called = context.classes.method(owner, method) if owner and not tree.arguments else None
     target = target if len(target) < 40 else "…"
     help_: list[str] = []
-    function = _INSTEAD_OF_METHODS.get(method)
+    function = FUNCTIONS.get(_INSTEAD_OF_METHODS.get(method, ""))
     getter = re.fullmatch(r"(?:get|is)([A-Z])(\w*)", method)
     texts = [target, *(argument.span.text for argument in tree.arguments)]
     operator = _OPERATORS_INSTEAD.get(method)
     if function is not None:
-        help_.append(f"write {function}({', '.join(texts)})")
+        call = f"{function.name}({', '.join(texts)})"
+        help_.append(f"write {call}" if function.takes(len(texts)) else f"use {function.synopsis}")
     elif operator is not None and (operator.count("{1}") == 0 or len(texts) > 1):
         help_.append("write " + operator.format(*texts))
     elif getter is not None and not tree.arguments:

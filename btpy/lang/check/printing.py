@@ -8,6 +8,7 @@ from dataclasses import replace
 from btpy.lang import program, typed_tree
 from btpy.lang.builtins import FUNCTIONS, LOCALS, SHOWN, SPECULATE, STRFTIME, VARIABLES
 from btpy.lang.check.calls import all_locals, function_arguments, match_arguments
+from btpy.lang.check.carrying import carried_values
 from btpy.lang.check.context import Context
 from btpy.lang.check.conversions import boxed, convert, may_be_number, mistyped, typed_null
 from btpy.lang.check.faults import FaultError, counted, named, were, with_article
@@ -258,6 +259,9 @@ def check_format(type_: Type, span: Span, format_: str) -> None:
 
 def _emitted(context: Context, call: nodes.Call, kind: TemplateKind, record: _Record, name: str) -> Statement:
     """The record. In a body that speculates, its first value is the id of the speculation."""
+    for label, value in carried_values(context, call.span):
+        if label not in record.labels:
+            record.carry(value, label)
     speculation = context.speculation
     if speculation is None:
         return typed_tree.Emit(context.template(call.span, kind, record.parts(), name, (), ()), record.values)
@@ -355,6 +359,16 @@ class _Record:
         slot = self._parts[-1]
         if width is not None and isinstance(slot, Slot):
             self._parts[-1] = replace(slot, width=number)
+
+    @property
+    def labels(self) -> set[str]:
+        """The names of the values that have one."""
+        return {part.label for part in self._parts if isinstance(part, Slot) and part.label is not None}
+
+    def carry(self, value: Expr, label: str) -> None:
+        """A value that the user asked for, beside those of the script."""
+        self._parts.append(Slot(len(self._values), value.type, label, carried=True))
+        self._values.append(value)
 
     def labelled(self, tree: nodes.Expression, label: str) -> None:
         self._slot(tree, label, "")

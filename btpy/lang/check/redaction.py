@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 
 from btpy.lang import typed_tree
+from btpy.lang.builtins import OF_CONTEXT
 from btpy.lang.check.context import Context
 from btpy.lang.syntax import nodes
 from btpy.lang.typed_tree import Expr
@@ -28,7 +29,7 @@ _PASSING = frozenset(
 """Functions whose result shows their argument."""
 
 _TELLING = frozenset(
-    ("length", "size", "isEmpty", "isBlank", "isPresent", "getClass", "hashCode", "equals", "contains")
+    ("length", "size", "isEmpty", "isBlank", "isPresent", "getClass", "hashCode", "equals", "contains", "indexOf")
 )
 _NUMBERS = frozenset(("int", "long", "double", "boolean", "duration", "bytes"))
 
@@ -111,6 +112,8 @@ def _call_shows(context: Context, call: nodes.Call) -> bool:
     name = call.function.text
     function = context.functions.get(name)
     if function is None:
+        if name in OF_CONTEXT:
+            return any(_is_key(context, argument.value) for argument in call.arguments)
         return name in _PASSING and any(is_secret(context, argument.value) for argument in call.arguments)
     if function.result is not None and function.result.name in _NUMBERS:
         return False
@@ -126,6 +129,9 @@ def _reads_secret(context: Context, function: nodes.Function) -> bool:
                     return True
             case nodes.MethodCall():
                 if _asks_for_secret(context, node):
+                    return True
+            case nodes.Call(function=nodes.Identifier(text=name)) if name in OF_CONTEXT:
+                if any(_is_key(context, argument.value) for argument in node.arguments):
                     return True
             case nodes.Index(index=index):
                 if _is_key(context, index):

@@ -100,7 +100,8 @@ FUNCTIONS = {
     **dict.fromkeys(
         ("jstack", "ustack", "kstack", "dumpStack"), "print(stack()), or as a key:  @name[stack()] = count()"
     ),
-    **dict.fromkeys(("strstr", "indexOf", "strcontains"), "contains(text, part)"),
+    **dict.fromkeys(("strstr", "strcontains"), "contains(text, part)"),
+    **dict.fromkeys(("indexOf", "index_of", "strpos"), "indexof(text, part)"),
     **dict.fromkeys(("regexp", "regex", "matcher", "like", "fnmatch"), "text =~ pattern"),
     **dict.fromkeys(("substring", "substr_before"), "substr(text, start, end)"),
     "toLowerCase": "lower(text)",

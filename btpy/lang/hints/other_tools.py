@@ -121,7 +121,7 @@ _BTRACE = (
     _form(r"\b(?:Strings\.)?str\s*\(", "values need no conversion", "str(value)"),
     _form(
         r"\bStrings\.(?!strcat|str\b)(\w+)\s*\(",
-        "startswith, endswith, contains, substr, lower, upper, trim, `=~`",
+        "startswith, endswith, contains, indexof, substr, lower, upper, trim, `=~`",
         "Strings.…",
     ),
     _form(r"\b(?:Sys\.)?Env\.property\s*\(|(?<!\.)\bproperty\s*\(\s*\"", 'property("name")', "Sys.Env.property(…)"),

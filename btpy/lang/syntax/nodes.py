@@ -331,10 +331,18 @@ class Config(Tree):
 
 
 @dataclass(frozen=True, slots=True)
+class MapKey(Tree):
+    type: TypeName
+    name: Identifier | None
+
+
+@dataclass(frozen=True, slots=True)
 class MapDeclaration(Tree):
+    """``storage``: None where the declaration ends after the keys."""
+
     name: Identifier
-    keys: tuple[TypeName, ...]
-    storage: Identifier
+    keys: tuple[MapKey, ...]
+    storage: Identifier | None
     arguments: tuple[Argument, ...]
 
 

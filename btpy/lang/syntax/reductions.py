@@ -107,14 +107,21 @@ class Reductions:
         return nodes.Setting(self._span(start, end), self._identifier(name), value)
 
     def map_decl(self, start: int, end: int, parts: Parts) -> nodes.MapDeclaration:
-        name, *keys, storage, arguments = parts
+        (name, *keys), storage, arguments = parts
         return nodes.MapDeclaration(
             self._span(start, end),
             nodes.Identifier(self._place(name), name.text[1:]),
-            keys[0] if keys else (),
-            self._identifier(storage),
+            tuple(keys),
+            storage and self._identifier(storage),
             arguments or (),
         )
+
+    def map_head(self, start: int, end: int, parts: Parts) -> Parts:
+        return parts
+
+    def map_key(self, start: int, end: int, parts: Parts) -> nodes.MapKey:
+        type_, name = parts
+        return nodes.MapKey(self._span(start, end), type_, name and self._identifier(name))
 
     def fn_decl(self, start: int, end: int, parts: Parts) -> nodes.Function:
         name, (formals, _), result, body = parts
@@ -323,9 +330,6 @@ class Reductions:
 
     def qualname(self, start: int, end: int, parts: Parts) -> nodes.TypeName:
         return nodes.TypeName(self._span(start, end), parts[0].text)
-
-    def types(self, start: int, end: int, parts: Parts) -> tuple[nodes.TypeName, ...]:
-        return tuple(parts)
 
     # ---- literals
 

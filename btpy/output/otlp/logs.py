@@ -6,7 +6,7 @@ Source: OpenTelemetry logs data model 1.50; attributes by the semantic conventio
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue, KeyValueList
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, SeverityNumber
@@ -14,8 +14,9 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, SeverityNumber
 from btpy.events.records import Record
 from btpy.model.templates import SiteFact, Slot, Template, TemplateKind
 from btpy.output.otlp.attributes import Values, key_value, scalar, well_formed
+from btpy.output.otlp.trace_fields import traced
 from btpy.output.style import Style
-from btpy.output.templates import printed
+from btpy.output.templates import is_carried, printed
 from btpy.output.values import ValueText
 from btpy.output.writer import Arity, Context, ProbeError, Restraint, pairs, site_fact, slot_value, template_of
 
@@ -77,13 +78,17 @@ class LogRecords:
 
     def _converter(self, template: Template) -> _Converter | None:
         if template.kind is TemplateKind.EMIT:
-            fields = self._fields(template)
+            fields = self._fields(template, template.parts)
             name = well_formed(template.name)
-            return lambda record: self._log_record(record, INFO, None, fields(record), name)
+            return traced(template, lambda record: self._log_record(record, INFO, None, fields(record), name))
         if template.kind in (TemplateKind.PRINT, TemplateKind.WARN):
             severity = WARN if template.kind is TemplateKind.WARN else INFO
-            text = printed(template, self._context, self._text)
-            return lambda record: self._log_record(record, severity, well_formed(text(record)), [], "")
+            text = printed(template, self._context, self._text, carried=False)
+            fields = self._fields(template, tuple(filter(is_carried, template.parts)))
+            return traced(
+                template,
+                lambda record: self._log_record(record, severity, well_formed(text(record)), fields(record), ""),
+            )
         return None
 
     def _log_record(
@@ -119,8 +124,9 @@ class LogRecords:
                 attributes.append(key_value("code.line.number", site.line))
         return attributes
 
-    def _fields(self, template: Template) -> _Fields:
-        slots = [(well_formed(part.label or "value"), part) for part in template.parts if isinstance(part, Slot)]
+    def _fields(self, template: Template, parts: Sequence[str | Slot]) -> _Fields:
+        """``parts``: those of the template that become attributes."""
+        slots = [(well_formed(part.label or "value"), part) for part in parts if isinstance(part, Slot)]
         arity = Arity.of(template)
 
         def fields(record: Record) -> list[KeyValue]:

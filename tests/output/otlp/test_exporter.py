@@ -178,7 +178,7 @@ def test_a_patient_export_gives_up_a_backend_that_takes_nothing(monkeypatch: pyt
         exporter.close(0.1)
 
 
-def test_a_certificate_of_somebody_else_is_refused(tmp_path: Path) -> None:
+def test_a_certificate_of_another_authority_is_refused(tmp_path: Path) -> None:
     certificate = tmp_path / "both.pem"
     command = (
         "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=127.0.0.1"

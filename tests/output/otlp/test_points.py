@@ -48,31 +48,31 @@ def metric(
     map_: Map, *entries: tuple[Key, Aggregate | Value], temporality: Temporality = Temporality.CUMULATIVE
 ) -> Metric:
     exact = [(exact_key(key), value) for key, value in entries]
-    found = metric_of(map_, exact, WINDOW, temporality, Values(StackTable()))
-    assert found is not None
-    return found
+    metric_ = metric_of(map_, exact, WINDOW, temporality, Values(StackTable()))
+    assert metric_ is not None
+    return metric_
 
 
 def test_a_count_is_a_growing_sum() -> None:
-    found = metric(a_map(MapKind.COUNT), ((), Count(7)))
-    assert (found.name, found.unit, found.description) == ("btpy.m", "{hit}", "count of @m")
-    assert found.sum.is_monotonic
-    assert found.sum.aggregation_temporality == CUMULATIVE
-    (point,) = found.sum.data_points
+    metric_ = metric(a_map(MapKind.COUNT), ((), Count(7)))
+    assert (metric_.name, metric_.unit, metric_.description) == ("btpy.m", "{hit}", "count of @m")
+    assert metric_.sum.is_monotonic
+    assert metric_.sum.aggregation_temporality == CUMULATIVE
+    (point,) = metric_.sum.data_points
     assert (point.as_int, point.start_time_unix_nano, point.time_unix_nano) == (7, 1_000, 2_000)
 
 
 @pytest.mark.parametrize(("type_", "unit", "grows"), [(DURATION, "ns", True), (BYTES, "By", True), (ANY, "", False)])
 def test_a_sum_grows_where_no_sample_is_negative(type_: Type, unit: str, grows: bool) -> None:
-    found = metric(a_map(MapKind.SUM, type_), ((), Total(3, 10, 0.5)), temporality=Temporality.DELTA)
-    assert (found.unit, found.sum.is_monotonic, found.sum.aggregation_temporality) == (unit, grows, DELTA)
-    assert found.sum.data_points[0].as_double == 10.5
+    metric_ = metric(a_map(MapKind.SUM, type_), ((), Total(3, 10, 0.5)), temporality=Temporality.DELTA)
+    assert (metric_.unit, metric_.sum.is_monotonic, metric_.sum.aggregation_temporality) == (unit, grows, DELTA)
+    assert metric_.sum.data_points[0].as_double == 10.5
 
 
 def test_keys_are_attributes_with_types_and_names_of_the_script() -> None:
     map_ = a_map(MapKind.COUNT, names=("sku", "times", "rate", "new", "none", "state"))
-    found = metric(map_, (("A-1", 3, 0.5, True, None, EnumValue("State", "OPEN")), Count(1)))
-    assert attributes(list(found.sum.data_points[0].attributes)) == {
+    metric_ = metric(map_, (("A-1", 3, 0.5, True, None, EnumValue("State", "OPEN")), Count(1)))
+    assert attributes(list(metric_.sum.data_points[0].attributes)) == {
         "sku": "A-1",
         "times": 3,
         "rate": 0.5,
@@ -83,23 +83,23 @@ def test_keys_are_attributes_with_types_and_names_of_the_script() -> None:
 
 def test_keys_without_names_are_counted_off() -> None:
     map_ = replace(a_map(MapKind.COUNT, names=("a", "b")), key_names=())
-    found = metric(map_, (("x", "y"), Count(1)))
-    assert attributes(list(found.sum.data_points[0].attributes)) == {"key1": "x", "key2": "y"}
+    metric_ = metric(map_, (("x", "y"), Count(1)))
+    assert attributes(list(metric_.sum.data_points[0].attributes)) == {"key1": "x", "key2": "y"}
 
 
 def test_samples_of_other_keys_say_so() -> None:
-    found = metric_of(
+    metric_ = metric_of(
         a_map(MapKind.COUNT, names=("a",)), [(OVERFLOW, Count(3))], WINDOW, Temporality.CUMULATIVE, Values(StackTable())
     )
-    assert found is not None
-    assert attributes(list(found.sum.data_points[0].attributes)) == {"otel.metric.overflow": True}
+    assert metric_ is not None
+    assert attributes(list(metric_.sum.data_points[0].attributes)) == {"otel.metric.overflow": True}
 
 
 def test_an_estimate_says_so() -> None:
     map_ = replace(a_map(MapKind.COUNT), estimated="100")
-    found = metric(map_, ((), Count(300, Weights(Skips(297, 100), 3, 300))))
-    assert "estimated from a sample of the hits (100)" in found.description
-    assert attributes(list(found.sum.data_points[0].attributes)) == {"btpy.estimated": True}
+    metric_ = metric(map_, ((), Count(300, Weights(Skips(297, 100), 3, 300))))
+    assert "estimated from a sample of the hits (100)" in metric_.description
+    assert attributes(list(metric_.sum.data_points[0].attributes)) == {"btpy.estimated": True}
 
 
 def test_avg_and_stats_are_summaries() -> None:
@@ -149,8 +149,8 @@ samples = st.lists(st.integers(-50, 2**40), min_size=1, max_size=60)
 
 @given(samples, st.integers(0, 4))
 def test_buckets_of_a_histogram_hold_the_samples_between_their_bounds(values: list[int], precision: int) -> None:
-    found = metric(a_map(MapKind.HIST, DURATION), ((), histogram_of(values, precision)))
-    (point,) = found.histogram.data_points
+    metric_ = metric(a_map(MapKind.HIST, DURATION), ((), histogram_of(values, precision)))
+    (point,) = metric_.histogram.data_points
     counts = [0] * (len(point.explicit_bounds) + 1)
     for value in values:
         counts[bisect.bisect_left(point.explicit_bounds, value)] += 1  # upper bounds are inclusive
@@ -176,8 +176,8 @@ def test_buckets_of_lhist_do_not_include_their_upper_bound(values: list[float]) 
 
 
 def test_a_delta_has_no_extremes() -> None:
-    found = metric(a_map(MapKind.HIST), ((), histogram_of([1, 5])), temporality=Temporality.DELTA)
-    (point,) = found.histogram.data_points
+    metric_ = metric(a_map(MapKind.HIST), ((), histogram_of([1, 5])), temporality=Temporality.DELTA)
+    (point,) = metric_.histogram.data_points
     assert not point.HasField("min")
     assert not point.HasField("max")
 

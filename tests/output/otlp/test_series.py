@@ -91,9 +91,9 @@ def test_keys_beyond_the_limit_are_added_up() -> None:
     series.put(counts({(key,): 1 for key in range(7)}))
     series.put(counts({(key,): 2 for key in range(7)}))
     series.put(counts({(6,): 1}))
-    found = series.totals()
-    assert found.pop(OVERFLOW) == Count(9)  # the 8 of keys 3 to 6 were emptied, and 1 came after
-    assert found == {exact_key((key,)): Count(2) for key in range(3)}
+    result = series.totals()
+    assert result.pop(OVERFLOW) == Count(9)  # the 8 of keys 3 to 6 were emptied, and 1 came after
+    assert result == {exact_key((key,)): Count(2) for key in range(3)}
 
 
 def test_values_that_do_not_add_up_are_left_out() -> None:

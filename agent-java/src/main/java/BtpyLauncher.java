@@ -18,31 +18,32 @@ import java.util.zip.ZipEntry;
 import java.util.zip.ZipFile;
 
 /**
- * What the JVM starts: defines the classes of the agent and of the run-time in the boot loader, on JDK 9 and later in a module of
- * their own ({@code btpy.launcher.Definer}), then starts the agent there.
+ * The entry point for the JVM. It defines the classes of the agent and of the run-time in the boot loader, on JDK 9 and
+ * later in a module of their own ({@code btpy.launcher.Definer}), then starts the agent there.
  *
- * <p>They are not found through the boot class path, although a manifest can extend it: once anything has been appended, HotSpot
- * stops sharing the archived classes of the application (class data sharing) and complains on its standard output at every
- * attach. They travel in one entry of this jar, each after its superclass and interfaces, and are defined once in the life
- * of the JVM; a later attach finds them there.
+ * <p>It does not use the boot class path, although a manifest can extend it. When anything has been appended to it,
+ * HotSpot stops sharing the archived classes of the application (class data sharing) and prints a warning at every
+ * attach. The classes are in one entry of this jar, each after its superclass and interfaces. They are defined once in
+ * the life of the JVM; later attaches find them there.
  *
- * <p>It is in no package, because for a class of a named package the JVM's loader asks the manifest of the jar about that package, and
- * parsing a manifest brings in twenty classes that check signatures.
+ * <p>This class is in no package. For a class of a named package the JVM's loader reads the manifest of the jar for
+ * that package, and parsing a manifest loads twenty classes that check signatures.
  *
- * <p>Nothing is ever printed and nothing is thrown: a target in which this cannot work goes on as if nothing had happened.
+ * <p>It never prints and never throws: a target in which it cannot work continues undisturbed.
  */
 public final class BtpyLauncher {
     private BtpyLauncher() {
     }
 
-    /** For a JVM that runs already. */
+    /** The entry point in a running JVM. */
     public static void agentmain(String options, Instrumentation instrumentation) {
         launch(options, instrumentation);
     }
 
     /**
-     * For {@code -javaagent}. Without options nothing is done: that an agent which may retransform was there from the start is enough for
-     * HotSpot to note, up to JDK 21, which compiled code depends on which methods, and later to throw away no more than that.
+     * The entry point for {@code -javaagent}. It does nothing without options. The presence of an agent that may
+     * retransform is enough: up to JDK 21, HotSpot then records from the start which compiled code depends on which
+     * methods, and later discards only that code.
      */
     public static void premain(String options, Instrumentation instrumentation) {
         if (options != null && !options.isEmpty()) {
@@ -57,7 +58,7 @@ public final class BtpyLauncher {
             }
             Starter.start(options, instrumentation);
         } catch (Throwable unusable) {
-            // whatever it is, it must not reach the target's standard error
+            // no error may reach the target's standard error
         }
     }
 
@@ -69,16 +70,16 @@ public final class BtpyLauncher {
         }
     }
 
-    /** {@code btpy/boot.classes} is a row of class files, each after its length in four bytes. */
+    /** Defines the classes of {@code btpy/boot.classes}, a sequence of class files, each after its length in four bytes. */
     private static void define(Instrumentation instrumentation) throws Exception {
-        // Read from the jar itself: a resource of a class loader would bring in URL connections and their caches.
+        // Read from the jar itself: a resource of a class loader would load URL connections and their caches.
         ZipFile jar = new ZipFile(new File(BtpyLauncher.class.getProtectionDomain().getCodeSource().getLocation().toURI()));
         try {
             Consumer<byte[]> definer = jdk8() ? new Jdk8Definer() : withModule(jar, instrumentation);
             ZipEntry entry = jar.getEntry("btpy/boot.classes");
             InputStream in = jar.getInputStream(entry);
-            for (long left = entry.getSize(); left > 0; ) { // one at a time: all of them are 400 kB
-                byte[] length = read(in, 4); // no DataInputStream: on JDK 21 it brings in 17 classes
+            for (long left = entry.getSize(); left > 0; ) { // one at a time, because all together are 400 kB
+                byte[] length = read(in, 4); // no DataInputStream: on JDK 21 it loads 17 classes
                 byte[] data = read(in, (length[0] & 0xFF) << 24 | (length[1] & 0xFF) << 16 | (length[2] & 0xFF) << 8 | length[3] & 0xFF);
                 definer.accept(data);
                 left -= 4 + data.length;
@@ -88,7 +89,7 @@ public final class BtpyLauncher {
         }
     }
 
-    /** What defines classes. It is on the stack of its caller alone, where the application does not find it. */
+    /** Creates the definer of classes. Only the stack of the caller refers to it, so the application cannot find it. */
     @SuppressWarnings("unchecked")
     private static Consumer<byte[]> withModule(ZipFile jar, Instrumentation instrumentation) throws Exception {
         ZipEntry entry = jar.getEntry("btpy/launcher/Definer.class");
@@ -115,8 +116,9 @@ public final class BtpyLauncher {
     }
 
     /**
-     * A loader to whose module internal packages are exported. It is garbage once the classes are defined, and the exports with it; an
-     * export to the module of the application would stay. Nothing but an Instrumentation makes one.
+     * A loader to whose module internal packages are exported. After the classes are defined, the loader and its
+     * exports become garbage; an export to the module of the application would remain. Only an Instrumentation can
+     * create such exports.
      */
     private static final class Exported extends ClassLoader {
         Exported(Instrumentation instrumentation) {
@@ -130,12 +132,15 @@ public final class BtpyLauncher {
         }
 
         Class<?> define(byte[] data) {
-            // With the permissions of the launcher: a security manager may have been told to grant them to its jar.
+            // With the permissions of the launcher, because a security manager may grant them to its jar.
             return defineClass(null, data, 0, data.length, BtpyLauncher.class.getProtectionDomain());
         }
     }
 
-    /** Defines a class file in the boot loader of JDK 8. By reflection: {@code sun.misc.Unsafe} has lost the method since. */
+    /**
+     * Defines class files in the boot loader of JDK 8. It uses reflection, because later JDKs removed the method from
+     * {@code sun.misc.Unsafe}.
+     */
     private static final class Jdk8Definer implements Consumer<byte[]> {
         private final Object unsafe;
         private final Method defineClass;

@@ -3,7 +3,7 @@ package app;
 import btpy.runtime.Session;
 import btpy.runtime.Stack;
 
-/** Application code whose stacks are looked at. */
+/** Application code whose stacks the scenarios read. */
 public final class StackProbe {
     private final Session session;
 
@@ -23,7 +23,7 @@ public final class StackProbe {
         return depth == 0 ? Stack.frameHere(probe.session, index) : frame(probe, depth - 1, index);
     }
 
-    /** An exception that must not be asked anything. */
+    /** An exception whose methods must not be called. */
     public static final class Liar extends RuntimeException {
         private static final long serialVersionUID = 1L;
 

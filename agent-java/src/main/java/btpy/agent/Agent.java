@@ -14,9 +14,9 @@ import java.lang.instrument.Instrumentation;
  * {@code live=<KiB>} the smallest use that was seen ({@link Headroom}). With {@code wait=<milliseconds>} it returns
  * when the client sends GO or closes the connection, or after that time.
  *
- * <p>All classes of the agent and of the run-time live in the boot loader ({@code BtpyLauncher} defines them there), so that there
- * is one copy of them that every woven class can see. Nothing is ever printed and nothing is thrown: with wrong options, or when the client
- * does not answer, the target goes on as if nothing had happened.
+ * <p>All classes of the agent and of the run-time are in the boot loader, where {@code BtpyLauncher} defines them, so
+ * that all woven classes share one copy. The agent never prints and never throws: with wrong options, or if the client
+ * does not answer, the target continues undisturbed.
  */
 public final class Agent {
     /**

@@ -35,8 +35,8 @@ final class BatchSize {
     private static final double LEAST_SHARE_NANOS = 10_000;
 
     /**
-     * How much better another line must be than the line with the assumed cost. Its misfit starts with that of this
-     * number of classes with different costs; the number is larger while few stops are known.
+     * How much better another line must be than the line with the assumed cost. The misfit of the other line starts
+     * with that of this number of classes with different costs. The number is larger while few stops are known.
      */
     private static final double BETTER = 0.8;
     private static final double DIFFERING_CLASSES = 2;
@@ -132,7 +132,7 @@ final class BatchSize {
         return sum;
     }
 
-    /** The median of the fixed part of the stops, without the share of the classes. */
+    /** The median of the fixed part of the stops, without the cost of the classes. */
     private double usualFixed() {
         double[] sorted = new double[known()];
         for (int i = 0; i < sorted.length; i++) {

@@ -8,7 +8,7 @@ import java.util.List;
  * {@code Class} object yet. The agent must know whether a class extends a type in a pattern before it asks the client.
  * Asking about every class would cost each class load a round trip.
  *
- * <p>{@link #parse} gives null for anything it does not understand; such a class is not matched by its supertypes.
+ * <p>{@link #parse} returns null for an invalid class file. No pattern by supertype matches this class.
  */
 final class ClassHeader {
     final String name;

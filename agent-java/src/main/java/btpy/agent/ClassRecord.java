@@ -4,8 +4,8 @@ import java.lang.ref.WeakReference;
 import java.util.Arrays;
 
 /**
- * The record of a session about one class of the target. The class and its loader are held weakly. Mutable fields are guarded by
- * the {@link Inventory} that owns the record, except where noted.
+ * The record of a session about one class of the target. It refers weakly to the class and its loader. The {@link
+ * Inventory} that owns the record guards its mutable fields, unless noted otherwise.
  */
 final class ClassRecord {
     /** The number the client knows the class by; 0 while it is being loaded. */

@@ -254,6 +254,7 @@ final class EventPump implements Runnable {
                     outbox.nudge();
                     runTimers();
                     hooks.look();
+                    ContextClasses.look();
                     runCalls();
                     takeSnapshots();
                     if (forgets) {
@@ -287,10 +288,13 @@ final class EventPump implements Runnable {
         }
     }
 
-    /** Sends the totals, which are the last message to this client, and drops its unanswered requests: the next client must not get these. */
+    /**
+     * Sends the totals, the last message to this client, and drops its unanswered requests, because the next client
+     * must not get their answers.
+     */
     private void handOver() {
         drain();
-        session.forgetShipped(); // what is kept has to name its threads again
+        session.forgetShipped(); // kept records must name their threads again
         report(true);
         long[] here = new long[Session.MAX_PROBES];
         backlog.countInto(here);
@@ -304,7 +308,7 @@ final class EventPump implements Runnable {
         }
     }
 
-    /** Hands on what is in the buffers, within the credit: records, and the maps and exits asked for between them. */
+    /** Passes on records from the buffers within the credit, and carries out the requests between them (maps, exits). */
     private int drain() {
         int total = 0;
         while (parted ? total < FIRST_CREDIT : hasRoom()) {
@@ -349,14 +353,14 @@ final class EventPump implements Runnable {
         progressNanos = System.nanoTime();
     }
 
-    /** Counts what is left in the buffers as dropped, and leaves what was to be printed in between. */
+    /** Counts the remaining records in the buffers as dropped, and ignores the requests between them. */
     private void forget() {
         for (int bytes = take(); bytes > 0 || session.takeRequest() != null; bytes = take()) {
             Backlog.forget(session, chunk, bytes);
         }
     }
 
-    /** Hands on some of the records that were kept while no client was connected. */
+    /** Passes on some of the records that were kept while no client was connected. */
     private int catchUp() {
         int bytes = backlog.take(chunk);
         if (bytes > 0) {
@@ -437,7 +441,7 @@ final class EventPump implements Runnable {
         }
     }
 
-    /** What map contents may still take of a frame; one key and its value are far below 1 MiB. */
+    /** The space in a frame that map contents may still use. One key and its value need far less than 1 MiB. */
     private static int room(Frame frame) {
         return Headroom.buffer(Frame.MAX_LENGTH - (1 << 20)) - frame.size();
     }
@@ -493,7 +497,7 @@ final class EventPump implements Runnable {
         }
     }
 
-    /** Runs a handler. Its output is passed on at once. @return what went wrong, or nothing */
+    /** Runs a handler. Its output is passed on at once. @return an error message, or an empty text */
     private String run(Method fire, Object... arguments) throws IllegalAccessException {
         String error = "";
         try {

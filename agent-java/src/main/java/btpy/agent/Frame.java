@@ -161,7 +161,7 @@ final class Frame {
         chunk(at, 1)[at % CHUNK] = (byte) value;
     }
 
-    /** The array in which a position lies, with room there for one byte, and for {@code count} unless it is full before. */
+    /** The array of a position. It has space for one byte there, and for {@code count} bytes unless it ends before. */
     private byte[] chunk(int position, int count) {
         int number = position / CHUNK;
         if (number == chunks.length) {

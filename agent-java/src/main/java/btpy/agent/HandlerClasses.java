@@ -31,6 +31,9 @@ final class HandlerClasses {
         if (!isHandler(name) || !name.endsWith(Digest.hex(Digest.sha1(withoutHash(classFile, name.substring(PREFIX.length())))))) {
             return name + ": the name is not the hash of the class";
         }
+        if (ContextClasses.areUsedBy(ClassHeader.parse(classFile))) {
+            ContextClasses.require();
+        }
         if (find(name) != null) {
             return null;
         }

@@ -10,21 +10,21 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Answers of the client for class files that no thread has loaded yet. A thread that loads exactly these bytes finds its answer
- * here and does not wait. Class files are known by their {@link Fingerprint}.
+ * Stores the client's answers for class files that no thread has loaded yet. A thread that loads exactly these bytes
+ * takes the answer from here and does not wait. Class files are identified by their {@link Fingerprint}.
  *
- * <p>The woven classes are in a file, because a target should not have to keep in its memory what it may never load. The
- * file is made where the JVM makes temporary files, may be opened by the user of the JVM alone, and is deleted as soon as it is open: it
- * is gone when this is closed, and however the JVM ends.
+ * <p>The woven classes are stored in a file, so that the target does not keep classes in memory that it may never load.
+ * The file is created in the JVM's directory for temporary files. Only the user of the JVM may open it. It is deleted
+ * as soon as it is open, so it disappears when this object is closed, and also when the JVM ends.
  *
- * <p>A woven class is given once. The sites in it are of one class of one loader; where another one loads the same bytes,
- * the client is asked.
+ * <p>A woven class is used once, because its sites belong to one class of one loader. If another loader loads the same
+ * bytes, the agent asks the client.
  */
 final class PrewovenClasses {
     static final int MOST_CLASSES = 1 << 13;
     private static final long MOST_BYTES = 32 << 20;
 
-    /** {@code size} 0: the class stays as it is. */
+    /** An answer. A {@code size} of 0 means that the class is not changed. */
     static final class Answer {
         final int id;
         private final int length;
@@ -43,15 +43,16 @@ final class PrewovenClasses {
         }
     }
 
-    /** By the first 8 bytes of the fingerprint; the others are the length of the class file. */
+    /** The answers, by the first 8 bytes of the fingerprint. The other 4 bytes are the length of the class file. */
     private final Map<Long, Answer> answers = new HashMap<Long, Answer>();
     private RandomAccessFile file;
     private long end;
     private boolean closed;
 
     /**
-     * Reads a {@code list<PrewovenAnswer>}, the last of a message. IOException: no more can be kept, and why. One thread at a time. The
-     * file is made before the monitor is taken, which threads want that load classes: the JDK may have to initialise classes for it.
+     * Reads a {@code list<PrewovenAnswer>}, the last part of a message. Throws IOException, with the reason, if no more
+     * answers can be stored. Only one thread at a time may call it. The file is created before the monitor is taken,
+     * because the JDK may have to initialise classes for that, and threads that load classes need the monitor.
      */
     void add(Payload message) throws IOException {
         for (int left = message.count(20); left > 0; left--) {
@@ -82,7 +83,7 @@ final class PrewovenClasses {
             file = made;
         }
         if (content.length > 0 && file == null) {
-            return true; // forgotten meanwhile
+            return true; // the client has taken the answers back meanwhile
         }
         if (answers.size() == MOST_CLASSES || end + content.length > MOST_BYTES) {
             return false;
@@ -93,20 +94,23 @@ final class PrewovenClasses {
             file.write(content);
             end += content.length;
             if (made != null) {
-                read(answer); // what it needs is loaded here, on a thread of ours
+                read(answer); // loads the classes that reading needs, on a thread of the agent
             }
         }
         answers.put(print, answer);
         return true;
     }
 
-    /** Null: the client has said nothing of such a class file. */
+    /** Returns null if the client has sent no answer for this class file. */
     synchronized Answer find(byte[] fingerprint) {
         Answer answer = answers.isEmpty() ? null : answers.get((long) u4(fingerprint, 0) << 32 | u4(fingerprint, 4) & 0xFFFFFFFFL);
         return answer != null && answer.length == u4(fingerprint, 8) ? answer : null;
     }
 
-    /** {@code bytes woven class file, list<MethodSites>}; null: it has been taken back meanwhile, or cannot be read. */
+    /**
+     * Reads {@code bytes woven class file, list<MethodSites>}. Returns null if the client has taken the answer back, or
+     * if the file cannot be read.
+     */
     synchronized Payload read(Answer answer) {
         if (file == null) {
             return null;
@@ -122,8 +126,9 @@ final class PrewovenClasses {
     }
 
     /**
-     * Whether the answer is still to be given, to the thread that asks now. {@code note} tells the client, which may take it
-     * back: what {@link #forget} leaves has been told before it returns.
+     * Takes an answer for the calling thread. Returns false if the answer is no longer available. {@code note} tells
+     * the client, which may take answers back: the client has been told of every used answer before {@link #forget}
+     * returns.
      */
     synchronized boolean take(byte[] fingerprint, Answer answer, Frame note, Outbox outbox) {
         if (find(fingerprint) != answer) {
@@ -136,7 +141,7 @@ final class PrewovenClasses {
         return true;
     }
 
-    /** The client takes everything back. */
+    /** Forgets all answers, because the client takes them back. */
     synchronized void forget() {
         answers.clear();
         end = 0;
@@ -144,7 +149,7 @@ final class PrewovenClasses {
             try {
                 file.close();
             } catch (IOException unwritten) {
-                // nothing in it is wanted any more
+                // the content is not needed any more
             }
             file = null;
         }

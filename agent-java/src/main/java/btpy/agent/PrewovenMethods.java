@@ -1,30 +1,36 @@
 package btpy.agent;
 
 /**
- * Methods of a class that the client has woven into its class file before the JVM has shown the class.
+ * Methods of a class that the client has woven into the class file before the JVM shows the class to the transformer.
  *
- * <p>What the JVM shows is another writing of that file: methods may be in another order, attributes be missing. What was woven
- * into a method depends on the version of the class file, its constant pool, and the flags and the Code attribute of the method. Where
- * all of these are the same, the woven Code attributes take the places of those that are there, and new constants follow the old
- * ones; all else stays as it is shown. Whether they are is told by a {@link Fingerprint} of each: where comparing bytes is new and interpreted
- * it takes the better part of a millisecond for a class.
+ * <p>The JVM shows an equivalent class file, in which methods may be in another order and attributes may be missing.
+ * The woven code of a method depends on the version of the class file, on its constant pool, and on the flags and the
+ * Code attribute of the method. If these are all the same, the woven Code attributes replace the existing ones, and the
+ * new constants follow the old ones. The rest of the class file is not changed. The comparison uses a {@link
+ * Fingerprint} of each part: comparing bytes in code that is still interpreted takes almost a millisecond for a class.
  */
 final class PrewovenMethods {
     private static final int VERSION_AT = 4;
     private static final int POOL_AT = 8;
 
-    /** Of a field or method: flags, name, descriptor, number of attributes (JVMS §4.6); of an attribute: name, length (§4.7). */
+    /**
+     * Sizes in bytes. Of a field or method: flags, name, descriptor, number of attributes (JVMS §4.6). Of an attribute:
+     * name, length (§4.7).
+     */
     private static final int MEMBER_HEAD = 8;
     private static final int ATTRIBUTE_HEAD = 6;
 
-    /** From the version to the end of the constant pool. */
+    /** The fingerprint of the part from the version to the end of the constant pool. */
     private final long beginning;
     private final int beginningLength;
     private final int poolCount;
     private final byte[] constants;
     private final int codeName;
 
-    /** Of each method its flags, {@code name_index << 16 | descriptor_index}, and what its Code attribute holds and is to hold. */
+    /**
+     * For each method its flags, {@code name_index << 16 | descriptor_index}, the fingerprint and the length of its
+     * Code attribute, and the woven Code attribute.
+     */
     private final int[] flags;
     private final int[] methods;
     private final long[] shownCodes;
@@ -52,12 +58,15 @@ final class PrewovenMethods {
         }
     }
 
-    /** The constants that it adds to those of the class. */
+    /** The constants that are added to those of the class. */
     byte[] constants() {
         return constants;
     }
 
-    /** The class with the woven methods; null when the shown class differs from the one that they were made of. */
+    /**
+     * Returns the class with the woven methods, or null if the shown class differs from the one that the client has
+     * woven.
+     */
     byte[] takenOver(byte[] shown) {
         try {
             if (Fingerprint.sums(shown, VERSION_AT, beginningLength) != beginning) {
@@ -71,7 +80,7 @@ final class PrewovenMethods {
         }
     }
 
-    /** Where the content of the Code attribute of each method begins; the methods as they come in the class. */
+    /** The offset of the content of each method's Code attribute, and the order of the methods in the class. */
     private static final class Places {
         final int[] codes;
         final int[] order;
@@ -82,10 +91,10 @@ final class PrewovenMethods {
         }
     }
 
-    /** False when one of the methods is not there as it was. */
+    /** Finds the methods. Returns false if one is missing or differs. */
     private boolean find(byte[] b, int poolEnd, Places places) {
         int found = 0;
-        int at = poolEnd + MEMBER_HEAD + 2 * u2(b, poolEnd + 6); // flags, this, super and number of interfaces, too, have 8 bytes
+        int at = poolEnd + MEMBER_HEAD + 2 * u2(b, poolEnd + 6); // flags, this, super and number of interfaces are 8 bytes, too
         for (int table = 0; table < 2; table++) { // fields, methods
             int members = u2(b, at);
             at += 2;
@@ -146,7 +155,7 @@ final class PrewovenMethods {
         return out;
     }
 
-    /** Copies [from, end) and says where the copy ends. */
+    /** Copies [from, end) and returns the end of the copy. */
     private static int copy(byte[] source, int from, int end, byte[] target, int to) {
         System.arraycopy(source, from, target, to, end - from);
         return to + end - from;

@@ -6,14 +6,14 @@ import java.io.IOException;
 
 /** Requests about probes and maps: INSTALL, ENABLE, SAMPLE, LIMIT, LEVEL and REMOVE. */
 final class ProbeRequests extends RequestHandler {
-    /** Bytes of the heap for a probe and a map without keys, with the cells of one thread. */
+    /** The memory in bytes for a probe, and for a map without keys, with the cells of one thread. */
     private static final int PROBE_BYTES = 8 << 10;
     private static final int MAP_BYTES = 6 << 10;
 
-    /** Probes and maps of one INSTALL that are let in however little of the heap is free. */
+    /** The size of probes and maps of one INSTALL that is always accepted, even if the heap is nearly full. */
     private static final int ALWAYS_INSTALLED_BYTES = 1 << 20;
 
-    /** For a collection to show what is free. */
+    /** How long a request waits for a garbage collection that may free memory. */
     private static final int PATIENCE_MILLIS = 2_000;
 
     private final Session session;
@@ -94,7 +94,10 @@ final class ProbeRequests extends RequestHandler {
         done(id, error);
     }
 
-    /** Throws IllegalArgumentException when the heap has no room for so many; a few are always let in. */
+    /**
+     * Throws IllegalArgumentException if the heap has not enough memory for {@code count} of them. A few are always
+     * accepted.
+     */
     private static void requireRoom(int count, int bytesOfEach, String what) {
         long bytes = (long) count * bytesOfEach;
         if (bytes > ALWAYS_INSTALLED_BYTES && !Headroom.awaits(bytes, PATIENCE_MILLIS)) {

@@ -1,6 +1,6 @@
 package btpy.agent;
 
-/** One class file that the client was asked to weave, and the thread that waits for it. */
+/** A class file that the client was asked to weave, and on which a thread waits. */
 final class Question {
     final int id;
     final ClassRecord record;
@@ -10,7 +10,7 @@ final class Question {
     /** Null for a class that is being loaded. */
     private final Class<?> type;
 
-    /** Whether another agent has changed the class since it was shown last. */
+    /** Whether another agent has changed the class since it was last shown. */
     private final boolean changed;
     private boolean over;
     private boolean abandoned;
@@ -30,7 +30,7 @@ final class Question {
         return type == null;
     }
 
-    /** CLASS_BYTES. */
+    /** The message CLASS_BYTES. */
     Frame frame() {
         String superclass = "";
         String[] interfaces = {};
@@ -57,8 +57,9 @@ final class Question {
     }
 
     /**
-     * Waits until the question is over, at most {@code millis} (0: without limit); false: it is not, and will not be waited
-     * for again. The thread may be the application's: an interrupt is remembered and set again afterwards, never lost.
+     * Waits until the question is answered or closed, at most {@code millis} (0: without limit). Returns false after a
+     * timeout; the thread will not wait for the answer again. The thread may belong to the application, so an interrupt
+     * is remembered and set again afterwards.
      */
     boolean await(long millis) {
         boolean interrupted = false;
@@ -86,7 +87,10 @@ final class Question {
         }
     }
 
-    /** {@code woven} null: the class is to stay as it is. The first answer counts. False when no thread waits any more. */
+    /**
+     * Sets the answer. If {@code woven} is null, the class is not changed. Only the first answer counts. Returns false
+     * if no thread waits any more.
+     */
     synchronized boolean answer(byte[] woven) {
         if (!over) {
             this.woven = woven;
@@ -96,7 +100,7 @@ final class Question {
         return !abandoned;
     }
 
-    /** Null: unchanged. */
+    /** The woven class file, or null if the class is not changed. */
     synchronized byte[] woven() {
         return woven;
     }

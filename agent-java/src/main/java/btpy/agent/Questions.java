@@ -5,19 +5,23 @@ import java.util.Map;
 
 /** The questions that the client has not answered yet. */
 final class Questions {
-    /** More classes than this being loaded at once pass untouched and are woven afterwards. */
+    /** If more classes than this are being loaded at once, the others are loaded unwoven and are woven afterwards. */
     private static final int MAX_OPEN = 4096;
 
     private final Map<Integer, Question> open = new HashMap<Integer, Question>();
     private int lastId;
     private boolean closed;
 
-    /** Whether a thread has waited for an answer in vain, and none has come since: no other that loads a class is to wait. */
+    /**
+     * Whether a thread has missed its deadline and no answer has arrived since. Until then no other loading thread
+     * waits.
+     */
     private boolean silent;
 
     /**
-     * Null when there are too many, the session is leaving, or the class is being loaded and the client is silent. {@code type} null: the class
-     * is being loaded. {@code changed}: as of {@link Question}.
+     * Returns null if too many questions are open, if the session is leaving, or if the class is being loaded and the
+     * client is silent. If {@code type} is null, the class is being loaded. {@code changed} is that of {@link
+     * Question}.
      */
     synchronized Question ask(ClassRecord record, Class<?> type, byte[] classFile, byte[] hash, boolean changed) {
         if (closed || open.size() >= MAX_OPEN || silent && type == null) {
@@ -28,13 +32,13 @@ final class Questions {
         return question;
     }
 
-    /** The question that an answer is for, no longer open. Null for an id that is not open. */
+    /** Removes and returns the question for an answer. Returns null if no question with this id is open. */
     synchronized Question take(int id) {
         silent = false;
         return open.remove(id);
     }
 
-    /** A thread that loads a class has missed its deadline. */
+    /** Called when a thread that loads a class has missed its deadline. */
     synchronized void missed() {
         silent = true;
     }
@@ -43,13 +47,13 @@ final class Questions {
         return closed;
     }
 
-    /** A client has come that can answer. */
+    /** Called when a client has connected that can answer. */
     synchronized void open() {
         closed = false;
         silent = false;
     }
 
-    /** Ends every wait; the classes stay as they are, and nothing is asked until {@link #open}. */
+    /** Ends every wait. The classes are not changed, and the client is not asked again until {@link #open}. */
     void close() {
         Question[] left;
         synchronized (this) {

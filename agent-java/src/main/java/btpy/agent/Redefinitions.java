@@ -6,17 +6,21 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Classes that somebody gave other code with {@code redefineClasses} while they were woven.
+ * Keeps the code of classes that another agent or a debugger redefined with {@code redefineClasses} while they were
+ * woven.
  *
- * <p>Before JDK 20 the JVM forgets that code: it keeps the class file from before the first change of a transformer, and
- * every later retransformation starts from that one (JDK-7124710). So what was redefined is kept here, for all sessions, and
- * takes the place of the outdated class file whenever that is what the JVM shows.
+ * <p>Before JDK 20 the JVM forgets that code. It keeps the class file from before the first change of a transformer,
+ * and starts every later retransformation from it (JDK-7124710). So the redefined class file is stored here, for all
+ * sessions. It replaces the outdated class file whenever the JVM shows the outdated one.
  */
 final class Redefinitions {
     private static final String INSTRUMENTATION = "sun.instrument.InstrumentationImpl";
 
     private static final class Redefined extends WeakReference<Class<?>> {
-        /** {@link Fingerprint} of the class file that a retransformation starts from where the JVM has forgotten the redefinition. */
+        /**
+         * The {@link Fingerprint} of the class file from which a retransformation starts if the JVM has forgotten the
+         * redefinition.
+         */
         final byte[] outdated;
         final byte[] current;
 
@@ -33,10 +37,13 @@ final class Redefinitions {
     }
 
     /**
-     * The class file that a woven class really has, given what a transformer is shown in this thread; the same array unless
-     * the JVM has forgotten a redefinition. {@code hash}: of {@code shown}; {@code latest}: of what was shown before. Of several sessions
-     * it is for the one whose transformer comes first: what the others are shown has been woven. {@code wasShared}: what was shown
-     * before had been.
+     * Returns the class file that a woven class really has, when a transformer is shown {@code shown} in this thread.
+     * It is the same array unless the JVM has forgotten a redefinition. Of several sessions, only the one whose
+     * transformer comes first may call this, because the others are shown woven code.
+     *
+     * @param hash fingerprint of {@code shown}
+     * @param latest fingerprint of the class file that was shown before
+     * @param wasShared whether another session had woven that class file
      */
     static byte[] current(Class<?> type, byte[] shown, byte[] hash, byte[] latest, boolean wasShared) {
         boolean other = latest != null && !Arrays.equals(hash, latest);
@@ -46,7 +53,7 @@ final class Redefinitions {
                 return shown;
             }
             if (!isRetransforming()) {
-                if (wasShared) { // the first one, which has nothing to weave in the new code, has seen to it
+                if (wasShared) { // the first session, which has nothing to weave in the new code, has stored it
                     if (known != null) {
                         ALL.add(known);
                     }
@@ -81,7 +88,10 @@ final class Redefinitions {
         return found;
     }
 
-    /** Whether the transformer is called for {@code retransformClasses}; a debugger that redefines leaves no frame. */
+    /**
+     * Whether {@code retransformClasses} called the transformer. A debugger that redefines a class leaves no stack
+     * frame.
+     */
     private static boolean isRetransforming() {
         for (StackTraceElement frame : new Throwable().getStackTrace()) {
             if (frame.getClassName().equals(INSTRUMENTATION) && frame.getMethodName().startsWith("retransformClasses")) {

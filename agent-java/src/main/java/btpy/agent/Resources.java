@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.io.InputStream;
 
 /**
- * Class files as the loader of a class gives them out. They may differ from the code in the JVM, which only a retransformation
+ * Reads class files from the loader of a class. They may differ from the code in the JVM, which only a retransformation
  * shows.
  */
 final class Resources {
@@ -13,7 +13,10 @@ final class Resources {
     private Resources() {
     }
 
-    /** Null when there is none, it cannot be read or it is absurdly large. Runs the code of the class's loader. */
+    /**
+     * Returns null if there is no class file, if it cannot be read or if it is too large. Runs code of the class's
+     * loader.
+     */
     static byte[] classFile(Class<?> type) {
         try {
             return readAll(type.getResourceAsStream("/" + path(type.getName())));
@@ -22,7 +25,10 @@ final class Resources {
         }
     }
 
-    /** The same of a class that need not be loaded, as {@code loader} finds it; null: the boot loader. */
+    /**
+     * Returns the class file of a class that may not be loaded, as {@code loader} finds it. A null loader is the boot
+     * loader.
+     */
     static byte[] classFile(ClassLoader loader, String name) {
         try {
             String path = path(name);
@@ -36,7 +42,7 @@ final class Resources {
         return name.replace('.', '/') + ".class";
     }
 
-    /** Closes it. */
+    /** Reads and closes the stream. */
     private static byte[] readAll(InputStream in) throws IOException {
         if (in == null) {
             return null;

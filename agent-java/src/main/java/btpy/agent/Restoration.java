@@ -4,12 +4,12 @@ import java.lang.instrument.Instrumentation;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Puts every class of a session back, and says how that went. */
+/** Puts every class of a session back, and reports the result. */
 final class Restoration {
     private static final int LOOKS = 5;
     private static final int BETWEEN_LOOKS_MILLIS = 50;
 
-    /** How often a class is put back for which the target had no memory. */
+    /** How often the agent tries to put a class back if the target has too little memory. */
     private static final int ATTEMPTS = 50;
 
     private static final int BETWEEN_ATTEMPTS_MILLIS = 100;
@@ -23,10 +23,10 @@ final class Restoration {
     }
 
     /**
-     * The transformer must have been told to restore, and no retransformation of this session may be going on. Removes it
-     * at the end.
+     * Puts the classes back, and removes the transformer at the end. The transformer must already be restoring, and no
+     * retransformation of this session may be running.
      *
-     * <p>A class counts as restored by {@link ClassRecord#isPutBack}.
+     * <p>{@link ClassRecord#isPutBack} decides whether a class counts as restored.
      */
     static Restoration run(Instrumentation instrumentation, Transformer transformer, Inventory inventory, BatchSize batchSize) {
         Restoration result = new Restoration();
@@ -50,12 +50,12 @@ final class Restoration {
         return result;
     }
 
-    /** For a JVM that exits: no class is put back. */
+    /** For a JVM that exits. No class is put back. */
     static Restoration unneeded() {
         return new Restoration();
     }
 
-    /** RESTORED. */
+    /** The message RESTORED. */
     Frame frame(int request) {
         Frame frame = new Frame(Frame.RESTORED).u4(request).u4(woven).u4(restored).u4(unloaded).u4(failures.size());
         for (String[] failure : failures) {
@@ -64,12 +64,12 @@ final class Restoration {
         return frame;
     }
 
-    /** Class and reason of each class that was not put back. */
+    /** The name and the reason of each class that was not put back. */
     List<String[]> failures() {
         return failures;
     }
 
-    /** The classes that failed, or that the transformer could not look at, for lack of memory. */
+    /** The classes that failed, or that the JVM did not show to the transformer, because memory was short. */
     private static List<ClassRecord> exhausted(List<ClassRecord> records) {
         List<ClassRecord> found = new ArrayList<ClassRecord>();
         for (ClassRecord record : records) {
@@ -103,7 +103,7 @@ final class Restoration {
         try {
             Thread.sleep(millis);
         } catch (InterruptedException nobodysBusiness) {
-            // an agent thread has no use for its interrupt flag
+            // an agent thread does not use its interrupt flag
         }
     }
 }

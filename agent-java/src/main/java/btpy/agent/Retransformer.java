@@ -7,26 +7,27 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * {@code retransformClasses} in batches that keep to the pause budget ({@link BatchSize}).
+ * Calls {@code retransformClasses} in batches that keep to the pause budget ({@link BatchSize}).
  *
- * <p>HotSpot parses and verifies the classes of a call one by one while the application runs, and then stops it once to put
- * them in. The time from the last answer of the transformer to the end of the call is taken for the stop: it holds the stop, and
- * the verification of one class.
+ * <p>HotSpot parses and verifies the classes of a call one by one while the application runs. Then it stops the
+ * application once to install them. The stop is measured as the time from the last answer of the transformer to the end
+ * of the call. It contains the stop and the verification of one class.
  *
- * <p>A failing call changes no class of its batch (JVMTI RetransformClasses). The one at which it failed is the last that the
- * transformer was asked about; it is tried alone, to get its own error, and so are the rests before and after it.
+ * <p>A failing call changes no class of its batch (JVMTI RetransformClasses). It failed at the last class that the JVM
+ * showed to the transformer. This class is retransformed alone, to get its own error. The classes before it and after
+ * it are also tried again.
  */
 final class Retransformer {
-    /** The client knows this text. */
+    /** The client recognises this text. */
     private static final String NAMES_LOST = "it would lose the names of its parameters, and no class file tells them (JDK-8240908)";
 
     private static final boolean LOSES_NAMES = Platform.losesParameterNames();
     static final String NO_MEMORY = "the heap of the JVM is nearly full, and weaving it could take the last of it";
 
-    /** Bytes of the heap that weaving a class takes: its class file several times over. */
+    /** The heap memory in bytes for weaving a class, several times the size of its class file. */
     static final long PER_CLASS = 256 << 10;
 
-    /** For a collection to show what is free. */
+    /** How long to wait for a garbage collection that may free memory. */
     private static final long PATIENCE_MILLIS = 2_000;
 
     private final Instrumentation instrumentation;
@@ -45,13 +46,16 @@ final class Retransformer {
         this.size = size;
     }
 
-    /** Classes are retransformed even if they lose the names of their parameters by that. */
+    /** Sets whether classes are retransformed that lose the names of their parameters by it. */
     Retransformer losingNames(boolean allowed) {
         losesNames = allowed;
         return this;
     }
 
-    /** Retransforms all; {@link ClassRecord#failure} says afterwards how each fared. Unloaded classes are passed over. */
+    /**
+     * Retransforms all classes. {@link ClassRecord#failure} then contains the result of each. Unloaded classes are
+     * skipped.
+     */
     void run(List<ClassRecord> records) {
         List<ClassRecord> batch = new ArrayList<ClassRecord>();
         List<Class<?>> types = new ArrayList<Class<?>>();
@@ -74,7 +78,10 @@ final class Retransformer {
         retransform(batch, types);
     }
 
-    /** Null when the heap has room for one more class to be woven; putting back goes on in any case. */
+    /**
+     * Returns null if the heap has enough memory to weave another class, otherwise the reason. Putting back is never
+     * refused.
+     */
     private String memory() {
         if (transformer.isRestoring()) {
             return null;
@@ -83,7 +90,7 @@ final class Retransformer {
         return exhausted ? NO_MEMORY : null;
     }
 
-    /** Calls that stopped the application. */
+    /** The number of calls that stopped the application. */
     int batches() {
         return batches;
     }
@@ -93,12 +100,12 @@ final class Retransformer {
         return longestNanos;
     }
 
-    /** Of all calls. */
+    /** The time of all calls. */
     long totalNanos() {
         return totalNanos;
     }
 
-    /** The part of that time in which it waited for the client. */
+    /** The part of that time in which the calls waited for the client. */
     long waitedNanos() {
         return waitedNanos;
     }
@@ -155,15 +162,15 @@ final class Retransformer {
     }
 
     /**
-     * Null when the class can be retransformed. A class that is not initialised is linked first, which getDeclaredConstructors does
-     * without initialising it: retransformation races with linking (JDK-8277444). A type that only the reflective view of the constructors misses is
-     * no obstacle.
+     * Returns null if the class can be retransformed, otherwise the reason. A class that is not initialised is linked
+     * first, because retransformation races with linking (JDK-8277444); getDeclaredConstructors links without
+     * initialising. A type that is missing only from the signatures of constructors is no obstacle.
      */
     private String refusal(ClassRecord record, Class<?> type) {
         if (!instrumentation.isModifiableClass(type)) {
             return "the JVM does not let this class be changed";
         }
-        // A class that was woven while it was loaded is shown with them.
+        // The JVM shows a class that was woven while it was loaded with the names.
         if (LOSES_NAMES && record.parameterNames == null && !record.woven) {
             record.parameterNames = ParameterNames.of(type);
             if (record.parameterNames == null && !losesNames) {

@@ -67,7 +67,7 @@ final class SessionRequests extends RequestHandler {
         tracer.leave(null);
     }
 
-    /** The client leaves, and the session goes on without it. */
+    /** The client leaves, and the session continues without it. */
     private void leave(int id, Payload request) throws IOException {
         int ttlMillis = request.size();
         String name = request.string();

@@ -3,7 +3,7 @@ package btpy.agent;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The sessions of this JVM, for clients that ask which there are and for those that join one. */
+/** The sessions of this JVM, for clients that list sessions or join one. */
 final class Sessions {
     private static final List<Tracer> ALL = new ArrayList<Tracer>();
 
@@ -22,12 +22,12 @@ final class Sessions {
         several = ALL.size() > 1;
     }
 
-    /** Whether what arrives in a transformer may have been woven by another one. */
+    /** Whether there are several sessions, so that a transformer may be shown code that another one has woven. */
     static boolean areSeveral() {
         return several;
     }
 
-    /** Null: there is none of that id. */
+    /** Returns null if no session has this id. */
     static synchronized Tracer find(int id) {
         for (Tracer tracer : ALL) {
             if (tracer.id() == id) {
@@ -37,7 +37,7 @@ final class Sessions {
         return null;
     }
 
-    /** SESSIONS. */
+    /** The message SESSIONS. */
     static Frame frame(int request) {
         List<Tracer> all;
         synchronized (Sessions.class) {

@@ -3,9 +3,10 @@ package btpy.agent;
 import btpy.runtime.AgentThread;
 
 /**
- * Lets the client take what is left when the JVM exits: says that it does, and waits until the session has been ended.
+ * Lets the client take the last records when the JVM exits: tells the client, and waits until it has ended the session.
  *
- * <p>Runs beside the hooks of the application; events of those that take longer than the client are lost, and counted nowhere.
+ * <p>It runs concurrently with the hooks of the application. Events of hooks that run longer than the client are lost,
+ * and are not counted.
  */
 final class ShutdownHook implements Runnable {
     private static final int MOST_MILLIS = 5_000;
@@ -33,7 +34,7 @@ final class ShutdownHook implements Runnable {
         try {
             Runtime.getRuntime().removeShutdownHook(thread);
         } catch (IllegalStateException exiting) {
-            // it is running, or has run
+            // the hook is running, or has run
         }
     }
 

@@ -3,9 +3,9 @@ package btpy.agent;
 import btpy.runtime.Session;
 import java.util.BitSet;
 
-/** The places in classes that the client has woven, as it tells them, and the probes that are at any of them. */
+/** The sites that the client has woven, as its messages describe them, and the probes that have sites. */
 final class Sites {
-    /** Points of sites are numbered in the protocol. */
+    /** The last number of a point in the protocol. */
     private static final int LAST_POINT = 20;
 
     private final Session session;
@@ -15,7 +15,7 @@ final class Sites {
         this.session = session;
     }
 
-    /** Reads a {@code list<MethodSites>} of a class. */
+    /** Reads the {@code list<MethodSites>} of a class. */
     void add(ClassRecord record, Payload message) throws ProtocolException {
         for (int methods = message.count(12); methods > 0; methods--) {
             String method = message.string();

@@ -1,9 +1,10 @@
 package btpy.agent;
 
 /**
- * When to look for loaded classes that should be woven and are not: those that missed the deadline, those that a thread of
- * the agent has loaded, and those that were loaded before it was known that a supertype matches (the JVM shows a class to
- * the transformer before it loads the superclass). Such a class may still be on its way when the first look is taken, so there is a second one.
+ * Decides when to search for loaded classes that should be woven and are not. These are classes that missed the
+ * deadline, classes that a thread of the agent loaded, and classes that were loaded before the agent knew that a
+ * supertype matches (the JVM shows a class to the transformer before it loads the superclass). A class may still be
+ * loading during the first search, so a second one follows.
  */
 final class Sweeper {
     private static final long APART_NANOS = 500_000_000L;
@@ -13,12 +14,12 @@ final class Sweeper {
     private long notBefore;
     private long secondLook;
 
-    /** From any thread; costs one store. */
+    /** Requests a search. Any thread may call this; it costs one store. */
     void request() {
         requested = true;
     }
 
-    /** Whether to look now. Called by the event thread alone, with System.nanoTime. */
+    /** Whether to search now. Only the event thread calls this, with System.nanoTime. */
     boolean isDue(long now) {
         if (requested && (notBefore == 0 || now - notBefore >= 0)) {
             requested = false;

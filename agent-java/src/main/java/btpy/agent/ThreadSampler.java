@@ -9,29 +9,30 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Samples the platform threads of the application at a steady rate, from the event thread.
+ * Samples the platform threads of the application at a steady rate, on the event thread.
  *
- * <p>A busy thread is sampled once for each period of processor time that it has used, when it is seen running: the processor time that
- * its samples stand for adds up to what it used, whatever the rate of looks. With {@code waiting}, every thread is sampled at each look.
+ * <p>A busy thread is sampled once for each period of processor time that it has used, when it is seen running. So the
+ * processor time of its samples adds up to the time that it used, at every rate. With {@code waiting}, every thread is
+ * sampled at each look.
  *
- * <p>The JVM stops all threads for as long as it takes to read the stacks. Where looks take more than their share of a core, there are
- * half as many, and each sample stands for twice as much.
+ * <p>The JVM stops all threads while it reads the stacks. If looks take more than their share of a core, their rate is
+ * halved, and each sample counts twice.
  */
 final class ThreadSampler {
     private static final long SECOND = 1_000_000_000L;
 
-    /** Between two searches for new threads. */
+    /** The time between two searches for new threads. */
     private static final long SEARCH_NANOS = 100_000_000L;
 
-    /** A look costs at most this part of the time between two, where the session has no budget of its own. */
+    /** The largest part of the time that looks may take if the session has no budget of its own. */
     private static final double MOST_SHARE = 0.5;
 
-    /** Looks after which the rate is judged. */
+    /** The number of looks after which the rate is adjusted. */
     private static final int JUDGED = 16;
 
     private static final long LONGEST_PERIOD_NANOS = SECOND;
 
-    /** Threads of the JVM that have a Java stack which says nothing of the application. */
+    /** Threads of the JVM whose Java stacks say nothing about the application. */
     private static final List<String> OF_THE_JVM = Arrays.asList(
         "Reference Handler", "Finalizer", "Signal Dispatcher", "Common-Cleaner", "Attach Listener", "Notification Thread");
 
@@ -41,20 +42,20 @@ final class ThreadSampler {
     private final int frames;
     private final double share;
 
-    /** Sorted; with the processor time up to which each was sampled. */
+    /** The sorted ids of the threads, and for each the processor time up to which it was sampled. */
     private long[] ids = {};
     private long[] sampled = {};
     private long searched;
     private long due;
-    /** How many periods there are between two looks now. */
+    /** The number of periods between two looks. */
     private int stride = 1;
-    /** ns, of the cheapest look since the rate was judged last: others waited for a processor. */
+    /** The cost in ns of the cheapest look since the last adjustment. More expensive looks waited for a processor. */
     private long cost = Long.MAX_VALUE;
     private int looks;
 
     /**
-     * @param share of a core that looks may take; 0: unbounded
-     * @throws IllegalArgumentException when this JVM does not measure the processor time of threads
+     * @param share the part of a core that looks may take; 0: unbounded
+     * @throws IllegalArgumentException if this JVM does not measure the processor time of threads
      */
     ThreadSampler(int perSecond, boolean waiting, int frames, double share) {
         java.lang.management.ThreadMXBean bean = ManagementFactory.getThreadMXBean();
@@ -70,15 +71,15 @@ final class ThreadSampler {
         search(due, true);
     }
 
-    /** ns from {@code now} until the next look is due. */
+    /** The time in ns from {@code now} until the next look is due. */
     long nanosUntilDue(long now) {
         return due - now;
     }
 
     /**
-     * Hands on a call for each sample, if a look is due; {@code now}: System.nanoTime.
+     * Adds a call for each sample to {@code calls} if a look is due. {@code now} is System.nanoTime.
      *
-     * @return null, or how the rate has changed
+     * @return null, or a description of how the rate has changed
      */
     String look(Hook hook, long now, List<Hook.Call> calls) {
         if (now - due < 0) {
@@ -98,7 +99,7 @@ final class ThreadSampler {
         return pace(System.nanoTime() - now);
     }
 
-    /** Places of the threads whose stacks are to be read. */
+    /** Returns the indices of the threads whose stacks will be read. */
     private int[] chosen(long[] used) {
         int[] places = new int[ids.length];
         int count = 0;
@@ -125,7 +126,7 @@ final class ThreadSampler {
             long weight = looksMissed;
             if (!waiting) {
                 if (info.getThreadState() != Thread.State.RUNNABLE) {
-                    continue; // it has stopped since: its time counts when it is seen running
+                    continue; // it stopped meanwhile; its time counts when it is next seen running
                 }
                 weight = time / period;
                 time = weight * period;
@@ -136,7 +137,10 @@ final class ThreadSampler {
         }
     }
 
-    /** Finds new threads and forgets those that have ended. {@code first}: what they have used before is not sampled. */
+    /**
+     * Adds new threads and forgets threads that have ended. With {@code first}, the earlier processor time is not
+     * sampled.
+     */
     private void search(long now, boolean first) {
         searched = now;
         long[] found = threads.getAllThreadIds();
@@ -159,7 +163,7 @@ final class ThreadSampler {
         sampled = before;
     }
 
-    /** Looks less often where looks take too much, and as often as was asked for when they no longer do. */
+    /** Halves the rate if looks take too much time, and raises it again, up to the requested rate, if they take less. */
     private String pace(long nanos) {
         cost = Math.min(cost, nanos);
         if (++looks < JUDGED) {

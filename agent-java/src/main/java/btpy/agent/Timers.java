@@ -4,7 +4,7 @@ import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Handlers that the event thread runs at set times. */
+/** The handlers that the event thread runs at given times. */
 final class Timers {
     private static final long SHORTEST_PERIOD_NANOS = 1_000_000L;
 
@@ -15,7 +15,7 @@ final class Timers {
         final long period;
         private long due;
 
-        /** With a {@code period} of 0 the timer runs once, and {@code request} gets an answer. */
+        /** Creates a timer. With a {@code period} of 0 it runs once, and the agent answers {@code request}. */
         Timer(int request, int site, Method fire, long period, long due) {
             this.request = request;
             this.site = site;
@@ -64,7 +64,7 @@ final class Timers {
         }
     }
 
-    /** Takes a timer that is due, and sets it for its next period; null: none is due. */
+    /** Returns a timer that is due, and sets it to its next period. Returns null if none is due. */
     synchronized Timer takeDue(long now) {
         for (int i = 0; i < timers.size(); i++) {
             Timer timer = timers.get(i);

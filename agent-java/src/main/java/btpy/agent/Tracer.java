@@ -8,11 +8,13 @@ import java.io.IOException;
 import java.lang.instrument.Instrumentation;
 
 /**
- * One client, from its handshake until nothing is left of it: owner of the connection, the threads and what they share.
+ * Serves one client, from its handshake until nothing of it remains. It owns the connection, the threads and the state
+ * that they share.
  *
- * <p>Four threads, so that none that matters waits for another: this one reads; {@link Commands} carries out requests and
- * retransforms; {@link EventPump} drains the buffers, runs timers and watches the lease; {@link Outbox} writes for those
- * that must not block. Whichever finds that it is over calls {@link #leave}; the first does the work.
+ * <p>It has four threads, so that no important one waits for another. This thread reads. {@link Commands} carries out
+ * requests and retransforms. {@link EventPump} drains the buffers, runs timers and monitors the lease. {@link Outbox}
+ * writes for threads that must not block. Each thread that detects the end calls {@link #leave}; only the first call
+ * does the work.
  */
 final class Tracer implements Runnable {
     private final Instrumentation instrumentation;
@@ -27,7 +29,7 @@ final class Tracer implements Runnable {
     private static final int LONGEST_TTL_MILLIS = 24 * 3600 * 1000;
     private static final int JOIN_MILLIS = 10_000;
 
-    /** For how long it is tried to put the classes back when the target has no memory for it. */
+    /** How long the agent tries to put the classes back if the target has too little memory. */
     private static final long LONGEST_RESTORATION_NANOS = 60_000_000_000L;
 
     private static final int BETWEEN_RESTORATIONS_MILLIS = 100;
@@ -36,7 +38,7 @@ final class Tracer implements Runnable {
     private Outbox outbox;
     private EventPump events;
 
-    /** Null until CONFIGURE. */
+    /** The session. Null until CONFIGURE. */
     private Session session;
     private Sites sites;
     private Weaving weaving;
@@ -45,29 +47,32 @@ final class Tracer implements Runnable {
     private int slot;
     private int leaseMillis;
 
-    /** How clients that look for this session know it; 0 until CONFIGURE. */
+    /** The id by which clients find this session. 0 until CONFIGURE. */
     private int id;
     private String name = "";
     private final long begunNanos = System.nanoTime();
 
-    /** The description that the client left for the next one; null: the session is attended, and ends with its client. */
+    /**
+     * The description that the client stored for the next one. Null if the session is attended; it then ends with its
+     * client.
+     */
     private volatile byte[] description;
     private volatile long endNanos;
 
     private final Object leaving = new Object();
-    /** Never opened: waiting for it takes no memory, which sleeping may. */
+    /** Never opened. Waiting at it needs no memory, while sleeping may. */
     private final Gate pausing = new Gate();
     private boolean ended;
     private boolean left;
     private ShutdownHook hook;
     private volatile boolean exiting;
 
-    /** Opened when the client says GO, for a JVM that waits with its main method until the probes are in. */
+    /** Opened when the client sends GO. A JVM that was started with the agent waits for it with its main method. */
     final Gate started = new Gate();
-    /** Opened when nothing is left of this. */
+    /** Opened when nothing of this tracer remains. */
     private final Gate gone = new Gate();
 
-    /** Whether the client has shown that it knows the secret: before that it is told nothing. */
+    /** Whether the client has proven that it knows the secret. Before that, the agent tells it nothing. */
     private volatile boolean proven;
 
     Tracer(Instrumentation instrumentation, String endpoint, byte[] secret) {
@@ -107,7 +112,7 @@ final class Tracer implements Runnable {
         } catch (ProtocolException broken) {
             trouble = broken.getMessage();
         } catch (IOException gone) {
-            // the client closed, or another thread found that it is over
+            // the client closed the connection, or another thread has ended the session
         } catch (Throwable unexpected) {
             attended.fail(unexpected);
         } finally {
@@ -115,7 +120,7 @@ final class Tracer implements Runnable {
         }
     }
 
-    /** Answers what can be asked without a session; the message that begins or joins one. */
+    /** Answers the requests that need no session. Returns the message that begins or joins one. */
     private Payload enquiries(Connection connection) throws IOException {
         while (true) {
             Payload message = connection.receive(Frame.MAX_LENGTH);
@@ -136,7 +141,7 @@ final class Tracer implements Runnable {
         }
     }
 
-    /** An event or a level for a session that somebody else attends, or nobody. */
+    /** Passes an event or a level on to a session that another client, or none, attends. */
     private static void tell(Payload message, Connection connection) throws IOException {
         int request = message.u4();
         Tracer other = Sessions.find(message.u4());
@@ -155,7 +160,10 @@ final class Tracer implements Runnable {
         connection.send(new Frame(Frame.DONE).u4(request).string(""));
     }
 
-    /** Makes this connection that of a session whose client has gone. IOException: it cannot be, and was said. */
+    /**
+     * Gives this connection to a session whose client has left. Throws IOException if that is impossible; the client
+     * has been told why.
+     */
     private static Tracer join(Payload message, Connection connection) throws IOException {
         int request = message.u4();
         Tracer wanted = Sessions.find(message.u4());
@@ -169,7 +177,7 @@ final class Tracer implements Runnable {
         return wanted;
     }
 
-    /** Null, or why nobody can join. */
+    /** Returns null, or the reason why no client can join. */
     private String admit(int request, boolean takeOver, Connection connection) throws IOException {
         synchronized (leaving) {
             byte[] left = description;
@@ -188,7 +196,7 @@ final class Tracer implements Runnable {
             if (!events.awaitParted(JOIN_MILLIS) || !commands.awaitIdle(JOIN_MILLIS)) {
                 return "the session is busy; try again";
             }
-            prewoven.forget(); // what was being said when the client went
+            prewoven.forget(); // an unfinished message of the client that left
             outbox.flush(JOIN_MILLIS);
             Frame joined = new Frame(Frame.JOINED, left.length + 256).u4(request).string("").u1(slot).string(name);
             joined.u8(Math.max(0, endNanos - System.nanoTime())).bytes(left).raw(session.handedOver());
@@ -201,7 +209,7 @@ final class Tracer implements Runnable {
         }
     }
 
-    /** The session is to outlive its client, for at most {@code millis}; null, or why it may not. */
+    /** Lets the session outlive its client, for at most {@code millis}. Returns null, or the reason why it may not. */
     String keep(int millis, String name, byte[] description) {
         if (millis < 1 || millis > LONGEST_TTL_MILLIS) {
             return "a time to live of " + millis + " ms";
@@ -220,7 +228,7 @@ final class Tracer implements Runnable {
         }
     }
 
-    /** Nobody is connected from now on; what waits for an answer gets none. */
+    /** Called when no client is connected any more. Open questions get no answer. */
     void part() {
         questions.close();
         prewoven.forget();
@@ -230,7 +238,7 @@ final class Tracer implements Runnable {
         outbox.clear();
     }
 
-    /** Whether a session that was left unattended has been there for as long as it may. */
+    /** Whether an unattended session has reached its time limit. */
     boolean isTimeUp() {
         return description != null && System.nanoTime() - endNanos >= 0;
     }
@@ -239,7 +247,7 @@ final class Tracer implements Runnable {
         return id;
     }
 
-    /** {@code SessionInfo}. */
+    /** Writes a {@code SessionInfo}. */
     void describe(Frame frame) {
         byte[] left = description;
         int[] probes = session.probeCounts();
@@ -248,7 +256,10 @@ final class Tracer implements Runnable {
         frame.u1(link.isOpen() ? 1 : 0).u4(probes[0]).u4(probes[1]).u4(inventory.woven().size()).u4(events.waiting());
     }
 
-    /** The connection is over. A session that may outlive its client does; others put everything back. */
+    /**
+     * Called at the end of the connection. A session that may outlive its client continues; any other puts everything
+     * back.
+     */
     void hangUp(String trouble) {
         synchronized (leaving) {
             if (!left && description != null && !weaving.isRestored() && !exiting) {
@@ -262,11 +273,11 @@ final class Tracer implements Runnable {
         leave(trouble);
     }
 
-    /** What the thread that reads does last: an exception would be printed to the standard error of the target. */
+    /** The last action of the reading thread. An exception would be printed to the standard error of the target. */
     private void finish(Connection connection, String trouble) {
         if (description != null && !link.is(connection)) {
             if (connection != null) {
-                connection.close(); // the session goes on without it, or with another
+                connection.close(); // the session continues without it, or with another connection
             }
             return;
         }
@@ -282,7 +293,7 @@ final class Tracer implements Runnable {
         }
     }
 
-    /** The threads of what was begun for a client that joins another session instead. */
+    /** Ends the threads of a tracer whose client joins another session instead. */
     private static void end(Tracer unused) {
         unused.left = true;
         unused.events.close();
@@ -328,6 +339,7 @@ final class Tracer implements Runnable {
             throw new ProtocolException("there are 127 sessions in this JVM already");
         }
         session.budget(budget);
+        ContextClasses.begin(instrumentation);
         slot = session.slot();
         sites = new Sites(session);
         Transformer transformer = Platform.transformer(inventory, questions, prewoven, sites, outbox, link, sweeper,
@@ -382,7 +394,7 @@ final class Tracer implements Runnable {
         }
     }
 
-    /** Stops what is woven and puts every class back the first time; returns the outcome every time. */
+    /** Stops the probes, and puts every class back at the first call. Returns the outcome at every call. */
     Restoration restore() {
         stopProbes();
         return weaving.restore(exiting);
@@ -393,7 +405,7 @@ final class Tracer implements Runnable {
         events.stopTimers();
     }
 
-    /** Gives the slot back; nothing fires or is recorded any more. */
+    /** Releases the slot. After this no probe fires or records anything. */
     void end() {
         synchronized (leaving) {
             if (!ended && session != null) {
@@ -404,8 +416,8 @@ final class Tracer implements Runnable {
     }
 
     /**
-     * Puts everything back and ends the threads; any thread, any time, more than once. {@code trouble} null: nothing went
-     * wrong, or nobody is there to be told.
+     * Puts everything back and ends the threads. Any thread may call it, at any time and repeatedly. {@code trouble} is
+     * null if nothing went wrong, or if no client can be told.
      */
     void leave(String trouble) {
         synchronized (leaving) {
@@ -421,7 +433,7 @@ final class Tracer implements Runnable {
                 }
                 outbox.flush(proven ? 1000 : 0);
             } catch (Throwable exhausted) {
-                // the threads and the connection end all the same
+                // the threads and the connection end anyway
             } finally {
                 close();
             }
@@ -443,7 +455,7 @@ final class Tracer implements Runnable {
         }
     }
 
-    /** The JVM is exiting: the client may take what is left, for at most {@code millis}. */
+    /** Called when the JVM exits. The client may take the last records, for at most {@code millis}. */
     void exit(int millis) {
         exiting = true;
         if (!link.isOpen()) {
@@ -453,18 +465,24 @@ final class Tracer implements Runnable {
         gone.await(millis);
     }
 
-    /** This thread cannot go on. The target may have no memory for words: even a literal takes some, the first time. */
+    /**
+     * Ends the session because this thread cannot continue. The target may have no memory even for a message: a literal
+     * needs some when it is first used.
+     */
     void fail(Throwable unexpected) {
         String trouble = null;
         try {
             trouble = "the thread " + Thread.currentThread().getName() + " of the agent failed: " + unexpected;
         } catch (Throwable exhausted) {
-            // the end of the connection has to say it
+            // only the end of the connection can tell the client
         }
         leave(trouble);
     }
 
-    /** Whether the client has been told; what follows must happen whether or not it can be, and there is memory for a message. */
+    /**
+     * Returns whether the client has been told. The caller must continue in both cases, and even if there is no memory
+     * for a message.
+     */
     private boolean say(String trouble) {
         try {
             if (trouble == null) {
@@ -473,11 +491,11 @@ final class Tracer implements Runnable {
             outbox.post(new Frame(Frame.TROUBLE).string(trouble));
             return outbox.flush(1000);
         } catch (Throwable exhausted) {
-            return false; // the end of the connection has to say it
+            return false; // only the end of the connection can tell the client
         }
     }
 
-    /** Again and again while the target is out of memory or the like: leaving woven classes behind is the worst outcome. */
+    /** Tries repeatedly while the target is out of memory, because leaving woven classes behind is the worst outcome. */
     private void restoreSurely(boolean told) {
         long begin = System.nanoTime();
         do {
@@ -485,7 +503,7 @@ final class Tracer implements Runnable {
                 stopProbes();
                 Platform.needMemory();
                 if (!told) {
-                    link.cut(); // the thread that retransforms, for which putting back waits, may be writing to a client that reads nothing
+                    link.cut(); // restoring waits for the retransforming thread, which may write to a client that does not read
                 }
                 restore();
                 return;
@@ -493,7 +511,7 @@ final class Tracer implements Runnable {
                 pausing.await(BETWEEN_RESTORATIONS_MILLIS);
             }
         } while (System.nanoTime() - begin < LONGEST_RESTORATION_NANOS);
-        // the probes are stopped; the client, if there still is one, gets no receipt
+        // the probes are stopped; a connected client gets no receipt
     }
 
     private static Thread start(Runnable work, String name) {

@@ -8,24 +8,26 @@ import java.security.ProtectionDomain;
 import java.util.Arrays;
 
 /**
- * Hands class files to the client and its answers to the JVM.
+ * Passes class files to the client, and the client's answers to the JVM.
  *
- * <p>It runs in three kinds of threads. The thread that is inside {@code retransformClasses} for this session waits for the client
- * as long as there is one. A thread that loads a matching class waits until the deadline; a class that misses it is loaded
- * as it is and woven afterwards, and so are those after it until the client answers again. A thread that retransforms a class of ours for
- * reasons of its own (another agent, another session) waits until the deadline too, because every retransformation starts again from the
- * original bytes.
+ * <p>It runs in three kinds of threads. The thread that calls {@code retransformClasses} for this session waits for the
+ * client without limit. A thread that loads a matching class waits until the deadline. If the class misses the
+ * deadline, it is loaded unwoven and woven afterwards, as are the following classes until the client answers again. A
+ * thread that retransforms a woven class for another agent or session also waits until the deadline, because every
+ * retransformation starts again from the original bytes.
  *
- * <p>Loading threads may hold any lock of the application and class loaders' locks. Nothing here waits for anything but
- * the client's answer, or a few kilobytes of a file where it was given in advance ({@link PrewovenClasses}), and the threads that
- * bring it are the agent's, whose own class loading passes through untouched. They need no class that is not loaded
- * already: see {@link Warmup}.
+ * <p>Loading threads may hold any lock of the application and of class loaders. So this code only waits for the
+ * client's answer, or reads a few kilobytes of a file if the answer was sent before ({@link PrewovenClasses}). The
+ * threads that deliver answers belong to the agent, whose own class loading is not transformed. They only need classes
+ * that are already loaded, see {@link Warmup}.
  *
- * <p>To put a class back, the session retransforms it once more while this transformer, still in its place among others,
- * changes nothing: what it is then given is what it would have been given had it never been there. It is compared with what it was given before.
+ * <p>To put a class back, the session retransforms it once more while this transformer, still at its position among the
+ * others, changes nothing. The bytes that it is then shown are those that it would be shown if it had never changed the
+ * class. They are compared with the bytes that it was shown before.
  *
- * <p>Some JVMs show a loaded class without its MethodParameters. The transformer puts these back first ({@link ParameterNames}): hashes
- * are of the class file that has them, the client weaves that class file, and a class that is put back gets it.
+ * <p>Some JVMs show a loaded class without its MethodParameters. The transformer restores these first ({@link
+ * ParameterNames}). Hashes are those of the class file with them, the client weaves this class file, and a class that
+ * is put back gets it.
  */
 class Transformer implements ClassFileTransformer {
     private final Inventory inventory;
@@ -38,17 +40,21 @@ class Transformer implements ClassFileTransformer {
     private final int deadlineMillis;
 
     /**
-     * Whether woven class files are kept. They are needed when another agent has a class retransformed while no client can weave.
+     * Whether woven class files are kept. They are needed if another agent retransforms a class while no client can
+     * weave.
      */
     private final boolean keeps;
 
-    /** Whether a thread of the agent has loaded a class, as linking and verifying another one may. It may be one to weave. */
+    /**
+     * Whether a thread of the agent has loaded a class, for example while linking or verifying another. The class may
+     * match.
+     */
     private volatile boolean passed;
 
     /** The thread of {@link Retransformer}. */
     private volatile Thread retransforming;
 
-    /** Null: classes being loaded are not looked at. */
+    /** Null if classes being loaded are not examined. */
     private volatile Watch watch;
 
     /** The hooks for classes being loaded. */
@@ -56,13 +62,16 @@ class Transformer implements ClassFileTransformer {
     private volatile EventPump events;
     private volatile boolean restoring;
 
-    /** Nanoseconds that this thread has waited for the client. Written and read by it alone, as the next two. */
+    /**
+     * The nanoseconds that the retransforming thread has waited for the client. Only this thread uses this field and
+     * the next two.
+     */
     private long waitedNanos;
 
-    /** System.nanoTime when it was last on its way back into the JVM. */
+    /** System.nanoTime when that thread last returned to the JVM. */
     private long answeredNanos;
 
-    /** The class with which that was. */
+    /** The class for which it returned. */
     private ClassRecord lastAsked;
 
     Transformer(Inventory inventory, Questions questions, PrewovenClasses prewoven, Sites sites, Outbox outbox, Link link, Sweeper sweeper,
@@ -85,12 +94,12 @@ class Transformer implements ClassFileTransformer {
     void hook(Hook hook, EventPump events) {
         Hook[] grown = Arrays.copyOf(hooks, hooks.length + 1);
         grown[hooks.length] = hook;
-        hook.call(); // what that needs must be loaded before a class is
+        hook.call(); // loads the classes that a call needs before any class is looked at
         this.events = events;
         hooks = grown;
     }
 
-    /** The hook of this site, if it is one of those, hears no more of classes being loaded. */
+    /** Removes the hook of a site, if it is a hook for classes being loaded. */
     void unhook(int site) {
         for (int i = 0; i < hooks.length; i++) {
             if (hooks[i].site == site) {
@@ -103,12 +112,12 @@ class Transformer implements ClassFileTransformer {
         }
     }
 
-    /** Null: nothing is watched. */
+    /** Returns null if nothing is watched. */
     Watch watch() {
         return watch;
     }
 
-    /** From now on nothing is changed; what arrives for classes of the session is noted. */
+    /** Stops changing classes. The bytes that the JVM then shows for classes of the session are noted. */
     void restore() {
         restoring = true;
         watch = null;
@@ -119,7 +128,7 @@ class Transformer implements ClassFileTransformer {
         return restoring;
     }
 
-    /** Whether a class has passed by untouched in a thread of the agent since the last call. */
+    /** Whether a thread of the agent has loaded a class unwoven since the last call. */
     boolean hasPassed() {
         boolean before = passed;
         passed = false;
@@ -130,13 +139,13 @@ class Transformer implements ClassFileTransformer {
         return waitedNanos;
     }
 
-    /** This thread is about to call {@code retransformClasses}; it waits for the client without limit. */
+    /** Called by the thread that is about to call {@code retransformClasses}. It waits for the client without limit. */
     void expect() {
         retransforming = Thread.currentThread();
         lastAsked = null;
     }
 
-    /** The class that the JVM was last given an answer about; null: none since {@link #expect}. */
+    /** The class for which the JVM last got an answer; null if there was none since {@link #expect}. */
     ClassRecord lastAsked() {
         return lastAsked;
     }
@@ -163,6 +172,7 @@ class Transformer implements ClassFileTransformer {
                 }
             }
             if (Thread.currentThread() instanceof AgentThread) {
+                ContextClasses.loading(internalName);
                 if (watch != null && !Inventory.isOwn(internalName.replace('/', '.'))) {
                     passed = true;
                     sweeper.request();
@@ -172,6 +182,7 @@ class Transformer implements ClassFileTransformer {
             }
             int entry = Guard.mark(-1);
             try {
+                ContextClasses.loading(internalName);
                 tell(hooks, loader, internalName, bytes);
                 return load(loader, internalName.replace('/', '.'), bytes);
             } finally {
@@ -183,22 +194,22 @@ class Transformer implements ClassFileTransformer {
                     }
                 }
             }
-        } catch (Throwable unexpected) { // the end of the stack, above all
+        } catch (Throwable unexpected) { // mostly StackOverflowError
             sweeper.request();
             return null;
         }
     }
 
     /**
-     * The name of a class that its loader defines without one ({@code defineClass(null, …)}). Null: it is not to be touched. Java 8
-     * tells its anonymous classes in the same way, and does not let anybody put them back.
+     * Returns the name of a class that its loader defines without one ({@code defineClass(null, …)}), or null if the
+     * class must not be changed. Java 8 presents its anonymous classes in the same way, and cannot restore them.
      */
     private static String nameOf(byte[] bytes) {
         ClassHeader header = Platform.tellsAnonymousClasses() ? null : ClassHeader.parse(bytes);
         return header == null ? null : header.name.replace('.', '/');
     }
 
-    /** A class is being loaded, by whichever thread. */
+    /** Calls the hooks for a class that any thread loads. */
     private void tell(Hook[] hooks, ClassLoader loader, String internalName, byte[] bytes) {
         for (Hook hook : hooks) {
             String name = internalName.replace('/', '.');
@@ -224,7 +235,10 @@ class Transformer implements ClassFileTransformer {
         }
     }
 
-    /** What is to become of a class of the session; while its classes are put back, only what it had is noted. */
+    /**
+     * Returns the new bytes of a class of the session. While classes are put back, it only notes the bytes that are
+     * shown.
+     */
     private byte[] ask(ClassRecord record, Class<?> type, byte[] bytes, boolean own) throws Exception {
         ParameterNames names = record.parameterNames;
         byte[] whole = names == null ? bytes : names.givenBack(bytes);
@@ -252,7 +266,7 @@ class Transformer implements ClassFileTransformer {
         record.prewoven = null;
         byte[] added = woven == null ? null : methods.constants();
         if (woven == null) {
-            // Other sessions, whose threads are the agent's too, come and go without changing the program.
+            // Other sessions, whose threads also belong to the agent, come and go without changing the program.
             boolean changed = before != null && !Arrays.equals(hash, before) && !(Thread.currentThread() instanceof AgentThread);
             Question question = questions.ask(record, type, current, hash, changed);
             if (question == null) {
@@ -290,8 +304,8 @@ class Transformer implements ClassFileTransformer {
     }
 
     /**
-     * Nobody is there to weave: the class gets what it had, if it comes as it came before. Otherwise it goes without, and
-     * is woven when a client has joined.
+     * Handles a class while no client can weave. The class gets its kept woven file if it is shown as before. Otherwise
+     * it stays unwoven, and is woven when a client has joined.
      */
     private static byte[] alone(ClassRecord record, byte[] kept, byte[] unchanged) {
         if (kept == null && record.woven) {
@@ -304,7 +318,10 @@ class Transformer implements ClassFileTransformer {
         return kept != null ? kept : unchanged;
     }
 
-    /** A class that an application thread loads, {@code name} with dots. Null: unchanged. */
+    /**
+     * Handles a class that an application thread loads; {@code name} has dots. Returns null if the class is not
+     * changed.
+     */
     byte[] load(ClassLoader loader, String name, byte[] bytes) throws ProtocolException {
         Watch watch = this.watch;
         if (watch == null || questions.isClosed() || Inventory.isOwn(name) || !watch.matchesLoading(loader, name, bytes)) {
@@ -314,7 +331,7 @@ class Transformer implements ClassFileTransformer {
             sweeper.request();
         }
         if (!Headroom.has(Retransformer.PER_CLASS)) {
-            sweeper.request(); // a thread of the agent can wait for a collection
+            sweeper.request(); // a thread of the agent can wait for a garbage collection
             return null;
         }
         String loaderName = inventory.loaderName(loader);
@@ -359,8 +376,8 @@ class Transformer implements ClassFileTransformer {
     }
 
     /**
-     * What the client has said of a class file before it came, {@code bytes} itself where the class is to stay as it is; null: it has
-     * to be asked.
+     * Returns the answer that the client sent for a class file before it was loaded: {@code bytes} itself if the class
+     * is not changed, null if the client has to be asked.
      */
     private byte[] prewoven(ClassRecord record, ClassLoader loader, byte[] bytes) throws ProtocolException {
         PrewovenClasses.Answer answer = inventory.isOfJdk(loader) ? null : prewoven.find(record.latest);
@@ -383,9 +400,9 @@ class Transformer implements ClassFileTransformer {
         return given;
     }
 
-    /** Null: the session has begun to put its classes back meanwhile. */
+    /** Returns null if the session has begun to put its classes back meanwhile. */
     private byte[] handOver(ClassRecord record, byte[] woven) {
-        // First the record, then the look at the flag: a restoration that sets it in between finds the record.
+        // Set the record before reading the flag, so that a restoration that sets the flag in between finds the record.
         record.woven = true;
         record.file = keeps ? woven : null;
         if (restoring) {
@@ -395,7 +412,7 @@ class Transformer implements ClassFileTransformer {
         return woven;
     }
 
-    /** LATE, of a class that the client was asked about. */
+    /** The message LATE, for a class about which the client was asked. */
     static Frame late(String name, String loaderName, int outcome, String reason) {
         return late(name, loaderName, outcome, reason, 0);
     }

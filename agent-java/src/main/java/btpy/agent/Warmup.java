@@ -1,37 +1,45 @@
 package btpy.agent;
 
+import btpy.runtime.Contexts;
 import btpy.runtime.Guard;
 import java.lang.instrument.ClassFileTransformer;
 import java.lang.instrument.Instrumentation;
 
 /**
- * Goes once through all that happens between a class being loaded and the client's answer, before the transformer is
- * registered. Whatever these steps need is then loaded. Otherwise a class that the transformer itself needs could be the very one that
- * is being loaded: a ClassCircularityError in the application's thread, or a wait until the deadline in ours.
+ * Executes all steps between the loading of a class and the client's answer once before the transformer is registered,
+ * so that all classes that these steps need are loaded. Otherwise the class being loaded could be one that the
+ * transformer itself needs. The result would be a ClassCircularityError in the application's thread, or a wait until
+ * the deadline in an agent thread.
  */
 final class Warmup {
     private static final String SUBJECT = "warmup.Nothing";
 
     /**
-     * Classes that a handler may be the first to use. A static initialiser that begins at the very end of an application's stack
-     * fails, and its class is then unusable for the life of the JVM. {@code Jvm} is not here: it loads the management classes.
+     * Classes that a handler may be the first to use. A static initialiser that begins at the very end of an
+     * application's stack fails, and its class is then unusable for the life of the JVM. {@code Jvm} is not included,
+     * because it loads the management classes.
      */
     private static final String[] OF_HANDLERS = {
-        "AdaptiveSampler", "Aggregation", "Budget", "Calls", "Cells", "ClassNames", "Containers", "Costs", "Depths", "Drain",
-        "Dynamic", "Elements", "Entry", "ErrorTable", "EventBuffer", "Fields", "Formats", "FrameFilter", "Frames", "Guard",
-        "Headroom", "HyperLogLog", "Interruptions", "KeyTable", "KeyedHash", "Keys", "Layout", "Layouts", "MapShape", "Memory",
-        "Output", "Owners", "Patterns", "Probe", "ProbeCounter", "ProbeError", "Rates", "Records", "Request", "SampledStack",
+        "AdaptiveSampler", "Aggregation", "Budget", "Calls", "Cells", "ClassNames", "Containers", "Contexts", "Costs", "Depths",
+        "Drain", "Dynamic", "Elements", "Entry", "ErrorTable", "EventBuffer", "Fields", "Formats", "FrameFilter", "Frames", "Guard",
+        "Headroom", "HyperLogLog", "Interruptions", "KeyTable", "KeyedHash", "Keys", "KnownField", "Layout", "Layouts",
+        "MapShape", "Memory", "Output", "Owners", "Patterns", "Probe", "ProbeCounter", "ProbeError", "Rates", "Records", "Request", "SampledStack",
         "Sampler", "SecretNames", "Secrets", "SelfTimes", "Session", "Shown", "Site", "Skips", "SpaceSaving", "Stack", "StackLookup",
         "StackTable", "Strings", "Stripes", "SumFastPath", "Texts", "ThreadNames", "ThreadRows", "ThreadTable", "ThreadValues",
         "Threads", "Values", "Weights", "Windows",
     };
 
-    /** Classes that a handler with calls may be the first to use. Most programs have none. */
+    /** Classes that a handler with calls may be the first to use. Most programs use none of them. */
     private static final String[] OF_CALLS = {"Calendars", "Decimals", "Servlets", "Substitutes"};
+
+    /** Classes that a handler which asks for a context may be the first to use. */
+    private static final String[] OF_CONTEXTS = {
+        "BraveLibrary", "ContextWarnings", "LoggingLibrary", "OpenTelemetryLibrary", "StaticField", "ThreadLocals", "TraceLibrary",
+    };
 
     private static final byte[] CALLS = {'b', 't', 'p', 'y', '/', 'r', 'u', 'n', 't', 'i', 'm', 'e', '/', 'C', 'a', 'l', 'l', 's'};
 
-    /** Classes of the boot loader stay: once is enough for the life of the JVM. */
+    /** Whether this has run. Classes of the boot loader are never unloaded, so once is enough for the life of the JVM. */
     private static boolean done;
 
     private Warmup() {
@@ -63,7 +71,7 @@ final class Warmup {
         Inventory.isWoven(classFile);
         Sessions.areSeveral();
         watch.matchesLoaded(Warmup.class, SUBJECT, false);
-        questions.open(); // of those above nobody has answered one
+        questions.open(); // the questions above got no answer
         Question question = questions.ask(new ClassRecord(SUBJECT, null, "boot"), null, classFile, Fingerprint.of(classFile), false);
         Frame frame = question.frame();
         frame.sealed();
@@ -73,20 +81,25 @@ final class Warmup {
         byte[] hash = Fingerprint.of(classFile);
         byte[] other = Fingerprint.of(hash);
         Redefinitions.current(Warmup.class, classFile, hash, other, false);
-        Redefinitions.current(Warmup.class, classFile, other, hash, false); // as it was: nothing is kept
+        Redefinitions.current(Warmup.class, classFile, other, hash, false); // unchanged: nothing is kept
         Transformer.late(SUBJECT, "boot", 0, "");
-        Guard.leave(Guard.mark(-1)); // what the transformer begins with, on a thread that it would not pass through
+        Guard.leave(Guard.mark(-1)); // the first step of the transformer, here on a thread for which the transformer does nothing
+        Contexts.wants(SUBJECT);
+        ContextClasses.loading(SUBJECT);
         Platform.readFromBase();
         instrumentation.addTransformer(transformer, true);
         instrumentation.removeTransformer(transformer);
         questions.close();
     }
 
-    /** Before a handler is defined: what it may be the first to use. */
+    /** Loads the classes that a handler may be the first to use, before it is defined. */
     static void of(byte[] handler) throws ClassNotFoundException {
         ClassHeader header = ClassHeader.parse(handler);
         if (header != null && !header.mentioned(CALLS).isEmpty()) {
             initialize(OF_CALLS);
+        }
+        if (ContextClasses.areUsedBy(header)) {
+            initialize(OF_CONTEXTS);
         }
     }
 
@@ -96,7 +109,10 @@ final class Warmup {
         }
     }
 
-    /** The caches of boxes: a handler at the end of a stack, too, may be the first in the JVM to box a number. */
+    /**
+     * Fills the caches of boxes, because even a handler at the end of a stack may be the first in the JVM to box a
+     * number.
+     */
     private static void boxes() {
         Byte.valueOf((byte) 0);
         Character.valueOf('0');

@@ -5,19 +5,22 @@ import java.util.IdentityHashMap;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * A set of patterns, asked about loaded classes (SEARCH) and about classes being loaded (WATCH).
+ * A set of patterns that is matched against loaded classes (SEARCH) and classes being loaded (WATCH).
  *
- * <p>Supertypes of a loaded class are followed through its {@code Class} object. A class being loaded has only the names in
- * its header, so it is remembered of every name whether it matches: a class with a matching supertype matches. A supertype
- * that nothing is known of is not loaded yet (the JVM shows a class before it loads what the class extends) and is about to
- * be, by the same loader in the same thread: its class file tells.
+ * <p>The supertypes of a loaded class are read from its {@code Class} object. A class being loaded has only names in
+ * its header. So the result is stored for every name, and a class with a matching supertype matches. An unknown
+ * supertype is not loaded yet, because the JVM shows a class before it loads its supertypes. The same loader is about
+ * to load it in the same thread, so its class file is read.
  */
 final class Watch {
     private final ClassPattern[] patterns;
 
     private static final int LONGEST_CHAIN = 64;
 
-    /** For each pattern by supertype, the names of the types seen so far, and whether they match; null for other kinds. */
+    /**
+     * For each pattern by supertype, the names of the types seen so far and whether they match. Null for other
+     * patterns.
+     */
     private final ConcurrentHashMap<String, Boolean>[] subtypes;
     private final IdentityHashMap<Class<?>, Boolean>[] verdicts;
     private final boolean header;
@@ -50,10 +53,12 @@ final class Watch {
     }
 
     /**
-     * {@link #forget} must be called when the round of questions is over. One thread at a time.
+     * Whether a loaded class matches. The caller must call {@link #forget} after a round of calls. Only one thread at a
+     * time may use it.
      *
-     * <p>Without reading resources, nobody is matched by annotation, nor by what the class file must hold; only a pattern by supertype
-     * matches whatever it holds, because such a class may have been loaded before it was known to match.
+     * <p>If resources are not read, patterns by annotation match no class, and neither do patterns that depend on the
+     * content of the class file. Patterns by supertype are an exception: they match whatever the class file contains,
+     * because such a class may have been loaded before the agent knew that it matches.
      */
     boolean matchesLoaded(Class<?> type, String name, boolean readResources) {
         boolean matches = false;
@@ -70,7 +75,7 @@ final class Watch {
         return matches || undecided && readResources && matchesResource(type, name);
     }
 
-    /** Drops what {@link #matchesLoaded} remembered of classes, so that none is kept from being unloaded. */
+    /** Drops the results of {@link #matchesLoaded}, so that they do not prevent classes from being unloaded. */
     void forget() {
         for (IdentityHashMap<Class<?>, Boolean> ofPattern : verdicts) {
             if (ofPattern != null) {
@@ -114,8 +119,9 @@ final class Watch {
     }
 
     /**
-     * {@code supertype} is empty for the superclass of Object. A type without a class file is taken for none, and so are
-     * types of the boot loader that nothing is known of: what reads class files may be what is being loaded.
+     * Whether a supertype matches. {@code supertype} is empty for the superclass of Object. A type without a class file
+     * does not match, and neither do unknown types of the boot loader, because the class being loaded may be one that
+     * is needed to read class files.
      */
     private boolean isSubtype(ClassLoader loader, String supertype, int i, int depth) {
         if (supertype.isEmpty()) {
@@ -155,7 +161,10 @@ final class Watch {
         return matches;
     }
 
-    /** By the resource, for the patterns that need it. A class without one can only be judged by the client, who then asks the JVM. */
+    /**
+     * Matches the class file in the resource, for the patterns that need it. Only the client can judge a class without
+     * a resource, because it asks the JVM.
+     */
     private boolean matchesResource(Class<?> type, String name) {
         byte[] classFile = Resources.classFile(type);
         ClassHeader read = classFile == null ? null : ClassHeader.parse(classFile);

@@ -6,9 +6,9 @@ import java.lang.instrument.Instrumentation;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Requests that change classes: WATCH, PREWEAVE and WEAVE; and the weaving of classes that slipped through. */
+/** Requests that change classes: WATCH, PREWEAVE and WEAVE. Also weaves matching classes that were loaded unwoven. */
 final class WeaveRequests extends RequestHandler {
-    /** After a WEAVE, the time in which a client that searches is expected to have searched. */
+    /** The time after a WEAVE in which a client that searches is expected to complete its search. */
     private static final long SEARCHED_NANOS = 20_000_000_000L;
 
     private final Weaving weaving;
@@ -22,7 +22,10 @@ final class WeaveRequests extends RequestHandler {
     /** Whether the last WEAVE lets classes lose the names of their parameters. */
     private boolean losesNames;
 
-    /** Until then (System.nanoTime) the client itself looks for classes that slipped through, with what it has woven for them. */
+    /**
+     * System.nanoTime until which the client itself searches for missed classes, with the code that it has woven for
+     * them.
+     */
     private volatile long searchedUntil = System.nanoTime();
 
     WeaveRequests(Link link, Weaving weaving, Instrumentation instrumentation, Inventory inventory, Transformer transformer,
@@ -54,14 +57,14 @@ final class WeaveRequests extends RequestHandler {
         }
     }
 
-    /** Whether the client itself looks for classes that slipped through. */
+    /** Whether the client itself searches for missed classes. */
     boolean clientSearches() {
         return System.nanoTime() - searchedUntil < 0;
     }
 
     /**
-     * The client will SEARCH and WEAVE the classes that are loaded and match now. They get their records here, so that only
-     * classes that are loaded later can slip through.
+     * The client will SEARCH and WEAVE the classes that are loaded and match now. They get their records here, so that
+     * only classes that are loaded later can be missed.
      */
     private void watch(int id, Payload request) throws Exception {
         Watch wanted = new Watch(ClassPattern.list(request));
@@ -79,11 +82,14 @@ final class WeaveRequests extends RequestHandler {
         wanted.forget();
         done(id, "");
         if (!inventory.overdue().isEmpty()) {
-            weaveSlipped(); // no client was there to weave them
+            weaveSlipped(); // no client was connected that could weave them
         }
     }
 
-    /** Answers through the outbox, so that the answer comes after the messages about classes that the client now takes back. */
+    /**
+     * Answers through the outbox, so that the answer follows the messages about the classes that the client now takes
+     * back.
+     */
     private void preweave(int id, Payload request) throws ProtocolException {
         String error = "";
         try {
@@ -206,7 +212,7 @@ final class WeaveRequests extends RequestHandler {
         return "another session or agent changed it " + seconds + " s ago, and nobody was connected";
     }
 
-    /** Says why a class must not be retransformed that the client was not asked about; null if it may. */
+    /** Returns the reason why a class that the client did not request must not be retransformed; null if it may be. */
     private String refusal(Class<?> type) {
         if (!instrumentation.isModifiableClass(type)) {
             return "the JVM does not let this class be changed";

@@ -3,7 +3,7 @@ package btpy.agent;
 import java.lang.instrument.Instrumentation;
 import java.util.List;
 
-/** How a session changes classes: it registers the transformer, retransforms classes, and puts them back once at the end. */
+/** Changes classes for a session: registers the transformer, retransforms classes, and puts them back once at the end. */
 final class Weaving {
     private final Instrumentation instrumentation;
     private final Transformer transformer;
@@ -24,7 +24,7 @@ final class Weaving {
         this.batchSize = batchSize;
     }
 
-    /** The client can answer for classes from now on. */
+    /** Called when the client can answer questions about classes. */
     synchronized void ask() {
         if (restoration == null) {
             questions.open();
@@ -40,7 +40,10 @@ final class Weaving {
         }
     }
 
-    /** Weaves loaded classes. {@link ClassRecord#failure} tells the outcome of each. Putting classes back waits until this is over. */
+    /**
+     * Weaves loaded classes. {@link ClassRecord#failure} contains the result of each. Putting classes back waits until
+     * this ends.
+     */
     synchronized Retransformer retransform(List<ClassRecord> records, boolean losesNames) {
         Retransformer retransformer = new Retransformer(instrumentation, transformer, batchSize).losingNames(losesNames);
         if (restoration == null) {
@@ -53,7 +56,7 @@ final class Weaving {
         return retransformer;
     }
 
-    /** Puts every class back the first time; returns the outcome every time. */
+    /** Puts every class back at the first call. Returns the outcome at every call. */
     Restoration restore(boolean exiting) {
         transformer.restore();
         questions.close();

@@ -9,26 +9,28 @@ import jdk.internal.misc.Unsafe;
 import jdk.internal.module.Modules;
 
 /**
- * Defines class files in the boot loader, on JDK 9 and later. Lives in a loader of the launcher's, to which what it needs is exported.
+ * Defines class files in the boot loader, on JDK 9 and later. It is defined by a loader of the launcher to which the
+ * JDK exports the packages that it needs.
  *
- * <p>The class files belong to a module, {@code btpy}. Were they in the unnamed module of the boot loader, every application could
- * reach into them by reflection, and define classes beside them. The module exports the handlers alone and opens nothing.
+ * <p>The class files belong to a module, {@code btpy}. In the unnamed module of the boot loader every application could
+ * access them by reflection, and define classes in their packages. The module exports only the handlers and opens
+ * nothing.
  */
 public final class Definer implements Runnable, Consumer<byte[]> {
     public Definer() {
     }
 
-    /** To be called before a class file is defined. Throws IllegalArgumentException when the module is there. */
+    /** Defines the module. Call it before defining a class file. Throws IllegalArgumentException if the module exists. */
     @Override
     public void run() {
         ModuleDescriptor descriptor = ModuleDescriptor.newModule("btpy")
             .packages(new HashSet<String>(Arrays.asList("btpy.agent", "btpy.runtime", "btpy.handlers")))
             .build();
         Module module = Modules.defineModule(null, descriptor, null);
-        Modules.addExportsToAllUnnamed(module, "btpy.handlers"); // to named ones when a class of theirs is woven
+        Modules.addExportsToAllUnnamed(module, "btpy.handlers"); // exported to named modules when a class of theirs is woven
         Modules.addReadsAllUnnamed(module);
-        Modules.addReads(module, Instrumentation.class.getModule()); // not of the boot layer where an application is a module
-        for (Module other : ModuleLayer.boot().modules()) { // whatever has a class that a probe looks at
+        Modules.addReads(module, Instrumentation.class.getModule()); // the boot layer may lack it
+        for (Module other : ModuleLayer.boot().modules()) { // all classes that a probe may use
             Modules.addReads(module, other);
         }
     }

@@ -4,38 +4,39 @@ import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ForceInline;
 
 /**
- * The sampler that the budget puts into a hot probe: it lets one of {@link #factor} hits fire, at random.
+ * The sampler that the budget sets on a hot probe: it lets one of {@link #factor} hits fire, at random.
  *
- * <p>It counts hits in blocks of {@link #factor} hits. One hit of each block fires; each hit of the block is the one with the same
- * probability. The firing has the length of its block as its weight. So on average its weight represents each hit, also the hits of a
- * block that is never finished, and any sum of weights is an unbiased estimate (stratified sampling with one hit a stratum).
+ * <p>It counts hits in blocks of {@link #factor} hits. One hit of each block fires, and each hit has the same
+ * probability to be this one. The weight of the firing is the length of its block. So on average its weight represents
+ * each hit, including the hits of a block that is never completed, and any sum of weights is an unbiased estimate
+ * (stratified sampling with one hit per stratum).
  *
- * <p>The less a skipped hit costs, the more of the budget is left for hits that fire. So the owner of a stripe ({@link Stripes}) counts
- * down a number of its own, without an atomic addition.
+ * <p>If a skipped hit costs less, more of the budget remains for hits that fire. So the owner of a stripe ({@link
+ * Stripes}) decreases a number of its own, without an atomic addition.
  */
 final class AdaptiveSampler {
     static final int MOST = 1 << 14;
 
     private static final Memory MEMORY = Memory.instance();
-    // Numbers of a stripe: first those of its owner, then those of the threads that share it.
-    /** Hits until one fires; 0 or less while the firing thread opens the next block. */
+    // The numbers of a stripe: first those of its owner, then those of the threads that share it.
+    /** The hits until one fires; 0 or less while the firing thread opens the next block. */
     private static final int LEFT = 0;
-    /** The number of hits in all when LEFT will be 0. */
+    /** The total number of hits when LEFT will be 0. */
     private static final int END = 1;
-    /** Hits of the block after the one that fires. */
+    /** The hits of the block after the one that fires. */
     private static final int REST = 2;
     private static final int BLOCK = 3;
     private static final int CHOSEN = 4;
-    /** The number of hits in all when a thread last began to open a block. */
+    /** The total number of hits when a thread last began to open a block. */
     private static final int BEGAN = 5;
     private static final int SHARED = 8;
     private static final int STRIDE = 16;
-    /** How often a reader looks again while a block is being opened. */
+    /** How often a reader retries while a block is being opened. */
     private static final int READS = 1000;
 
-    /** The length of the blocks that are opened from now on. */
+    /** The length of new blocks. */
     volatile int factor;
-    /** A firing thread has raised the factor, and the event thread has not looked since. */
+    /** Whether a firing thread has raised the factor since the last look of the event thread. */
     volatile boolean isRaised;
     private final long seed = Keys.mix64(System.nanoTime());
     private final long[] numbers = new long[STRIDE + STRIDE * Stripes.COUNT];
@@ -55,7 +56,7 @@ final class AdaptiveSampler {
         return Memory.LONG_BASE + 8L * at;
     }
 
-    /** Called on a firing thread: doubles the length of the blocks that are opened from now on. */
+    /** Called on a firing thread. Doubles the length of new blocks. */
     void raise() {
         int now = factor;
         if (now < MOST) {
@@ -64,7 +65,7 @@ final class AdaptiveSampler {
         }
     }
 
-    /** @return the weight of this hit, 0: it does not fire */
+    /** @return the weight of this hit; 0 if it does not fire */
     @ForceInline
     int choose() {
         return choose(Stripes.owned());
@@ -82,7 +83,10 @@ final class AdaptiveSampler {
         return left == 0 ? chosen(at) : 0;
     }
 
-    /** As {@link #choose(int)} for an owner, but a hit that has to fire changes nothing: {@link #choose} will choose it. */
+    /**
+     * As {@link #choose(int)} for an owner, but a hit that must fire changes nothing, because {@link #choose} will
+     * choose it.
+     */
     @ForceInline
     boolean leavesOut(int stripe) {
         long offset = offset(STRIDE + STRIDE * stripe);
@@ -100,8 +104,9 @@ final class AdaptiveSampler {
     }
 
     /**
-     * Opens the next block. One thread at a time does so for each stripe, because the addition to LEFT comes last. Hits of other threads
-     * may have passed the end of the new block by then. None of its hits can fire any more, so this firing stands for them, too.
+     * Opens the next block. Only one thread at a time does so for each stripe, because the addition to LEFT comes last.
+     * Hits of other threads may have passed the end of the new block by then. None of its hits can fire any more, so
+     * this firing also stands for them.
      */
     @DontInline
     private int chosen(int at) {
@@ -122,13 +127,16 @@ final class AdaptiveSampler {
         }
     }
 
-    /** Uniform in 1 … block. */
+    /** Returns a uniform number in 1 … block. */
     private long draw(int at, int block) {
         long bits = Keys.mix64(seed + numbers[at + END] + at * 0x9E3779B97F4A7C15L) >>> 11;
         return 1 + (long) (bits * 0x1p-53 * block);
     }
 
-    /** Hits so far that did not fire. While threads are in handlers it may miss some of the last ones; it never counts too many. */
+    /**
+     * The hits so far that did not fire. It may miss some of the last hits while threads are in handlers, but never
+     * counts too many.
+     */
     long leftOut() {
         long leftOut = 0;
         for (int at = STRIDE; at < numbers.length; at += SHARED) {

@@ -1,12 +1,12 @@
 package btpy.runtime;
 
 /**
- * A thread of the agent: probes do not fire on it, whatever it calls, except through {@link Session#enterAgent}. Nothing that
- * ends it reaches the standard error of the target.
+ * A thread of the agent. Probes do not fire on it, except through {@link Session#enterAgent}. No error that ends it
+ * reaches the standard error of the target.
  */
 public final class AgentThread extends Thread implements Thread.UncaughtExceptionHandler {
     private static final Object LOCK = new Object();
-    /** Of those that run. */
+    /** The ids of the running ones. */
     private static volatile long[] ids = {};
 
     public AgentThread(Runnable work, String name) {
@@ -56,6 +56,6 @@ public final class AgentThread extends Thread implements Thread.UncaughtExceptio
 
     @Override
     public void uncaughtException(Thread thread, Throwable unexpected) {
-        // whoever started it finds out by what it no longer does
+        // the creator of the thread notices that it has stopped working
     }
 }

@@ -3,43 +3,45 @@ package btpy.runtime;
 import jdk.internal.vm.annotation.DontInline;
 
 /**
- * One map: keys to aggregated or plain values.
+ * One map from keys to aggregated or plain values.
  *
- * <p>Keys are in an open-addressing table of four times the capacity. Each key is an {@link Entry}; looking one up reads at most
- * {@link #WINDOW} references and waits for nobody. An entry is added with one compare-and-set. Deleting leaves a mark that a later
- * key may take; clearing puts an empty table in place. Threads that add the last keys at once may pass the capacity, each by one.
+ * <p>Keys are in an open-addressing table of four times the capacity. Each key is an {@link Entry}. A lookup reads at
+ * most {@link #WINDOW} references and never waits. An entry is added with one compare-and-set. Deleting leaves a mark
+ * that a later key may replace; clearing installs an empty table. Threads that add the last keys concurrently may
+ * exceed the capacity by one key each.
  *
- * <p>A slot number carries the serial number of its entry. An update that comes after its key was deleted or the map cleared finds
- * another serial number and is dropped, as if it had come before. Cells are changed by atomic additions, so no update is ever
- * lost. The map without keys has the cells that threads share striped. A thread that owns its stripe ({@link
- * Stripes#owned}) gets cells of its own at each key, as long as those take no more than {@link #MAX_OWN_BYTES} in all, and adds to their
- * sums without an atomic addition; what is taken from those is remembered beside them.
+ * <p>A slot number contains the serial number of its entry. An update after its key was deleted or the map was cleared
+ * finds another serial number and is dropped, as if it had come before. Cells are changed by atomic additions, so no
+ * update is lost. In a map without keys, the cells that threads share are striped. A thread that owns its stripe
+ * ({@link Stripes#owned}) gets cells of its own for each key, up to {@link #MAX_OWN_BYTES} in total, and adds to their
+ * sums without an atomic addition. The part of these that was taken is stored beside them.
  *
- * <p>A snapshot reads while writers go on: each cell is exact at some moment of the reading, different cells at different moments.
+ * <p>A snapshot reads while other threads write: each cell is exact at some moment of the reading, different cells at
+ * different moments.
  *
- * <p>A flush takes what the cells hold by exchanging it for their first value, so that every addition is in one flush and in no
- * other. To forget the keys as well it puts an empty table in place, at most once a second, and keeps the two tables before: what a
- * writer that was under way adds to one of those is in the next snapshot or flush.
+ * <p>A flush takes values by exchanging them for the initial value, so that every addition is in exactly one flush. To
+ * forget the keys as well, it installs an empty table, at most once a second, and keeps the two previous tables. A
+ * concurrent addition to one of those is in the next snapshot or flush.
  *
- * <p>A map that evicts makes room for a new key by letting go of the key that was used least recently among some dozens. Using a
- * key writes down the serial number of the last entry, so what counts is how many keys came since.
+ * <p>A map that evicts makes space for a new key by removing the least recently used key among some dozens. Using a key
+ * stores the serial number of the newest entry in it, so its age is the number of keys that came after.
  *
- * <p>A count without keys leaves the counting to probes that do nothing else: what they tally belongs to its one entry, which then
- * stays, and is taken by remembering how much of it was there.
+ * <p>A count without keys can leave the counting to probes that do nothing else. Their tallies belong to its only
+ * entry, which is then never replaced. A flush takes them by storing how much it has seen.
  *
- * <p>When a new key is added by two threads at once while a third deletes another key of the same window, the key may be there
- * twice. The snapshot adds such entries up; {@link #delete} removes both; of plain values that were assigned, the first counts.
+ * <p>If two threads add a new key while a third deletes another key in the same window, the key may exist twice. The
+ * snapshot adds these entries up. {@link #delete} removes both. Of plain values that were assigned, the first counts.
  */
 public final class Aggregation {
     private static final Memory MEMORY = Memory.instance();
     private static final long TABLES = MEMORY.fieldOffset(Aggregation.class, "tables");
     private static final int MAX_CAPACITY = 1 << 18;
     private static final int CLAIMS_TRIED = 64;
-    /** Places that are looked at for the key to evict: every key of a map of 64, some dozens of a larger one. */
+    /** The number of places that are searched for a key to evict: every key of a map of 64, some dozens of a larger one. */
     private static final int EVICTION_SPAN = 256;
-    /** What one map may take: entries, keys, cells; an estimate. */
+    /** An estimate of the memory that one map may use for entries, keys and cells. */
     private static final long MAX_BYTES = 64L << 20;
-    /** What of it cells of single threads may take: they make a map faster, and must leave room for keys. */
+    /** The part of it for cells of single threads. They make a map faster, but must leave space for keys. */
     private static final long MAX_OWN_BYTES = 8L << 20;
     private static final long BYTES = Memory.LONG_BASE + 16;
     private static final long EVICTED = Memory.LONG_BASE + 24;
@@ -54,23 +56,25 @@ public final class Aggregation {
     private final int capacity;
     private final int limit;
     private final int indexBits;
-    /** The one in use, then those that were flushed, youngest first. */
+    /** The current table, then the flushed ones, newest first. */
     private volatile KeyTable[] tables;
     private volatile ProbeCounter[] tallies = new ProbeCounter[0];
     private volatile Skips[] skips = {};
     private long rotatedNanos;
-    /** Samples that flushes have taken away; agent threads only. */
+    /** The samples that flushes have taken. Only agent threads use it. */
     private double taken;
-    /** Serial number of the last entry, samples refused because the map was full, bytes taken, keys evicted, hand, bytes of cells that
-     * have an owner. */
+    /**
+     * The serial number of the newest entry, samples refused because the map was full, used bytes, evicted keys, hand,
+     * and bytes of cells that have an owner.
+     */
     private final long[] counters = new long[6];
     private boolean evicts;
-    /** The one entry is known elsewhere: it is emptied, and never replaced. */
+    /** Whether other objects refer to the only entry. It is then emptied and never replaced. */
     private volatile boolean stays;
-    /** The probe that looked for a key last that was not found at once; −1: none. */
+    /** The last probe whose lookup did not find its key at the first place; −1: none. */
     private int claimer = -1;
 
-    /** @throws IllegalArgumentException when a number is out of range */
+    /** @throws IllegalArgumentException if a number is out of range */
     Aggregation(Session session, int id, int kind, int keys, int precision, int capacity, long[] parameters) {
         this.shape = new MapShape(id, kind, keys, precision, parameters);
         if (capacity < 1 || capacity > MAX_CAPACITY) {
@@ -86,9 +90,9 @@ public final class Aggregation {
     }
 
     /**
-     * Agent threads only. From now on what is tallied there is counted here.
+     * Called by agent threads. From now on the map includes the tallies of the probe.
      *
-     * @return false when this is no count without keys
+     * @return false if this is not a count without keys
      */
     synchronized boolean countFrom(long[] counts, Probe probe) {
         if (shape.kind != MapShape.COUNT || shape.keys != 0) {
@@ -103,9 +107,9 @@ public final class Aggregation {
     }
 
     /**
-     * Agent threads only. The fast path into this map for firings that are counted there.
+     * Called by agent threads. Returns the fast path into this map for firings that are counted in {@code counts}.
      *
-     * @return null when there is none
+     * @return null if there is none
      */
     synchronized SumFastPath sumFastPath(long[] counts) {
         return shape.keys > 1 || !shape.hasOwners()
@@ -113,14 +117,14 @@ public final class Aggregation {
                 : new SumFastPath(id, this, shape.keys == 0 ? only() : null, shape.kind == MapShape.COUNT, counts);
     }
 
-    /** Of a map without keys: its entry, which stays from now on. */
+    /** The entry of a map without keys, which is never replaced after this call. */
     private Entry only() {
         stays = true;
         slot();
         return tables[0].entry(0);
     }
 
-    /** Agent threads only. The probe decides about hits that would write here. */
+    /** Called by agent threads. Registers a probe that decides about hits that would write to this map. */
     synchronized void isFedBy(Probe probe) {
         Skips[] now = skips;
         for (Skips of : now) {
@@ -142,7 +146,7 @@ public final class Aggregation {
         return sum;
     }
 
-    /** From now on a new key that finds the map full takes the place of another. */
+    /** From now on a new key replaces another one if the map is full. */
     void evict() {
         evicts = shape.keys > 0;
     }
@@ -162,7 +166,7 @@ public final class Aggregation {
         return first != null ? first.slot : claim(probe, a, null, null, null, null);
     }
 
-    /** The entry of a plain key that is there, and in the first place for it; null for all others. */
+    /** Returns the entry of a plain key if it is in the first place for it, otherwise null. */
     Entry plain(Object a) {
         Entry first = Keys.isPlain(a) ? first(Keys.plainHash(a, limit)) : null;
         return first != null && Keys.plainSame(first.a, a) ? first : null;
@@ -221,7 +225,10 @@ public final class Aggregation {
         return lookup(null, null, null, null, all, false);
     }
 
-    /** The entry in the first place for keys of this hash, if it is of that hash: the key that nearly every lookup is for. */
+    /**
+     * Returns the entry in the first place for keys of this hash if it has this hash. Nearly every lookup finds its key
+     * there.
+     */
     private Entry first(int hash) {
         KeyTable table = tables[0];
         Entry entry = table.entry(table.place(hash, 0));
@@ -234,7 +241,7 @@ public final class Aggregation {
         return entry;
     }
 
-    /** The slot of any key. What that calls may be traced: no probe fires meanwhile. */
+    /** Returns the slot of any key. This calls methods that may be traced, so no probe fires meanwhile. */
     private int claim(int probe, Object a, Object b, Object c, Object d, Object[] all) {
         claimer = probe;
         int entry = Guard.mark(probe);
@@ -307,7 +314,8 @@ public final class Aggregation {
                 if (evicts && evict(table, free < 0 ? table.place(hash, 0) : -1)) {
                     continue;
                 }
-                // Keys are counted after they are there: one that another thread added meanwhile is found by looking again.
+                // Keys are counted after they are added. A key that another thread adds meanwhile is found by searching
+                // again.
                 if (full) {
                     break;
                 }
@@ -329,8 +337,8 @@ public final class Aggregation {
     }
 
     /**
-     * The table for new keys, made when there is the first: until then, and where the heap has no room for it, one in which there
-     * never is any stands in its place.
+     * Returns the table for new keys, allocated for the first key. Until then, and if the heap has too little memory, a
+     * table that is always empty takes its place.
      */
     private KeyTable roomy() {
         KeyTable[] now = tables;
@@ -346,9 +354,9 @@ public final class Aggregation {
     }
 
     /**
-     * Lets go of the key that was used least recently among the next ones.
+     * Removes the least recently used key among the next ones.
      *
-     * @param window start of the places that must have room; −1: any place will do
+     * @param window start of the places that need space; −1: any place
      */
     private boolean evict(KeyTable table, int window) {
         int mask = table.entries.length - 1;
@@ -365,7 +373,7 @@ public final class Aggregation {
             }
         }
         if (oldest == null || !table.replace(place, oldest, Entry.DELETED)) {
-            return oldest != null || window < 0 && table.live() > 0; // there is another to be found
+            return oldest != null || window < 0 && table.live() > 0; // another one can be found
         }
         gone(table, oldest);
         MEMORY.getAndAddLong(counters, EVICTED, 1);
@@ -383,7 +391,7 @@ public final class Aggregation {
         }
     }
 
-    /** A sample finds no room. */
+    /** Counts a sample for which the map has no space. */
     private void full() {
         MEMORY.getAndAddLong(counters, Memory.LONG_BASE + 8, 1);
         session.noteMapFull(claimer);
@@ -447,7 +455,7 @@ public final class Aggregation {
         count(slot, 1);
     }
 
-    /** {@code weight}: how many of its like the sample stands for. */
+    /** Adds a sample to a count. {@code weight} is the number of hits for which the sample stands. */
     public void count(int slot, long weight) {
         Entry entry = entry(slot);
         if (entry != null && shape.kind == MapShape.COUNT) {
@@ -477,7 +485,10 @@ public final class Aggregation {
         add(slot, sample, 1);
     }
 
-    /** Short, as are those that it calls for the kinds that are used most: HotSpot inlines no method of more than 325 bytes. */
+    /**
+     * Short, as are the methods that it calls for the most frequent kinds: HotSpot inlines no method of more than 325
+     * bytes.
+     */
     public void add(int slot, long sample, long weight) {
         Entry entry = entry(slot);
         if (entry != null) {
@@ -488,7 +499,7 @@ public final class Aggregation {
         }
     }
 
-    /** A sample that stands for others. */
+    /** Adds a sample that stands for others. */
     @DontInline
     private void weigh(Entry entry, double sample, long weight) {
         if (Weights.add(entry, sample, weight)) {
@@ -496,7 +507,7 @@ public final class Aggregation {
         }
     }
 
-    /** {@code own}: those of this thread, or null. */
+    /** Adds a sample. {@code own} are the cells of this thread, or null. */
     void add(Entry entry, Cells own, long sample, long weight) {
         int stripe = own != null ? 0 : stripe();
         long[] cells = own != null ? own.cells : entry.cells;
@@ -551,7 +562,7 @@ public final class Aggregation {
         add(slot, sample, 1);
     }
 
-    /** A histogram takes the integral part of the sample, and all of it for the sum. */
+    /** Adds a sample. A histogram uses the integral part of the sample for the bucket, and the whole sample for the sum. */
     public void add(int slot, double sample, long weight) {
         Entry entry = entry(slot);
         if (entry == null) {
@@ -615,8 +626,8 @@ public final class Aggregation {
     }
 
     /**
-     * @param at where the sample stands in the script: null is counted there
-     * @throws ProbeError when the sample is neither null nor a number
+     * @param at the position of the sample in the script; null is counted there
+     * @throws ProbeError if the sample is neither null nor a number
      */
     public void add(int slot, Object sample, long weight, int at) {
         if (sample == null) {
@@ -633,9 +644,9 @@ public final class Aggregation {
     }
 
     /**
-     * A sample of any type, for the kinds that keep values, or tell them from each other.
+     * Adds a sample of any type, for kinds that keep or distinguish values.
      *
-     * @param at where the sample stands in the script: null is counted there
+     * @param at the position of the sample in the script; null is counted there
      */
     public void collect(int slot, Object sample, long weight, int at) {
         if (sample == null) {
@@ -696,12 +707,12 @@ public final class Aggregation {
         return Windows.of(entry.segments, session.wallClock() / shape.interval(), shape.operator());
     }
 
-    /** Of the cells that threads share. */
+    /** The stripe of this thread in the cells that threads share. */
     private int stripe() {
         return shape.stripeBits == 0 ? 0 : Threads.hash(Threads.id(), shape.stripeBits);
     }
 
-    /** The cells that only this thread adds to; null: there are none for it. */
+    /** Returns the cells to which only this thread adds; null if it has none. */
     private Cells own(Entry entry) {
         Cells[] own = entry.own;
         int stripe = own == null ? -1 : Stripes.owned();
@@ -741,13 +752,13 @@ public final class Aggregation {
         }
     }
 
-    /** @return null when no more cells of single threads are made */
+    /** @return null if no more cells of single threads may be allocated */
     private long[] ownSegment(Cells own, int at) {
         Object segment = own.segments[at];
         return segment == null && hasRoomForOwn() ? makeSegment(own, at, 2 * Cells.SEGMENT) : (long[]) segment;
     }
 
-    /** @return null when the map has taken all the memory that it may */
+    /** @return null if the map has used all its memory */
     private long[] segment(Entry entry, int at) {
         Object segment = entry.segments[at];
         return segment == null ? makeSegment(entry, at, Cells.SEGMENT) : (long[]) segment;
@@ -780,7 +791,10 @@ public final class Aggregation {
         }
     }
 
-    /** @throws ProbeError for a null operand or operands that the operator does not take; ArithmeticException for / and % by 0 */
+    /**
+     * @throws ProbeError if the operand is null, or if the operator does not accept the operands; ArithmeticException
+     * for / and % by 0
+     */
     public void update(int slot, String operator, Object operand) {
         Entry entry = entry(slot);
         if (entry == null) {
@@ -812,7 +826,7 @@ public final class Aggregation {
         return shape.value(merged(entry, false));
     }
 
-    /** The key of the slot, wherever it is. Updates that are under way for it are dropped or went before. */
+    /** Deletes the key of the slot, in every place. Concurrent updates of it are dropped or count as earlier. */
     public void delete(int slot) {
         Entry entry = entry(slot);
         if (entry == null) {
@@ -849,13 +863,13 @@ public final class Aggregation {
         MEMORY.putLongVolatile(counters, OWN_BYTES, 0);
     }
 
-    /** Whether the key is there and has been given something since the last flush. */
+    /** Whether the key exists and has got a value since the last flush. */
     public boolean has(int slot) {
         Entry entry = entry(slot);
         return entry != null && !isEmpty(entry);
     }
 
-    /** How many keys have been given something since the last flush. */
+    /** The number of keys that have got a value since the last flush. */
     public long size() {
         KeyTable table = tables[0];
         long size = 0;
@@ -868,7 +882,7 @@ public final class Aggregation {
         return size;
     }
 
-    /** The keys, at most {@code most}: arrays of their components where they have several. */
+    /** Returns at most {@code most} keys: arrays of their components if they have several. */
     public Object keys(int most) {
         KeyTable table = tables[0];
         Object[] keys = new Object[(int) Math.min(size(), most)];
@@ -882,14 +896,14 @@ public final class Aggregation {
         return keys;
     }
 
-    /** Whether the entry has been given nothing since the last flush. */
+    /** Whether the entry has got no value since the last flush. */
     boolean isEmpty(Entry entry) {
         return (shape.holdsObject() || tallied(false) == 0) && entry.isEmpty(shape);
     }
 
     // ------------------------------------------------------------------------------------------------ snapshots
 
-    /** All that the entry has been given, as one. {@code take}: it has nothing afterwards. */
+    /** Merges all cells of the entry. With {@code take}, resets them. */
     long[] merged(Entry entry, boolean take) {
         long[] merged = entry.merged(shape, take);
         if (tallies.length > 0) {
@@ -898,7 +912,7 @@ public final class Aggregation {
         return merged;
     }
 
-    /** Puts an empty table in place, unless that was done less than a second ago. @return the tables to read */
+    /** Installs an empty table, unless that was done less than a second ago. @return the tables to read */
     private KeyTable[] rotate() {
         KeyTable[] now = tables;
         long nanos = System.nanoTime();
@@ -909,7 +923,7 @@ public final class Aggregation {
         KeyTable[] rotated = new KeyTable[now.length + 1];
         rotated[0] = new KeyTable(now[0].entries.length);
         System.arraycopy(now, 0, rotated, 1, now.length);
-        if (!replace(now, rotated)) { // cleared meanwhile
+        if (!replace(now, rotated)) { // the map was cleared meanwhile
             return tables;
         }
         rotatedNanos = nanos;
@@ -918,7 +932,7 @@ public final class Aggregation {
         return rotated;
     }
 
-    /** Lets go of the tables that no writer can still be at work on: they were flushed seconds ago, and again now. */
+    /** Drops old tables. They were flushed seconds ago and again now, so no thread can still add to them. */
     private void forget(KeyTable[] read) {
         if (read.length > 1 + RETIRED) {
             KeyTable[] kept = new KeyTable[1 + RETIRED];
@@ -932,10 +946,11 @@ public final class Aggregation {
     }
 
     /**
-     * MapContent of the wire protocol; agent threads only.
+     * Returns MapContent of the wire protocol. Called by agent threads.
      *
-     * @param flush take what is there: it is in this content and in none after it
-     * @param room bytes after which no key is begun: the others are counted as omitted, and not taken
+     * @param flush takes the values, so that no later content includes them
+     * @param room the number of bytes after which no further key is written; the remaining keys are counted as omitted,
+     * and not taken
      */
     byte[] content(boolean flush, int room) {
         Output out = new Output();
@@ -958,7 +973,7 @@ public final class Aggregation {
         return out.toBytes();
     }
 
-    /** As {@link MapShape#samples}, over all keys since the start, flushed ones included. Agent threads only. */
+    /** The sum of {@link MapShape#samples} of all keys since the start, including flushed ones. Called by agent threads. */
     double total() {
         double total = taken;
         for (KeyTable table : tables) {

@@ -3,24 +3,26 @@ package btpy.runtime;
 import java.util.ArrayDeque;
 
 /**
- * Keeps the processor time that the probes of a session take within a share of one core. docs/budget.md explains the whole.
+ * Limits the processor time of the probes of a session to a share of one core. docs/budget.md explains the algorithm.
  *
- * <p>At each look the event thread puts the share into an allowance, which holds half a second's worth, and takes the cost of the firings
- * ({@link Costs}) out of it. A session begins with ten seconds' worth, because the first firings are interpreted and load classes. The
- * rest of that is dropped after two seconds, so that a probe that becomes hot later cannot live on it. Between two looks firings
- * themselves pay out of the allowance ({@link #pays}); a firing that finds it empty restrains its probe at once. The event thread decides
- * the rest: a probe that makes records makes few; another probe fires for half as many hits as before, again and again. The budget
- * disables a probe whose skipped hits alone cost too much, or whose firings cost no more than skipped hits. If even the hits of the
- * disabled probe would cost too much (its handler asks whether the probe is enabled, and woven code may read the clock before), the
- * budget tells the client to take the probe out.
+ * <p>At each look the event thread adds the share to an allowance, which is at most half a second's worth, and
+ * subtracts the cost of the firings ({@link Costs}). A session begins with ten seconds' worth, because the first
+ * firings are interpreted and load classes. The rest of this is dropped after two seconds, so that a probe that becomes
+ * hot later cannot use it. Between two looks the firings themselves pay out of the allowance ({@link #pays}). A firing
+ * that finds it empty restrains its probe at once. The event thread decides the next steps: a probe that makes records
+ * makes fewer; any other probe fires for half as many hits, repeatedly. The budget disables a probe whose skipped hits
+ * alone cost too much, or whose firings cost no more than skipped hits. If even the hits of the disabled probe would
+ * cost too much (its handler asks whether the probe is enabled, and woven code may read the clock before), the budget
+ * tells the client to take the probe out.
  *
- * <p>When the probes take less than half of their share for a while, and would not take more than it, the budget undoes the last
- * restraint by one step: a disabled probe comes back with few hits that fire, then with more, then with all, then with all records. If
- * the load is still there the budget disables the probe again, and waits twice as long before the next attempt. Only the event thread
- * calls this class, except {@link #holdsBack} and {@link #pays}.
+ * <p>If the probes take less than half of their share for a while, and would not take more than the share without the
+ * last restraint, the budget undoes this restraint by one step: a disabled probe returns with few hits that fire, then
+ * with more, then with all, then with all records. If the load is still there, the budget disables the probe again, and
+ * waits twice as long before the next attempt. Only the event thread calls this class, except {@link #holdsBack} and
+ * {@link #pays}.
  */
 final class Budget {
-    /** Of a restraint, as RESTRAINED says. */
+    /** Steps of a restraint, as RESTRAINED reports them. */
     private static final int FREE = 0;
     private static final int PRINTS_LESS = 1;
     private static final int SAMPLED = 2;
@@ -30,50 +32,53 @@ final class Budget {
     private static final long PURSE = MEMORY.fieldOffset(Budget.class, "purse");
     private static final long UNBOUNDED = Long.MAX_VALUE / 2;
 
-    /** Between two looks at what firings took; after something was changed, or a probe has restrained itself, the next one is soon. */
+    /**
+     * The time between two looks at the cost of firings. After a change, or when a probe has restrained itself, the
+     * next one is soon.
+     */
     private static final long LOOK_NANOS = 50_000_000L;
     private static final long SOON_NANOS = 5_000_000L;
     private static final double ALLOWANCE_NANOS = 0.5e9;
     private static final double FIRST_ALLOWANCE_NANOS = 10e9;
     private static final long FIRST_NANOS = 2_000_000_000L;
-    /** How much of its share is to be used after a restraint, and below which part one is loosened. */
+    /** The part of its share that the budget aims for after a restraint, and the part below which it loosens one. */
     private static final double AIM = 0.8;
     private static final double CALM = 0.5;
-    /** A probe that takes so many times its share is sampled at once, even if it prints. */
+    /** A probe that takes this many times its share is sampled at once, even if it prints. */
     private static final double FAR_OVER = 10;
-    /** What is borne beyond the share, of the share and of a core: hits of a disabled probe take something, too. */
+    /** The tolerated excess as a part of the share and of a core, because hits of a disabled probe also cost time. */
     private static final double BORNE = 0.4;
     private static final double BORNE_OF_CORE = 0.01;
     private static final int THINNING_OF_TRIAL = 1 << 10;
-    /** Of the factor by which hits are left out, each time. */
+    /** The change of the sampling factor at each step. */
     private static final int STEP = 2;
     private static final long STEP_NANOS = 1_000_000_000L;
     private static final long FIRST_TRIAL_NANOS = 5_000_000_000L;
     private static final long LAST_TRIAL_NANOS = 60_000_000_000L;
 
     private final ArrayDeque<byte[]> announced = new ArrayDeque<byte[]>();
-    /** Restrained probes, that of the last restraint first. */
+    /** The restrained probes, the most recently restrained first. */
     private final ArrayDeque<Probe> restrained = new ArrayDeque<Probe>();
-    /** Those that restrained themselves since the last look. */
+    /** The probes that restrained themselves since the last look. */
     private final ArrayDeque<Probe> stopped = new ArrayDeque<Probe>();
-    /** Of one core. */
+    /** The share as a part of one core. */
     private double share;
     private double allowance;
     private long began;
     private long checked;
-    /** When a restraint was changed last, or probes took more than they do when it is calm. */
+    /** When a restraint last changed, or the probes last took more than the calm part. */
     private long changed;
     private long loosened;
     private long trial = FIRST_TRIAL_NANOS;
     private volatile boolean holdsBack;
-    /** ns that firings may still take until the next look; changed in place by those that pay. */
+    /** The ns that firings may take until the next look. Paying threads change it in place. */
     private volatile long purse = UNBOUNDED;
     private long purseBefore;
-    /** How many times their share the probes took when one that prints restrained itself last. */
+    /** The ratio of the taken time to the share when a printing probe last restrained itself. */
     private double overWhenStopped;
     private volatile boolean hurries;
 
-    /** What was taken since the last check, and by which probe most of it. */
+    /** The time taken since the last check, and the most expensive probe. */
     private double taken;
     private Probe dearest;
     private double dearestNanos;
@@ -96,22 +101,22 @@ final class Budget {
     }
 
     /**
-     * On the thread that fires.
+     * Pays for a firing, on the firing thread.
      *
-     * @param nanos what the firing, and those that it pays for, take as far as is known
-     * @param paid of the same probe since the last look
-     * @return false when nothing is left, and the probe is not one of those that take little
+     * @param nanos the known cost of the firing, and of those that it pays for
+     * @param paid the amount that the same probe paid since the last look
+     * @return false if the allowance is empty, and the probe is not one of those that take little
      */
     boolean pays(long nanos, long paid) {
         return MEMORY.getAndAddLong(this, PURSE, -nanos) >= nanos || paid < share * LOOK_NANOS / 2;
     }
 
-    /** A probe has restrained itself. */
+    /** Called when a probe has restrained itself. */
     void hurry() {
         hurries = true;
     }
 
-    /** Whether it is time to look at what firings took. */
+    /** Whether the next look at the cost of firings is due. */
     boolean isDue(long now) {
         return now - checked >= (hurries ? SOON_NANOS : LOOK_NANOS);
     }
@@ -149,7 +154,7 @@ final class Budget {
             allowance = Math.min(most, allowance + allowed) - taken;
             if (!stopped.isEmpty()) {
                 allowance = 0;
-                taken = Math.max(taken, purseBefore - purse); // they knew only the cost of earlier firings
+                taken = Math.max(taken, purseBefore - purse); // the firing threads knew only the cost of earlier firings
                 for (Probe probe : stopped) {
                     stop(probe, now, allowed);
                 }
@@ -172,14 +177,17 @@ final class Budget {
         dearestNanos = 0;
     }
 
-    /** A probe has restrained itself: how far it has to be is seen at the next look, unless there is nothing left to be seen. */
+    /**
+     * Handles a probe that has restrained itself. The next look decides how far it is restrained, unless no firings
+     * would remain to be measured.
+     */
     private void stop(Probe probe, long now, double allowed) {
         Probe.Load load = probe.load();
         double hits = load.passes + load.out;
         double rest = hits * probe.disabledNanos();
         boolean mayPrintLess = !probe.printsLess() && (probe.mayPrintLess || load.records > 0);
         put(probe, now);
-        if (mayPrintLess && !probe.mayPrintLess) { // how hot it is now, the next look will show
+        if (mayPrintLess && !probe.mayPrintLess) { // the next look will show how hot it is now
             probe.mayPrintLess = true;
             overWhenStopped = taken / allowed;
             return;
@@ -198,7 +206,7 @@ final class Budget {
         }
     }
 
-    /** Of all restraints this is the last. */
+    /** Makes this the most recent restraint. */
     private void put(Probe probe, long now) {
         changed = now;
         hurries = true;
@@ -216,7 +224,7 @@ final class Budget {
     private void tighten(long now, double allowed) {
         Probe probe = dearest;
         if (now - loosened < trial) {
-            loosened = now - LAST_TRIAL_NANOS; // one attempt fails once
+            loosened = now - LAST_TRIAL_NANOS; // a single trial fails once
             trial = Math.min(LAST_TRIAL_NANOS, 2 * trial);
         }
         put(probe, now);
@@ -234,12 +242,12 @@ final class Budget {
         }
     }
 
-    /** ns up to which a probe is left as it is that nothing but disabling could make take less. */
+    /** The ns up to which a probe is tolerated if only disabling it could reduce its cost. */
     private double borne(double allowed) {
         return allowed * (1 + Math.min(BORNE, BORNE_OF_CORE / share));
     }
 
-    /** It is taken out where hits take too much still. */
+    /** Disables a probe. The client is told to take it out if its hits still cost too much. */
     private void disable(Probe probe, double hits, double allowed) {
         double ofEntering = hits * Probe.DISABLED_NANOS;
         double ofReadings = hits * probe.disabledNanos();
@@ -251,7 +259,7 @@ final class Budget {
     private void loosen(long now, double allowed) {
         Probe probe = restrained.peekFirst();
         boolean disabled = probe.isOverBudget();
-        if (!disabled && !probe.enabled) { // by somebody else: nothing to be loosened, until it is enabled
+        if (!disabled && !probe.enabled) { // disabled by another request: nothing to loosen until it is enabled
             restrained.removeFirst();
             restrained.addLast(probe);
             return;
@@ -296,7 +304,10 @@ final class Budget {
         announce(probe, step, allowed, 0);
     }
 
-    /** {@code rest}: ns that woven code takes though the probe is disabled, where that alone is too much. */
+    /**
+     * Announces a restraint. {@code rest} is the cost in ns of woven code of the disabled probe if that alone is too
+     * much.
+     */
     private void announce(Probe probe, int step, double allowed, double rest) {
         Output out = new Output();
         out.u4(probe.id);

@@ -1,10 +1,10 @@
 package btpy.runtime;
 
-/** Values of {@code java.time}, computed from their fields as ISO 8601 and the classes' own documentation say. */
+/** Computes values of {@code java.time} from their fields, according to ISO 8601 and the documentation of the classes. */
 final class Calendars {
     private static final long SECONDS_A_DAY = 86_400;
     private static final int DAYS_OF_400_YEARS = 146_097;
-    /** From 0000-03-01 to 1970-01-01. */
+    /** The days from 0000-03-01 to 1970-01-01. */
     private static final int DAYS_TO_1970 = 719_468;
 
     private Calendars() {}
@@ -61,7 +61,7 @@ final class Calendars {
         two(made.append('-'), day);
     }
 
-    /** Four digits at least. {@code more}: what stands before more than four. */
+    /** Appends a year with at least four digits. {@code more} is the prefix of a year with more digits. */
     private static void year(StringBuilder made, long year, String more) {
         long amount = year < 0 ? -year : year;
         made.append(year < 0 ? "-" : year > 9999 ? more : "");
@@ -75,7 +75,7 @@ final class Calendars {
         return made.append(number < 10 ? "0" : "").append(number);
     }
 
-    /** Years begin in March here, so that the day that comes and goes is the last one. */
+    /** Years begin in March here, so that the leap day is the last day of a year. */
     private static long epochDay(Object date) {
         long month = number(date, "month");
         long year = number(date, "year") - (month <= 2 ? 1 : 0);
@@ -129,7 +129,7 @@ final class Calendars {
         return number(time, "hour") * 3600 + number(time, "minute") * 60 + number(time, "second");
     }
 
-    /** Three, six or nine digits. */
+    /** Appends three, six or nine digits. */
     private static void fraction(StringBuilder made, int nanos) {
         if (nanos != 0) {
             int digits = nanos % 1_000_000 == 0 ? 3 : nanos % 1000 == 0 ? 6 : 9;
@@ -167,7 +167,10 @@ final class Calendars {
         }
     }
 
-    /** A fraction of a negative number of seconds counts towards zero: −0.5 s is −1 s and 500,000,000 ns. */
+    /**
+     * Appends a duration. A fraction of a negative number of seconds counts towards zero: −0.5 s is −1 s and
+     * 500,000,000 ns.
+     */
     private static void duration(StringBuilder made, long seconds, int nanos) {
         made.append("PT");
         if (seconds == 0 && nanos == 0) {

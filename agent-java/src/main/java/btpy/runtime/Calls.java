@@ -7,11 +7,12 @@ import java.lang.ref.WeakReference;
 import java.lang.reflect.Method;
 
 /**
- * Calls of methods that a script may call: those known to be harmless, and those that the user allowed by name.
+ * Calls methods for a script: methods that are known to be harmless, and methods that the user allowed by name.
  *
- * <p>Which they are stands in the handler, as {@code owner#name(types)} or {@code owner#name/count} separated by {@code |}; {@code +} in
- * front of the owner lets subtypes take part, {@code =} says that {@link Substitutes} has the method. A method that is named with its types
- * is one of the JDK: a class of that name in another loader than the boot loader is another class. What is found for a class is remembered, weakly, so that no class is kept loaded.
+ * <p>The handler lists them as {@code owner#name(types)} or {@code owner#name/count}, separated by {@code |}. A {@code
+ * +} in front of the owner includes its subtypes, and {@code =} means that {@link Substitutes} implements the method. A
+ * method with types belongs to the JDK: a class of that name in a loader other than the boot loader is another class.
+ * The method of a class is cached, with weak references, so that no class is kept loaded.
  *
  * <p>While such a method runs, no probe fires on its thread.
  */
@@ -22,7 +23,7 @@ public final class Calls {
     private static final Callee[] NONE = {};
     private static volatile Callee[] table = NONE;
 
-    /** Threads that are inside such a call; a handler need not look at its thread while there are none. */
+    /** The number of threads that are inside such a call. While it is 0, handlers do not need to check their threads. */
     private static final long[] RUNNING = new long[1];
 
     private static final class Callee extends WeakReference<Class<?>> {
@@ -30,9 +31,9 @@ public final class Calls {
         final String allowed;
         final WeakReference<MethodHandle> handle;
         final Class<?>[] parameters;
-        /** As {@link Substitutes} numbers them; −1: the method itself is called. */
+        /** The number of the substitute in {@link Substitutes}; −1: the method itself is called. */
         final int substitute;
-        /** Handlers in classes of the JDK are guarded and need not be told. */
+        /** Whether the class belongs to the application. Handlers in classes of the JDK are guarded and need no notice. */
         final boolean ofApplication;
 
         Callee(Class<?> type, int hash, String allowed, int substitute, MethodHandle handle, Class<?>[] parameters) {
@@ -52,21 +53,21 @@ public final class Calls {
         return RUNNING[0] != 0;
     }
 
-    /** With the last session; there may be no memory. */
+    /** Called at the end of the last session, when memory may be short. */
     static void clear() {
         table = NONE;
     }
 
-    /** Whether the class has one of the methods. */
+    /** Whether one of the methods exists for the class. */
     static boolean has(Object target, String allowed) {
         Callee callee = of(target.getClass(), allowed);
         return callee.substitute >= 0 || callee.handle != null;
     }
 
     /**
-     * What the method gives; of null null.
+     * Calls the method and returns its result; null if {@code target} is null.
      *
-     * @throws ProbeError when no method is allowed for the class, or the method threw
+     * @throws ProbeError if no method is allowed for the class, or if the method threw
      */
     public static Object call(Object target, String allowed, Object[] arguments) {
         if (target == null) {
@@ -76,12 +77,12 @@ public final class Calls {
         if (callee.substitute >= 0) {
             try {
                 return Substitutes.call(callee.substitute, target, arguments);
-            } catch (ClassCastException otherFields) { // of a class that only has the name
+            } catch (ClassCastException otherFields) { // a different class with the same name
                 throw ProbeError.BAD_CAST;
             }
         }
         MethodHandle handle = callee.handle == null ? null : callee.handle.get();
-        if (handle == null && callee.handle != null) { // collected: found anew
+        if (handle == null && callee.handle != null) { // the handle was collected: find it again
             callee = find(target.getClass(), callee.hash, allowed);
             handle = callee.handle == null ? null : callee.handle.get();
         }
@@ -111,7 +112,7 @@ public final class Calls {
         }
     }
 
-    /** Numbers of the language are Long and Double. */
+    /** Converts a number of the language, Long or Double, to the type of a parameter. */
     private static Object fitting(Object value, Class<?> type) {
         if (!type.isPrimitive()) {
             return value;
@@ -207,7 +208,10 @@ public final class Calls {
         return null;
     }
 
-    /** {@code signature}: {@code name(type,type)}, or {@code name/count}. The owner's own method first, then what it inherits. */
+    /**
+     * Returns the owner's own method, or else an inherited one. {@code signature}: {@code name(type,type)}, or {@code
+     * name/count}.
+     */
     private static Method method(Class<?> owner, String signature) {
         for (Class<?> c = owner; c != null; c = c.getSuperclass()) {
             for (Method method : c.getDeclaredMethods()) {
@@ -239,13 +243,13 @@ public final class Calls {
         return signature.contentEquals(spelled.append(')'));
     }
 
-    /** A handle of the method, by way of a type that is open to us: of hidden classes of the JDK an interface, or Object. */
+    /** Returns a handle of the method from a type that is accessible: an interface or Object if the JDK hides the class. */
     private static MethodHandle handle(Class<?> type, Method method) {
         try {
             method.setAccessible(true);
             return MethodHandles.lookup().unreflect(method);
         } catch (IllegalAccessException | RuntimeException closed) {
-            // asked for elsewhere
+            // try a supertype below
         }
         for (Class<?> c = type; c != null; c = c.getSuperclass()) {
             for (Class<?> face : c.getInterfaces()) {
@@ -270,7 +274,7 @@ public final class Calls {
         }
     }
 
-    /** What messages call it: the name without owner and types. */
+    /** Returns the name of the method for messages, without owner and types. */
     static String name(String allowed) {
         int start = allowed.indexOf('#') + 1;
         int end = start;

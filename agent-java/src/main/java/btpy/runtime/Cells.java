@@ -1,32 +1,32 @@
 package btpy.runtime;
 
 /**
- * Numbers that samples are added to: those that all threads add to by atomic operations, or those of one thread, which adds to its sums
- * without; beside each of these it is remembered what of it was taken.
+ * Numbers to which samples are added. All threads add to shared cells by atomic operations. A cell with an owner is
+ * changed only by one thread, without atomic operations; another cell stores the part of it that was taken.
  *
- * <p>What a cell holds is a letter: S sum of longs, D of doubles, l least long, d least double, L greatest long, X greatest double, n
- * number of samples, g of negative ones, t time, r registers. Doubles are kept as their bits.
+ * <p>A letter is the kind of a cell: S sum of longs, D of doubles, l smallest long, d smallest double, L largest long,
+ * X largest double, n number of samples, g of negative ones, t time, r registers. Doubles are stored as their bits.
  */
 class Cells {
     static final int SEGMENT_BITS = 6;
-    /** Cells of one segment. */
+    /** The number of cells in a segment. */
     static final int SEGMENT = 1 << SEGMENT_BITS;
-    /** In cells that have an owner, from a sum to what of it was taken. */
+    /** In cells that have an owner, the distance from a sum to the part of it that was taken. */
     static final int TAKEN = 8;
 
     private static final Memory MEMORY = Memory.instance();
     private static final long POSITIVE_INFINITY = 0x7FF0000000000000L;
     private static final long NEGATIVE_INFINITY = 0xFFF0000000000000L;
 
-    /** By stripe; null for a plain value. */
+    /** The cells by stripe; null for a plain value. */
     long[] cells;
     /**
-     * What does not fit into a few cells, made when first used. Buckets or registers: segments of cells, by stripe. Windows: one
-     * each. Counters and values: one each.
+     * Values that need more than a few cells, allocated at first use. Buckets or registers: segments of cells, by
+     * stripe. Windows, counters and values: one element each.
      */
     Object[] segments;
 
-    /** What the segments take that are there. */
+    /** Returns the size in bytes of the allocated segments. */
     static long segmentBytes(Cells of) {
         long bytes = 0;
         for (int i = 0; of.segments != null && i < of.segments.length; i++) {
@@ -35,7 +35,7 @@ class Cells {
         return bytes;
     }
 
-    /** Sets cells of the layout to what they are before the first sample. */
+    /** Sets cells of the layout to their initial values. */
     static void clear(char[] layout, long[] cells, int from) {
         for (int i = 0; i < layout.length; i++) {
             cells[from + i] = initial(layout[i]);
@@ -57,7 +57,7 @@ class Cells {
         }
     }
 
-    /** {@code own}: only this thread writes there. */
+    /** Adds to a cell. With {@code own}, only this thread writes to it. */
     static void bump(long[] cells, long offset, long delta, boolean own) {
         if (own) {
             MEMORY.putLongRelease(cells, offset, MEMORY.getLong(cells, offset) + delta);
@@ -105,8 +105,8 @@ class Cells {
     }
 
     /**
-     * Adds a sample to cells of the layout n, and two for integral and for floating samples. It is counted last: a firing that is
-     * interrupted here is an error, and no sample.
+     * Adds a sample to cells of the layout n, and two for integral and for floating samples. The sample is counted
+     * last, so that a firing that is interrupted here counts as an error and not as a sample.
      */
     static void combine(char[] layout, long[] cells, long first, long sample, long weight, boolean own) {
         if (layout[1] == 'S') {
@@ -130,7 +130,7 @@ class Cells {
         bump(cells, first, weight, own);
     }
 
-    /** The value of a cell that threads share. {@code take}: it gets its first value instead. */
+    /** Returns the value of a shared cell. With {@code take}, resets it to {@code first}. */
     static long read(long[] cells, int index, long first, boolean take) {
         long offset = Memory.LONG_BASE + 8L * index;
         long now;
@@ -140,20 +140,20 @@ class Cells {
         return now;
     }
 
-    /** The value of a cell that has an owner. */
+    /** Returns the value of a cell that has an owner. */
     static long readOwn(long[] cells, char kind, int index, boolean take) {
         return kind == 'n' || kind == 'S' || kind == 'g'
                 ? readOwn(cells, index, TAKEN, take)
                 : read(cells, index, initial(kind), take);
     }
 
-    /** Of a sum that its owner alone changes: what came since it was taken last. */
+    /** Returns the part of a sum that its owner has added since it was last taken. */
     static long readOwn(long[] cells, int index, int toTaken, boolean take) {
         long offset = Memory.LONG_BASE + 8L * (index + toTaken);
         long before;
         long now;
         do {
-            before = MEMORY.getLongVolatile(cells, offset); // first: the sum now has it
+            before = MEMORY.getLongVolatile(cells, offset); // read this first, because the sum already includes it
             now = MEMORY.getLongVolatile(cells, Memory.LONG_BASE + 8L * index);
         } while (take && !MEMORY.compareAndSetLong(cells, offset, before, now));
         return now - before;

@@ -1,12 +1,12 @@
 package btpy.runtime;
 
 /**
- * Names of loaded classes, without what asking for one leaves behind: a class keeps its name as a string from when it was first asked
- * until it is unloaded, and the agent asks every class that there is.
+ * Reads names of loaded classes without leaving strings behind. A class stores its name as a string from the first
+ * request until it is unloaded, and the agent reads the name of every class.
  */
 public final class ClassNames {
     private static final Memory MEMORY = Memory.instance();
-    /** Where a class keeps its name; below 0: this JDK does not tell. */
+    /** The offset of the name in a class; below 0 if this JDK does not tell. */
     private static final long NAME = MEMORY.fieldOffset(Class.class, "name");
 
     private ClassNames() {}
@@ -15,7 +15,7 @@ public final class ClassNames {
         boolean kept = NAME < 0 || MEMORY.getReference(type, NAME) != null;
         String name = type.getName();
         if (!kept) {
-            MEMORY.putReference(type, NAME, null); // who asks next has it made again
+            MEMORY.putReference(type, NAME, null); // the next request creates it again
         }
         return name;
     }

@@ -1,51 +1,51 @@
 package btpy.runtime;
 
 /**
- * The inside of JDK collections, read from their fields. Only exact, known classes of {@code java.util}: a {@code size()} or an
- * iterator of anything else may take the application's locks or run its code. Views made by {@code Collections.synchronized…} and
- * {@code unmodifiable…} are not opened for the same reason.
+ * Reads the content of JDK collections from their fields. Supports only exact, known classes of {@code java.util},
+ * because {@code size()} or an iterator of other classes may take the application's locks or run its code. For the same
+ * reason it does not open views made by {@code Collections.synchronized…} and {@code unmodifiable…}.
  *
- * <p>Other threads may change what is read here at any moment, so every step is bounded and nothing found is trusted.
+ * <p>Other threads may change the fields at any moment, so every step is bounded and no value is trusted.
  */
 final class Containers {
     private static final Memory MEMORY = Memory.instance();
-    /** Buckets of a hash table looked at for elements. */
+    /** The most buckets of a hash table that are searched for elements. */
     private static final int MAX_BUCKETS = 4096;
-    /** Nodes followed in one chain or one tree path. */
+    /** The most nodes in one chain or one path of a tree. */
     private static final int MAX_CHAIN = 256;
 
-    /** How a class keeps its elements. */
+    /** How a class stores its elements. */
     enum Form {
-        /** {@code a}: Object[]; {@code b}: int size, or all of the array. */
+        /** {@code a}: Object[]; {@code b}: int size, or the whole array if absent. */
         ARRAY,
-        /** {@code a}: Object[]; {@code b}, {@code c}: head and tail, the tail excluded. */
+        /** {@code a}: Object[]; {@code b}, {@code c}: head and tail, excluding the tail. */
         DEQUE,
         /** {@code a}: Object[] with empty places, {@code b}: int size. */
         SPARSE_SET,
-        /** {@code a}: Object[] of keys and values in turn, with empty places, {@code b}: int size. */
+        /** {@code a}: Object[] of alternating keys and values with empty places, {@code b}: int size. */
         SPARSE_MAP,
         /** {@code a}, {@code b}: the elements themselves; empty ones are the JDK's marker. */
         FIELDS,
         /** {@code a}: key, {@code b}: value. */
         ENTRY,
-        /** Nothing inside. */
+        /** No elements. */
         EMPTY_LIST,
         EMPTY_MAP,
         /** {@code a}: first node, {@code b}: int size; nodes have item, next. */
         LINKED,
         /** {@code a}: Node[] table, {@code b}: int size; nodes have key, value or val, next. */
         HASH_MAP,
-        /** As HASH_MAP, but {@code b} is a long base count, in addition to which there are cells. */
+        /** As HASH_MAP, but {@code b} is a long base count, and further counts are in cells. */
         CONCURRENT_MAP,
         /** {@code a}: first entry, {@code b}: int size; entries have key, value, after. */
         LINKED_MAP,
         /** {@code a}: root, {@code b}: int size; entries have key, value, left, right. */
         TREE_MAP,
-        /** {@code a}: the map whose keys they are. */
+        /** {@code a}: the map with the keys. */
         MAP_KEYS,
     }
 
-    /** {@code name form a b c}: the classes, and the fields that the form needs. */
+    /** {@code name form a b c}: the class, its form, and the fields that the form needs. */
     private static final String[][] TABLE = {
         {"java.util.ArrayList", "ARRAY", "elementData", "size"},
         {"java.util.Vector", "ARRAY", "elementData", "elementCount"},
@@ -77,7 +77,7 @@ final class Containers {
         {"java.util.concurrent.ConcurrentHashMap$KeySetView", "MAP_KEYS", "map"},
     };
 
-    /** What is known of a class of the table. */
+    /** The form and the fields of a class in the table. */
     static final class Shape {
         final Form form;
         final String[] fields;
@@ -100,7 +100,7 @@ final class Containers {
 
     private Containers() {}
 
-    /** @return null unless the class is one of the table's, loaded by the boot loader */
+    /** @return null unless the class is in the table and was loaded by the boot loader */
     static Shape shape(Class<?> type) {
         if (type.getClassLoader() != null) {
             return null;
@@ -116,7 +116,7 @@ final class Containers {
         return null;
     }
 
-    /** Number of elements or pairs; −1 when the class is not known, or its fields are not what is expected. */
+    /** The number of elements or pairs; −1 if the class is unknown, or if its fields differ from the expected ones. */
     static int size(Object o) {
         Layout layout = Layouts.of(o);
         if (layout.shape == null) {
@@ -172,7 +172,7 @@ final class Containers {
         }
     }
 
-    /** Element {@code index} of a list; {@link #ABSENT} when out of range or not a known list. */
+    /** Returns element {@code index} of a list; {@link #ABSENT} if it is out of range or the object is not a known list. */
     static Object element(Object o, long index) {
         Layout layout = Layouts.of(o);
         Containers.Shape shape = layout.shape;
@@ -197,7 +197,10 @@ final class Containers {
 
     static final Object ABSENT = new Object();
 
-    /** Fills {@code into} with elements in the collection's order, or with keys and values in turn for a map. @return how many */
+    /**
+     * Fills {@code into} with elements in the collection's order, or with alternating keys and values of a map.
+     * @return the number of filled places
+     */
     static int elements(Object o, Object[] into) {
         Layout layout = Layouts.of(o);
         if (layout.shape == null) {
@@ -320,7 +323,7 @@ final class Containers {
                 into[count++] = found;
             } else {
                 Object itsValue = reference(node, value);
-                // ConcurrentHashMap marks moved and reserved buckets with nodes that hold neither.
+                // ConcurrentHashMap marks moved and reserved buckets with nodes that have neither key nor value.
                 if (found != null || itsValue != null || !Strings.equal(value, "val")) {
                     count = pair(found, itsValue, into, count);
                 }
@@ -330,7 +333,10 @@ final class Containers {
         return count;
     }
 
-    /** In order, with the path kept in an array: a tree that changes under us cannot make this recurse or run forever. */
+    /**
+     * Visits a tree in order, with the path in an array, so that a concurrent change cannot cause recursion or an
+     * endless loop.
+     */
     private static int tree(Object root, Object[] into) {
         Object[] path = new Object[64];
         int depth = 0;
@@ -360,7 +366,10 @@ final class Containers {
         return count + 2;
     }
 
-    /** {@code ImmutableCollections} fills the second place of a one-element list with a marker: null, or an object of its own. */
+    /**
+     * Whether it is an element: {@code ImmutableCollections} fills the second place of a one-element list with a
+     * marker, null or a plain object.
+     */
     private static boolean isElement(Object element, Layout layout) {
         return layout.shape.fields.length == 1 || element != null && element.getClass() != Object.class;
     }

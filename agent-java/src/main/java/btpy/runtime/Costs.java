@@ -1,18 +1,20 @@
 package btpy.runtime;
 
 /**
- * The measured cost of the firings of one probe. A few firings are timed on the threads that they run on, with two readings of the clock.
+ * The measured cost of the firings of one probe. A few firings are timed on the threads on which they run, with two
+ * readings of the clock.
  *
- * <p>Durations go into buckets (an eighth wide). The time of a reading of the clock is subtracted, and the time of entering the handler is
- * added, which cannot be timed from inside. A firing that takes less than the resolution of the clock is timed in a run of repetitions,
- * which counts as one duration of each. A duration has the weight of all firings since the last timed one: a hot probe has few timed
- * firings among many fast ones, beside many timed firings among the few slow ones before. A duration during which the scheduler stopped
- * the thread, or the JVM stopped, says nothing of the probe: durations above four times the 99th percentile count as that value.
+ * <p>Durations are counted in buckets, which are an eighth wide. The time of a reading of the clock is subtracted. The
+ * time of entering the handler, which cannot be timed from inside, is added. A firing that takes less than the
+ * resolution of the clock is timed in a run of repetitions, which counts as one duration of each. A duration has the
+ * weight of all firings since the last timed one, because a probe that becomes hot has few timed firings among many
+ * fast ones, after many timed firings among few slow ones. A duration in which the scheduler or the JVM stopped the
+ * thread says nothing about the probe. So durations above four times the 99th percentile count as that value.
  */
 final class Costs {
-    /** The time of calling and entering the handler, which come before the first reading of the clock. */
+    /** The time of calling and entering the handler, before the first reading of the clock. */
     static final int WAY_IN_NANOS = 4;
-    /** Costs have this many binary places below the ns. */
+    /** The number of binary places of costs below the ns. */
     static final int FRACTION = 4;
 
     private static final Memory MEMORY = Memory.instance();
@@ -20,20 +22,23 @@ final class Costs {
     private static final int FEW = 200;
     private static final int CALIBRATIONS = 30_000;
 
-    /** ns between two readings of the clock in a row; 0: not known yet. */
+    /** The ns between two consecutive readings of the clock; 0 until it is measured. */
     private static long clock;
 
-    /** A duration is below 2^40 ns, and little is added to it. */
+    /** A duration is below 2^40 ns, and the additions to it are small. */
     private static final int BUCKETS = 42 + FRACTION - PRECISION << PRECISION;
 
-    /** Behind the buckets, which hold the weights of their durations: the number of durations, and the sum of the squared weights. */
+    /**
+     * The indices after the buckets, which contain the weights of durations: the number of durations, and the sum of
+     * squared weights.
+     */
     private static final int DURATIONS = BUCKETS;
     private static final int SQUARES = BUCKETS + 1;
 
     private final long[] buckets = new long[BUCKETS + 2];
     private final long[] seen = new long[BUCKETS + 2];
 
-    /** Figures of a set of durations. */
+    /** Statistics of a set of durations. */
     static final class Figures {
         final long count;
         final double mean;
@@ -69,8 +74,9 @@ final class Costs {
     }
 
     /**
-     * A duration by the clock, in ns, and how often the clock was read before it began.
+     * Adds a duration in ns.
      *
+     * @param readings the number of readings of the clock before it began
      * @param weight the number of firings of which one was timed
      * @return the cost of the firing, with {@link #FRACTION}
      */
@@ -78,7 +84,10 @@ final class Costs {
         return put((took > clock ? took - clock << FRACTION : 0) + (WAY_IN_NANOS + readings * clock << FRACTION), weight);
     }
 
-    /** The duration of a run of firings; entering takes each of them {@code wayIn} ns more. @return the cost of one firing */
+    /**
+     * Adds the duration of a run of firings. Entering costs each of them {@code wayIn} ns more.
+     * @return the cost of one firing
+     */
     long addRun(long took, int firings, int wayIn, int readings, long weight) {
         return put((took > clock ? took - clock << FRACTION : 0) / firings + (wayIn + readings * clock << FRACTION), weight);
     }
@@ -90,17 +99,17 @@ final class Costs {
         return cost;
     }
 
-    /** Event thread: figures of all durations. */
+    /** Called by the event thread. Returns the statistics of all durations. */
     Figures all() {
         return figures(buckets);
     }
 
-    /** An array that {@link #recent} counts in; all probes of a session share one. */
+    /** Allocates an array in which {@link #recent} counts. All probes of a session share one. */
     static long[] scratch() {
         return new long[BUCKETS + 2];
     }
 
-    /** Event thread: figures of the durations since the last call. */
+    /** Called by the event thread. Returns the statistics of the durations since the last call. */
     Figures recent(long[] recent) {
         for (int i = 0; i < buckets.length; i++) {
             long now = MEMORY.getLongVolatile(buckets, Memory.LONG_BASE + 8L * i);
@@ -116,7 +125,7 @@ final class Costs {
         for (int i = 0; i < BUCKETS; i++) {
             weights += counts[i];
         }
-        if (count <= 0 || weights == 0) { // or a duration that is being added
+        if (count <= 0 || weights == 0) { // none, or one is just being added
             return NONE;
         }
         double alike = (double) weights * weights / Math.max(1, counts[SQUARES]); // the number of equal weights with the same information

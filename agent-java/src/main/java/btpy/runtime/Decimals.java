@@ -4,8 +4,9 @@ import java.math.BigDecimal;
 import java.math.BigInteger;
 
 /**
- * Values of {@code BigDecimal} and {@code BigInteger}, computed from their fields. A subclass of {@code BigInteger} inside is refused,
- * and so is what has more than {@link #MOST_WORDS} words or {@link #MOST_ZEROS} zeros.
+ * Computes values of {@code BigDecimal} and {@code BigInteger} from their fields. It refuses a {@code BigDecimal} that
+ * contains a subclass of {@code BigInteger}, and numbers with more than {@link #MOST_WORDS} words or {@link
+ * #MOST_ZEROS} zeros.
  */
 final class Decimals {
     private static final Memory MEMORY = Memory.instance();
@@ -18,7 +19,7 @@ final class Decimals {
     private static final long INFLATED = Long.MIN_VALUE;
     private static final int MOST_WORDS = 64;
     private static final int MOST_ZEROS = 1000;
-    /** Words of a magnitude above every double: 1024 bits, and one word more. */
+    /** The number of words of a magnitude above every double: 1024 bits and one more word. */
     private static final int WORDS_OF_INFINITY = 33;
 
     private Decimals() {}
@@ -62,7 +63,7 @@ final class Decimals {
         return Long.valueOf(method == Substitutes.INT_VALUE ? (int) value : value);
     }
 
-    /** The low 64 bits of the number without its fraction. */
+    /** Returns the low 64 bits of the number without its fraction. */
     private static long integral(String digits, int scale) {
         int kept = (int) Math.max(0, Math.min(digits.length(), digits.length() - (long) scale));
         long value = 0;
@@ -130,7 +131,7 @@ final class Decimals {
         return Long.valueOf(method == Substitutes.INT_VALUE ? (int) value : value);
     }
 
-    /** In two's complement without the sign: one less for the negative of a power of two. */
+    /** Returns the number of bits in two's complement without the sign: one less for the negative of a power of two. */
     private static long bits(int sign, int[] magnitude) {
         long bits = 32L * magnitude.length - Integer.numberOfLeadingZeros(magnitude[0]);
         if (sign >= 0 || Integer.bitCount(magnitude[0]) != 1) {
@@ -147,7 +148,10 @@ final class Decimals {
         return bits - 1;
     }
 
-    /** Decimal digits of a magnitude, the most significant word first: nine digits a division by 10^9. */
+    /**
+     * Returns the decimal digits of a magnitude whose first word is the most significant. Each division by 10^9 gives
+     * nine digits.
+     */
     private static String digits(int[] magnitude) {
         if (magnitude.length > MOST_WORDS) {
             throw ProbeError.BUDGET;

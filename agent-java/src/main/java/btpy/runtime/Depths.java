@@ -1,6 +1,6 @@
 package btpy.runtime;
 
-/** How many activations of what a probe traces are on the stack of each thread, for probes that ask. */
+/** Counts the activations of a probe's methods on the stack of each thread, for probes that use the depth. */
 public final class Depths {
     private static final Memory MEMORY = Memory.instance();
     private static final long DEPTHS = MEMORY.fieldOffset(Session.class, "depths");
@@ -10,7 +10,10 @@ public final class Depths {
 
     private Depths() {}
 
-    /** @return how many are below this one, which is counted; −1: it is not, and {@link #leave} is not to follow */
+    /**
+     * @return the number of activations below this one, which is now counted; −1 if it is not counted, and {@link
+     * #leave} must not be called
+     */
     public static int enter(int site, int probe) {
         Session session = Session.of(site);
         if (session == null) {
@@ -33,7 +36,7 @@ public final class Depths {
         return 0;
     }
 
-    /** Puts the depth back to {@code value}, whatever happened to activations above. */
+    /** Resets the depth to {@code value}, even if activations above did not leave. */
     public static void leave(int site, int probe, int value) {
         Session session = Session.of(site);
         if (session == null || value < 0) {
@@ -59,12 +62,12 @@ public final class Depths {
         return indents;
     }
 
-    /** Two blanks for each activation below, of {@value #INDENTED} at most. */
+    /** Returns two blanks for each activation below, for at most {@value #INDENTED}. */
     public static String indent(int depth) {
         return INDENTS[depth < 0 ? 0 : depth > INDENTED ? INDENTED : depth];
     }
 
-    /** Of this thread and the probe, in a table by thread. */
+    /** The key of this thread and the probe in the table. */
     static long key(int probe) {
         return Threads.id() * Session.MAX_PROBES + (probe & Session.MAX_PROBES - 1);
     }

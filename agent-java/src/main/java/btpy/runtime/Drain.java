@@ -1,13 +1,13 @@
 package btpy.runtime;
 
-/** The drain thread's side of the buffers: turns what is in the rings into payloads, and counts it. */
+/** Turns the records in the buffers into payloads, on the event thread, and counts them. */
 final class Drain implements EventBuffer.Sink {
     private static final Memory MEMORY = Memory.instance();
 
     private final Session session;
     private byte[] target;
     private int count;
-    /** Of the record that there was no room for; 0: none. */
+    /** The size of the record that did not fit; 0 if there is none. */
     private int left;
     private Request request;
 

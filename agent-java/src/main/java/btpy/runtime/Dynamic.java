@@ -1,15 +1,16 @@
 package btpy.runtime;
 
 /**
- * Operations on values whose type is known only when a probe fires: Long, Double, Boolean, Character, strings and references, and
- * the boxes of other primitives as an application passes them. Null is {@link ProbeError#NULL_OPERAND} and a value of the wrong
- * type {@link ProbeError#BAD_CAST}, except where said. No method of an application's object is called.
+ * Operations on values whose type is only known when a probe fires: Long, Double, Boolean, Character, strings and
+ * references, and the boxes of other primitives that an application passes. A null operand throws {@link
+ * ProbeError#NULL_OPERAND} and a value of the wrong type {@link ProbeError#BAD_CAST}, unless stated otherwise. No
+ * method of an application's object is called.
  */
 public final class Dynamic {
     private static final Memory MEMORY = Memory.instance();
     private static final long MESSAGE = MEMORY.fieldOffset(Throwable.class, "detailMessage");
     private static final long CAUSE = MEMORY.fieldOffset(Throwable.class, "cause");
-    /** Superclasses and interfaces looked at by {@link #instanceOf}. */
+    /** The most superclasses and interfaces that {@link #instanceOf} examines. */
     private static final int MAX_TYPES = 1000;
 
     private Dynamic() {}
@@ -51,7 +52,10 @@ public final class Dynamic {
         return apply('^', a, b);
     }
 
-    /** Java's arithmetic: two integral operands give Long, one Double makes it Double; {@code & | ^} also take two booleans. */
+    /**
+     * Java's arithmetic. Two integral operands give Long, and a Double operand gives Double. {@code & | ^} also accept
+     * two booleans.
+     */
     static Object apply(char operator, Object a, Object b) {
         required(a);
         required(b);
@@ -135,7 +139,7 @@ public final class Dynamic {
         return isDouble(required(a)) ? (Object) Double.valueOf(-toDouble(a)) : (Object) Long.valueOf(-toLong(a));
     }
 
-    /** Of a boolean {@code !}, of an integer {@code ~}. */
+    /** {@code !} of a boolean, {@code ~} of an integer. */
     public static Object not(Object a) {
         return required(a) instanceof Boolean
                 ? (Object) Boolean.valueOf(!((Boolean) a).booleanValue())
@@ -168,7 +172,7 @@ public final class Dynamic {
         return (int) toLong(o);
     }
 
-    /** A Double loses its fraction, as by a cast. */
+    /** A Double loses its fraction, as in a cast. */
     public static long toLong(Object o) {
         required(o);
         if (o instanceof Character) {
@@ -194,14 +198,17 @@ public final class Dynamic {
         return ((Boolean) o).booleanValue();
     }
 
-    /** The firing has run as many statements as it may. */
+    /** Called when the firing has run the maximal number of statements. */
     public static void exhausted() {
         throw ProbeError.BUDGET;
     }
 
     // ------------------------------------------------------------------------------------------------ comparison
 
-    /** Less than, equal to or greater than 0; 1 when one is a NaN, so that {@code <} and {@code <=} are false of it. */
+    /**
+     * Less than, equal to or greater than 0. The result is 1 if an operand is a NaN, so that {@code <} and {@code <=}
+     * are false.
+     */
     public static int compare(Object a, Object b) {
         required(a);
         required(b);
@@ -218,7 +225,10 @@ public final class Dynamic {
         return x < y ? -1 : x > y ? 1 : 0;
     }
 
-    /** Null-safe: strings and boxes by value, an enum constant with a string by its name, other objects by identity. */
+    /**
+     * Null-safe comparison: strings and boxes by value, an enum constant with a string by its name, other objects by
+     * identity.
+     */
     public static boolean equal(Object a, Object b) {
         if (isDouble(a) && isNumber(b) || isNumber(a) && isDouble(b)) {
             return toDouble(a) == toDouble(b); // a NaN differs from itself
@@ -250,7 +260,10 @@ public final class Dynamic {
 
     // ------------------------------------------------------------------------------------------------ strings
 
-    /** Strings, boxes, enum constants and classes as they read; other objects as {@code Type@hash}. Null gives "null". */
+    /**
+     * Returns strings, boxes, enum constants and classes as text, and other objects as {@code Type@hash}. Returns
+     * "null" for null.
+     */
     public static String text(Object o) {
         if (o == null) {
             return "null";
@@ -288,12 +301,21 @@ public final class Dynamic {
                 : Boolean.valueOf(matchesAt(s, Strings.length(s) - Strings.length(suffix), suffix));
     }
 
+    /** Returns the first position of the part as a Long; null if there is none, or if an argument is null. */
+    public static Object indexOf(String s, String part) {
+        if (s == null || part == null) {
+            return null;
+        }
+        int at = Texts.indexOf(s, part);
+        return at < 0 ? null : Long.valueOf(at);
+    }
+
     private static boolean matchesAt(String s, int at, String part) {
         int length = Strings.length(part);
         return at >= 0 && length <= Strings.length(s) - at && Strings.regionMatches(s, at, part, 0, length);
     }
 
-    /** Characters {@code from} to before {@code to}, both brought into the string; null gives null. */
+    /** Returns the characters from {@code from} to before {@code to}, both clamped to the string. Returns null for null. */
     public static String substring(String s, int from, int to) {
         if (s == null) {
             return null;
@@ -326,7 +348,7 @@ public final class Dynamic {
         return System.identityHashCode(o);
     }
 
-    /** Of a string, an array or a collection whose inside is known; null for anything else. */
+    /** The length of a string, an array or a known collection; null for other objects. */
     public static Object length(Object o) {
         if (o == null) {
             return null;
@@ -341,7 +363,7 @@ public final class Dynamic {
         return size < 0 ? null : Long.valueOf(size);
     }
 
-    /** Bytes that the object takes, without what it refers to; null gives null. */
+    /** The bytes of the object without the objects that it refers to. Returns null for null. */
     public static Object shallowSize(Object o) {
         if (o == null) {
             return null;
@@ -349,12 +371,12 @@ public final class Dynamic {
         return Long.valueOf(aligned(o.getClass().isArray() ? Values.bytes(o) : Layouts.of(o).end()));
     }
 
-    /** Objects begin at multiples of 8, unless the JVM was told otherwise ({@code -XX:ObjectAlignmentInBytes}). */
+    /** Rounds up to a multiple of 8, the alignment of objects unless {@code -XX:ObjectAlignmentInBytes} changes it. */
     private static long aligned(long bytes) {
         return (bytes + 7) & -8L;
     }
 
-    /** The field, since {@code getMessage} may be the application's; null gives null. */
+    /** Reads the field, because {@code getMessage} may be a method of the application. Returns null for null. */
     public static String message(Object throwable) {
         if (throwable == null) {
             return null;
@@ -388,9 +410,9 @@ public final class Dynamic {
     }
 
     /**
-     * True when the name of the object's class, a superclass or an interface fits the pattern: a binary name, a name without
-     * package (any package), or a glob ({@code *} within a segment, {@code **} across, {@code ?} one character). {@code +} in front
-     * says nothing more. Null is an instance of nothing.
+     * Whether the name of the object's class, a superclass or an interface matches the pattern: a binary name, a name
+     * without package (any package), or a glob ({@code *} within a segment, {@code **} across, {@code ?} one
+     * character). A leading {@code +} has no further meaning. Null is an instance of nothing.
      */
     public static boolean instanceOf(Object o, String pattern) {
         if (o == null || pattern == null) {
@@ -428,7 +450,10 @@ public final class Dynamic {
         return glob(name, 0, pattern, 0);
     }
 
-    /** The value if it is an instance of the named type; else null, and counted at the position. */
+    /**
+     * Returns the value if it is an instance of the named type. Otherwise returns null, and counts an error at the
+     * position.
+     */
     public static Object cast(Session session, Object value, String type, int probe, int at) {
         if (value == null || named(value.getClass().getName(), type) || instanceOf(value, type)) {
             return value;
@@ -437,7 +462,7 @@ public final class Dynamic {
         return null;
     }
 
-    /** Whether a class has the binary name; a dot may stand for the {@code $} of a member class. */
+    /** Whether a class has the binary name. A dot may replace the {@code $} of a member class. */
     static boolean named(String name, String spelled) {
         int length = Strings.length(spelled);
         if (Strings.length(name) != length) {
@@ -452,7 +477,7 @@ public final class Dynamic {
         return true;
     }
 
-    /** Remembers only the last star of each kind: what a star took never needs to be given back past a later star. */
+    /** Stores only the last star of each kind, because backtracking past a later star is never needed. */
     private static boolean glob(String name, int n, String pattern, int p) {
         int nameEnd = Strings.length(name);
         int patternEnd = Strings.length(pattern);

@@ -1,15 +1,15 @@
 package btpy.runtime;
 
 /**
- * What scripts walk through and look up: arrays, and the collections whose inside {@link Containers} knows. No method of an
- * application's object is called, so keys are found by their value only where that is a string, a number or an enum constant.
+ * Loops and lookups of scripts: arrays, and collections that {@link Containers} can read. No method of an application's
+ * object is called, so keys are found by value only if the value is a string, a number or an enum constant.
  */
 public final class Elements {
-    /** Elements that one loop looks at, whatever the script says. */
+    /** The most elements of one loop, even if the script requests more. */
     static final int MOST = 1000;
 
     private static final Memory MEMORY = Memory.instance();
-    /** Elements that {@code in} compares one by one. */
+    /** The most elements that {@code in} compares one by one. */
     private static final int MOST_COMPARED = 10_000;
 
     private static final int MOST_CHAIN = 256;
@@ -18,10 +18,10 @@ public final class Elements {
     private Elements() {}
 
     /**
-     * The element of an array or a list, of a map the value of the key; of null null.
+     * Returns the element of an array or a list, or the value of the key in a map. Returns null for null.
      *
-     * @param at position to count an index out of range at
-     * @throws ProbeError when the target is neither an array nor a collection whose inside is known
+     * @param at the position at which an index out of range is counted
+     * @throws ProbeError if the target is neither an array nor a known collection
      */
     public static Object element(Session session, Object target, long index, int at) {
         if (target == null) {
@@ -49,7 +49,10 @@ public final class Elements {
         return element(target, (int) index);
     }
 
-    /** As {@link #element} for arrays and lists and an integer; of a map the value of the key, null when there is none. */
+    /**
+     * As {@link #element} for arrays and lists with an integer. Returns the value of the key in a map, null if it is
+     * missing.
+     */
     public static Object entry(Session session, Object target, Object key, int at) {
         if (target == null) {
             return null;
@@ -60,7 +63,10 @@ public final class Elements {
         return value(target, key);
     }
 
-    /** As {@link #entry}, of a key that the script does not name: the value is hidden if the key is the name of a secret. */
+    /**
+     * As {@link #entry}, for a key that the script does not name. The value is hidden if the key is the name of a
+     * secret.
+     */
     public static Object entryOfAny(Session session, Object target, Object key, int at) {
         return names(session, key) ? Texts.REDACTED : entry(session, target, key, at);
     }
@@ -70,12 +76,12 @@ public final class Elements {
     }
 
     /**
-     * What a loop goes through; values under the names of secrets are hidden.
+     * Returns the elements of a loop. Values with the names of secrets are hidden.
      *
-     * @param most how many elements; 0 or less: none
-     * @param pairs 1: keys and values, or indices and elements, in turn
-     * @param at position to count {@link ProbeError#KIND_CUT} at when there are more; −1: nobody expects more
-     * @throws ProbeError when this can not be walked through
+     * @param most the most elements; 0 or less: none
+     * @param pairs 1: keys and values, or indices and elements, alternating
+     * @param at the position at which {@link ProbeError#KIND_CUT} is counted if there are more; −1: no error is counted
+     * @throws ProbeError if the container is not an array or a known collection
      */
     public static Object[] items(Session session, Object container, int most, int pairs, int probe, int at) {
         int bound = most < MOST ? most : MOST;
@@ -93,16 +99,16 @@ public final class Elements {
         return found;
     }
 
-    /** How many elements there are; −1 when this can not be walked through. */
+    /** The number of elements; −1 if the object is not an array or a known collection. */
     static int size(Object o) {
         return o.getClass().isArray() ? Values.length(o) : Containers.size(o);
     }
 
     /**
-     * The first {@code most} elements, or with {@code pairs} keys and values of a map, indices and elements of anything else, in
-     * turn. Of a map without {@code pairs} the keys. Null has no elements.
+     * Returns the first {@code most} elements. With {@code pairs}, returns alternating keys and values of a map, or
+     * indices and elements of other containers. Without, returns the keys of a map. Null has no elements.
      *
-     * @throws ProbeError when this can not be walked through
+     * @throws ProbeError if the container is not an array or a known collection
      */
     static Object[] of(Object o, int most, boolean pairs) {
         if (o == null) {
@@ -156,7 +162,10 @@ public final class Elements {
         return cut;
     }
 
-    /** Element {@code i} of an array, which is in range; primitives boxed as Long, Double, Boolean, Character. */
+    /**
+     * Returns element {@code i} of an array, which must be in range. Primitives are boxed as Long, Double, Boolean,
+     * Character.
+     */
     static Object element(Object array, int i) {
         if (array instanceof Object[]) {
             return ((Object[]) array)[i];
@@ -185,9 +194,9 @@ public final class Elements {
     }
 
     /**
-     * Whether an element, of a map a key, equals the value. Null contains nothing.
+     * Whether an element, or a key of a map, equals the value. Null contains nothing.
      *
-     * @throws ProbeError when this can not be walked through, or is too long to be
+     * @throws ProbeError if the container is not an array or a known collection, or is too long to be searched
      */
     public static boolean contains(Object o, Object value) {
         if (o == null) {
@@ -224,9 +233,9 @@ public final class Elements {
     }
 
     /**
-     * The value of a key of a map; null when there is none.
+     * Returns the value of a key in a map; null if it is missing.
      *
-     * @throws ProbeError when this is no map whose inside is known, or has no key like this that can be found
+     * @throws ProbeError if this is not a known map, or if keys of this type cannot be found in it
      */
     static Object value(Object map, Object key) {
         Object table = table(map);
@@ -256,7 +265,10 @@ public final class Elements {
 
     // ------------------------------------------------------------------------------------------------ hash tables
 
-    /** The table of a HashMap, LinkedHashMap or ConcurrentHashMap, or of the one that a set of these keeps; else null. */
+    /**
+     * Returns the table of a HashMap, LinkedHashMap or ConcurrentHashMap, or of the map inside a set of these;
+     * otherwise null.
+     */
     private static Object table(Object o) {
         if (o.getClass().isArray() || Layouts.of(o).shape == null) {
             return null;
@@ -282,7 +294,7 @@ public final class Elements {
         return null;
     }
 
-    /** Whether the hash code of an equal key is known without asking it. */
+    /** Whether the hash code of an equal key can be computed without a call. */
     private static boolean isHashed(Object key) {
         return key instanceof String || key instanceof Long;
     }
@@ -294,7 +306,7 @@ public final class Elements {
         if (key instanceof String) {
             return node(table, key, Strings.hash((String) key, Strings.length((String) key)));
         }
-        long number = ((Long) key).longValue(); // stands for an Integer too, whose hash code differs when it is negative
+        long number = ((Long) key).longValue(); // also stands for an Integer, whose hash code differs if it is negative
         Object node = node(table, key, (int) (number ^ number >>> 32));
         return node != null || number >= 0 ? node : node(table, key, (int) number);
     }

@@ -1,9 +1,9 @@
 package btpy.runtime;
 
-/** One key of a map, and what was given to it. */
+/** One key of a map with its values. */
 final class Entry extends Cells {
     static final Object UNSET = new Object();
-    /** Stands in a table where an entry was that is gone. */
+    /** Marks the place of a deleted entry in a table. */
     static final Entry DELETED = new Entry(-1, 0, null, null, null, null, null);
 
     private static final Memory MEMORY = Memory.instance();
@@ -15,16 +15,19 @@ final class Entry extends Cells {
     final Object b;
     final Object c;
     final Object d;
-    /** All components when there are more than four. */
+    /** All components if there are more than four. */
     final Object[] all;
-    /** By stripe of the probes: what its owner alone adds to, made when first used. Null: threads share all cells of this kind. */
+    /**
+     * By stripe of the probes, cells to which only its owner adds, allocated at first use. Null if threads share all
+     * cells of this kind.
+     */
     Cells[] own;
     volatile Object value = UNSET;
-    /** The value was set, not only added to: it cannot be made of parts. */
+    /** Whether the value was set, and not only added to. Such a value cannot be merged from parts. */
     volatile boolean assigned;
-    /** Of samples that stand for others: {@link Weights}, made when the first comes; changed through its offset. */
+    /** The {@link Weights} of samples that stand for others, allocated for the first one. Changed by its offset. */
     long[] weights;
-    /** Serial number of the last entry when this one was used; only where the map evicts. */
+    /** The serial number of the newest entry when this one was last used; only in a map that evicts. */
     long used;
 
     Entry(int slot, int hash, Object a, Object b, Object c, Object d, Object[] all) {
@@ -37,7 +40,7 @@ final class Entry extends Cells {
         this.all = all;
     }
 
-    /** Whether it is of the key with these components, where strings count up to {@code limit} characters. */
+    /** Whether it has the key with these components. Strings are compared up to {@code limit} characters. */
     boolean matches(Object a, Object b, Object c, Object d, Object[] all, int limit) {
         if (all == null) {
             return Keys.same(this.a, a, limit)
@@ -72,7 +75,7 @@ final class Entry extends Cells {
         return all != null ? all[i] : i == 0 ? a : i == 1 ? b : i == 2 ? c : d;
     }
 
-    /** As a script sees it: an array where it has several components. */
+    /** The key as a script sees it: an array if it has several components. */
     Object shownKey(int keys) {
         if (keys == 1) {
             return Keys.shown(a);
@@ -84,7 +87,7 @@ final class Entry extends Cells {
         return components;
     }
 
-    /** What the components take; an estimate. */
+    /** An estimate of the memory of the components. */
     long keyBytes() {
         long bytes = Keys.bytes(a) + Keys.bytes(b) + Keys.bytes(c) + Keys.bytes(d);
         for (int i = 0; all != null && i < all.length; i++) {
@@ -97,7 +100,7 @@ final class Entry extends Cells {
         return MEMORY.compareAndSetReference(this, VALUE, from, to);
     }
 
-    /** The plain value. {@code take}: there is none afterwards. */
+    /** Returns the plain value. With {@code take}, removes it. */
     Object value(boolean take) {
         Object found;
         do {
@@ -106,7 +109,7 @@ final class Entry extends Cells {
         return found;
     }
 
-    /** Whether it has been given nothing since the last flush. */
+    /** Whether it has got no value since the last flush. */
     boolean isEmpty(MapShape shape) {
         if (shape.holdsObject()) {
             return value == UNSET;
@@ -130,7 +133,10 @@ final class Entry extends Cells {
         return true;
     }
 
-    /** Cells of all stripes as one, buckets or registers after them. {@code take}: they get their first values instead. */
+    /**
+     * Merges the cells of all stripes, followed by buckets or registers. With {@code take}, resets them to their
+     * initial values.
+     */
     long[] merged(MapShape shape, boolean take) {
         int cellsEach = shape.layout.length;
         long[] result = new long[cellsEach + (shape.hasBuckets() ? shape.segments * SEGMENT : 0)];

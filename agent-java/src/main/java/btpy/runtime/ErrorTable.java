@@ -1,6 +1,6 @@
 package btpy.runtime;
 
-/** Errors of probes by probe, position and kind: a bounded table, counted without locks. */
+/** Counts errors of probes by probe, position and kind, in a bounded table without locks. */
 final class ErrorTable {
     private static final Memory MEMORY = Memory.instance();
     private static final long COUNT = MEMORY.fieldOffset(Failure.class, "count");
@@ -12,9 +12,9 @@ final class ErrorTable {
         final int probe;
         final int position;
         final int kind;
-        /** Changed through its offset. */
+        /** Changed by its offset. */
         long count;
-        /** Of the last failure; its text is made when it is shipped. */
+        /** The type of the last failure. Its text is created when it is shipped. */
         Class<?> type;
         String message;
         long shipped;
@@ -28,12 +28,12 @@ final class ErrorTable {
 
     private final Object[] failures = new Object[SIZE];
 
-    /** @param cause null when the kind says it all */
+    /** @param cause null if the kind is sufficient */
     void count(int probe, int position, int kind, Throwable cause) {
         count(probe, position, kind, cause, 1);
     }
 
-    /** The counting is the last call: what is interrupted before this returns has not been counted. */
+    /** Counts errors. The counting is the last call, so that an error that is interrupted earlier is not counted. */
     void count(int probe, int position, int kind, Throwable cause, long times) {
         int hash = (probe * 31 + position) * 31 + kind;
         hash ^= hash >>> 15;
@@ -69,7 +69,7 @@ final class ErrorTable {
         return t instanceof StackOverflowError ? ProbeError.KIND_DEPTH : ProbeError.INTERNAL;
     }
 
-    /** Drain thread only. @return the payload of ERRORS: what happened since the last call, or null */
+    /** Called only by the event thread. @return the payload of ERRORS with the errors since the last call, or null */
     byte[] take() {
         Output out = new Output();
         int countAt = out.skip4();

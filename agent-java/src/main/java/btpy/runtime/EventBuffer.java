@@ -3,32 +3,32 @@ package btpy.runtime;
 import jdk.internal.vm.annotation.DontInline;
 
 /**
- * Records on their way from application threads to the drain thread, in a fixed amount of memory.
+ * Transfers records from application threads to the event thread, in a fixed amount of memory.
  *
- * <p>The memory is split into stripes, each a ring that a thread picks by its id. A writer claims room with one compare-and-set
- * of the ring's head, marks the place busy, writes, and commits with one ordered store. The drain thread reads records in the
- * order of their times, merging the stripes, clears what it has read and moves the tails.
+ * <p>The memory is divided into rings, and a thread chooses one by its id. A writer claims space with one
+ * compare-and-set of the ring's head, marks the space as busy, writes, and commits with one ordered store. The event
+ * thread merges the rings, reads records in the order of their times, clears them and moves the tails.
  *
- * <p>A ring is made of arrays of at most {@link #MAX_CHUNK_BYTES}, and no record lies in two of them: a larger array takes regions of its
- * own in the heaps of G1 and Shenandoah, which a heap that is nearly full does not have.
+ * <p>A ring consists of arrays of at most {@link #MAX_CHUNK_BYTES}, and a record is always in a single array. A larger
+ * array takes regions of its own in the heaps of G1 and Shenandoah, which a nearly full heap does not have.
  *
- * <p>In the ring a record is preceded by one word: {@code busy:1 (bit 63) · request:1 (bit 62) · probe:16 (bits 32–47) · bytes
- * claimed:32, this word included}. All free memory is zero, so 0 is a place that was claimed and not yet marked.
+ * <p>In the ring one word precedes each record: {@code busy:1 (bit 63) · request:1 (bit 62) · probe:16 (bits 32–47) ·
+ * bytes claimed:32, including this word}. All free memory is zero, so 0 means claimed and not yet marked.
  *
- * <p>A writer that never commits (its stack ran over, its thread was stopped) would block its ring. After {@link #STALL_NANOS}
- * the drain thread closes the ring, puts a new one in its place, and takes from the old one all that is committed by then; the
- * rest is counted as stalled. Late writers have the array of their ring, or find by the generation in their cursor that they have none:
- * what they still write goes into the old array, which nobody reads any more, or nowhere.
+ * <p>A writer that never commits (after a stack overflow, or because its thread was stopped) would block its ring.
+ * After {@link #STALL_NANOS} the event thread closes the ring, replaces it by a new one, and reads all committed
+ * records of the old one. The others are counted as stalled. A late writer has the array of its old ring, which is not
+ * read any more, or the generation in its cursor shows that its ring has been replaced.
  */
 final class EventBuffer {
     private static final Memory MEMORY = Memory.instance();
     static final long STALL_NANOS = 500_000_000L;
-    /** Before the values: size, template, site, probe, time, thread id. */
+    /** The bytes before the values: size, template, site, probe, time, thread id. */
     static final int HEADER = 32;
 
     private static final int MAX_RING_BYTES = 1 << 20;
     private static final int MIN_RING_BYTES = 1 << 14;
-    /** Below half of the smallest region of any collector (256 KiB, Shenandoah). */
+    /** Below half of the smallest region of all collectors (256 KiB, Shenandoah). */
     static final int CHUNK_SHIFT = 17;
 
     static final int MAX_CHUNK_BYTES = 1 << CHUNK_SHIFT;
@@ -39,9 +39,9 @@ final class EventBuffer {
     static final long BUSY = 1L << 63;
     static final long REQUEST = 1L << 62;
     private static final long CLOSED = 1L << 62;
-    /** Instead of a probe: the unused end of a ring. */
+    /** In place of a probe: the unused end of a ring. */
     static final int PADDING = 0xFFFF;
-    /** Instead of a probe: the name of a thread, or a request to the drain thread. */
+    /** In place of a probe: the name of a thread, or a request to the event thread. */
     static final int NO_PROBE = 0xFFFE;
 
     // cursor := generation:36 · ring:6 · position:21; never negative
@@ -52,24 +52,27 @@ final class EventBuffer {
     /** Results of {@link #claim} that are not cursors. */
     static final long DROPPED_FULL = -1;
     static final long DROPPED_LARGE = -2;
-    /** Another writer was faster; not given to callers. */
+    /** Another writer was faster. Callers never get this. */
     private static final long OUTRUN = -3;
 
-    /** One ring. Cursor and array never change; a ring that is given up is replaced as a whole. */
+    /** One ring. Its name and arrays never change; a ring that is given up is replaced as a whole. */
     static final class Ring {
         private static final int HEAD = 16;
         final long[][] chunks;
-        /** Element 16: the head, bytes claimed since the start, with {@link #CLOSED}; alone in its cache lines. */
+        /**
+         * Element 16: the head, bytes claimed since the start, with {@link #CLOSED}. No other data is in its cache
+         * lines.
+         */
         final long[] head = new long[48];
-        /** Its generation and number, as cursors have them. */
+        /** The generation and number, as in cursors. */
         final long name;
-        /** Bytes that writers may claim again: {@link #read}, as far as the drain thread has told. */
+        /** The bytes that writers may reuse: {@link #read}, as last published by the event thread. */
         volatile long tail;
-        /** Bytes read and cleared. This and what follows belongs to the drain thread. */
+        /** The bytes that were read and cleared. Only the event thread uses this and the following fields. */
         long read;
-        /** Of the record at {@link #read}. */
+        /** The time of the record at {@link #read}. */
         long time;
-        /** When the drain thread first saw the record at {@link #read} unfinished; 0: it is not. */
+        /** When the event thread first saw the record at {@link #read} unfinished; 0 if it is not. */
         long waitingSince;
 
         Ring(int bytes, int chunkBytes, long name) {
@@ -77,7 +80,7 @@ final class EventBuffer {
             this.name = name;
         }
 
-        /** The one that is put in its place. */
+        /** The ring that replaces this one. */
         Ring next() {
             int chunkBytes = 8 * chunks[0].length;
             return new Ring(chunks.length * chunkBytes, chunkBytes, name + (1L << POSITION_BITS + RING_BITS) & Long.MAX_VALUE);
@@ -87,12 +90,12 @@ final class EventBuffer {
             return MEMORY.getLongVolatile(head, Memory.LONG_BASE + 8L * HEAD);
         }
 
-        /** Bytes claimed since the start. */
+        /** The bytes claimed since the start. */
         long claimed() {
             return head() & ~CLOSED;
         }
 
-        /** Lets writers have what was read. */
+        /** Lets writers reuse the space that was read. */
         void tell() {
             if (tail != read) {
                 tail = read;
@@ -115,11 +118,11 @@ final class EventBuffer {
     final Ring[] rings;
     private final int ringBytes;
     private final int chunkBytes;
-    /** Rings given up, kept until what is committed in them has been read; only the drain thread looks. */
+    /** Closed rings, kept until their committed records have been read. Only the event thread uses them. */
     private final Ring[] closing;
-    /** Those of a pass of the drain thread that have a record for it. */
+    /** The rings with a record for the current pass of the event thread. */
     private final Ring[] lanes;
-    /** Records that were claimed and never even marked, so that their probe is not known. */
+    /** The records that were claimed and never marked, so that their probe is unknown. */
     private long stalledUnknown;
 
     EventBuffer(int bytes) {
@@ -135,7 +138,7 @@ final class EventBuffer {
         }
     }
 
-    /** Bytes of the largest record on the wire. */
+    /** The size of the largest record on the wire in bytes. */
     int maxRecord() {
         int most = ringBytes >> 2;
         return (most < chunkBytes ? most : chunkBytes) - 8;
@@ -154,7 +157,7 @@ final class EventBuffer {
     }
 
     /**
-     * Claims room for a record of at most {@code bytes}, marks it and writes nothing else.
+     * Claims space for a record of at most {@code bytes}, and marks it.
      *
      * @param flags {@link #REQUEST} or 0
      * @return the cursor of the first byte, or a negative number
@@ -169,7 +172,10 @@ final class EventBuffer {
         return cursor >= 0 ? cursor : claimElsewhere(index, size, probe, flags);
     }
 
-    /** Apart from {@link #claim}, where once is nearly always enough: that is small enough to be compiled into woven code. */
+    /**
+     * Separate from {@link #claim}, which nearly always succeeds at the first try, and which is small enough to be
+     * compiled into woven code.
+     */
     @DontInline
     private long claimElsewhere(int index, int size, int probe, long flags) {
         int count = rings.length;
@@ -187,17 +193,17 @@ final class EventBuffer {
         return DROPPED_FULL;
     }
 
-    /** {@code index}: of the ring. @return the cursor, {@link #DROPPED_FULL} or {@link #OUTRUN} */
+    /** Claims space in a ring. @return the cursor, {@link #DROPPED_FULL} or {@link #OUTRUN} */
     private long claimIn(int index, int size, int probe, long flags) {
         Ring ring = rings[index];
         long head = ring.head();
         int start = (int) head & ringBytes - 1;
         int left = chunkBytes - (start & chunkBytes - 1);
-        int skipped = size > left ? left : 0; // a record lies in one array
+        int skipped = size > left ? left : 0; // a record must be in one array
         if ((head & CLOSED) != 0 || head + skipped + size - ring.tail > ringBytes) {
             return DROPPED_FULL;
         }
-        // No call from the claim to the mark: the stack may end in any, and nobody would know of the record.
+        // No call from the claim to the mark: a stack overflow may occur in any call, and the record would be lost.
         if (!ring.moveHead(head, head + skipped + size)) {
             return OUTRUN;
         }
@@ -217,7 +223,7 @@ final class EventBuffer {
         return ring.name | start + 8;
     }
 
-    /** @return the array that a cursor points into, or null when its ring was given up */
+    /** @return the array that contains the cursor, or null if its ring has been replaced */
     long[] words(long cursor) {
         Ring ring = ringOf(cursor);
         return ring.name == (cursor & ~POSITIONS) ? chunk(ring, (cursor & POSITIONS) - 8) : null;
@@ -227,18 +233,18 @@ final class EventBuffer {
         return rings[(int) (cursor >>> POSITION_BITS) & (1 << RING_BITS) - 1];
     }
 
-    /** Of the first byte of the record in its array. */
+    /** The position of the first byte of the record in its array. */
     static int position(long cursor) {
         return (int) cursor & MAX_CHUNK_BYTES - 1;
     }
 
-    /** Makes the record visible that begins at this position. */
+    /** Makes the record at this position visible. */
     static void commit(long[] words, int position) {
         long offset = Memory.LONG_BASE + position - 8;
         MEMORY.putLongRelease(words, offset, MEMORY.getLong(words, offset) & ~BUSY);
     }
 
-    /** Gives the room back instead of committing. @return the probe of the record; −1: nobody waits for it any more */
+    /** Frees the space instead of committing. @return the probe of the record; −1 if the event thread has given it up */
     static int discard(long[] words, int position) {
         long offset = Memory.LONG_BASE + position - 8;
         long word = MEMORY.getLong(words, offset);
@@ -250,8 +256,8 @@ final class EventBuffer {
     }
 
     /**
-     * Gives the room of a record back whose writer was interrupted between {@link #claim} and {@link #commit}. Nothing is done where the
-     * record was committed: by now its place may belong to a record of another thread.
+     * Frees the space of a record whose writer was interrupted between {@link #claim} and {@link #commit}. Does nothing
+     * if the record was committed, because its space may already contain a record of another thread.
      *
      * @return whether the record was open
      */
@@ -265,22 +271,23 @@ final class EventBuffer {
         return true;
     }
 
-    // ------------------------------------------------------------------------------------------------ the drain thread
+    // ------------------------------------------------------------------------------------------------ the event thread
 
-    /** Receives what {@link #drain} finds. */
+    /** Receives the records of {@link #drain}. */
     interface Sink {
-        /** @return false when there is no room: the record stays, the drain stops */
+        /** @return false if there is no space: the record remains, and the drain stops */
         boolean record(int probe, boolean request, long[] words, long offset, int bytes);
 
         void stalled(int probe);
     }
 
-    /** Hands over committed records in the order of their times until there is none, or the sink stops it. */
+    /** Passes on committed records in the order of their times, until there is none or the sink stops it. */
     void drain(Sink sink, long now) {
         try {
             boolean going = true;
             while (going) {
-                // A record is claimed after its time was taken: a later one of its thread, in another ring, is for the next pass too.
+                // A record is claimed after its time was read. So a later record of its thread, in another ring, is
+                // also left to the next pass.
                 long until = System.nanoTime();
                 int count = enter(sink, now);
                 going = count > 0 && merge(count, until, sink);
@@ -316,7 +323,7 @@ final class EventBuffer {
         return count;
     }
 
-    /** Hands over what these rings have of that time or before. @return false when the sink has stopped it */
+    /** Passes on the records of these rings up to a time. @return false if the sink has stopped it */
     private boolean merge(int count, long until, Sink sink) {
         while (count > 0) {
             int first = 0;
@@ -354,7 +361,7 @@ final class EventBuffer {
         return (int) (word >>> 32) & 0xFFFF;
     }
 
-    /** True when the next record is committed; steps over the unused end of the ring. */
+    /** Whether the next record is committed. Skips the unused end of the ring. */
     private boolean ready(Ring ring) {
         while (ring.claimed() != ring.read) {
             long word = word(ring, ring.read);
@@ -394,7 +401,7 @@ final class EventBuffer {
         }
     }
 
-    /** Steps over unfinished records of a closed ring once they are old enough; forgets the ring at its end. */
+    /** Skips unfinished records of a closed ring when they are old enough, and drops the ring at its end. */
     private void finish(int index, Sink sink, long now) {
         Ring ring = closing[index];
         while (ring.claimed() != ring.read) {
@@ -413,8 +420,8 @@ final class EventBuffer {
     }
 
     /**
-     * Skips one record that nobody finished. Where not even its mark was written, everything up to the next mark is zero, since
-     * the mark is what a writer writes first.
+     * Skips one unfinished record. If its mark is missing, everything up to the next mark is zero, because a writer
+     * writes the mark first.
      */
     private void skip(Ring ring, Sink sink) {
         long word = word(ring, ring.read);

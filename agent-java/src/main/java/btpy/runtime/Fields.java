@@ -1,15 +1,15 @@
 package btpy.runtime;
 
-/** Fields of objects by their names, whatever their access; those of superclasses too. */
+/** Reads fields of objects by name, independent of their access modifiers and including those of superclasses. */
 public final class Fields {
     private static final Object[] NO_ARGUMENTS = {};
 
     private Fields() {}
 
     /**
-     * Boxed as Long, Double, Boolean or Character; of null null.
+     * Reads a field, boxed as Long, Double, Boolean or Character. Returns null for a null target.
      *
-     * @throws ProbeError when no class of the target has such a field
+     * @throws ProbeError if no class of the target has such a field
      */
     public static Object read(Object target, String name) {
         if (target == null) {
@@ -26,7 +26,7 @@ public final class Fields {
         return layout.read(target, field);
     }
 
-    /** The field, or what the getter gives where the class has no such field and the getter is allowed. */
+    /** Returns the field, or the result of the getter if the class has no such field and the getter is allowed. */
     public static Object property(Object target, String name, String allowed) {
         return target == null || Layouts.of(target).find(name) >= 0 || !Calls.has(target, allowed)
                 ? read(target, name)

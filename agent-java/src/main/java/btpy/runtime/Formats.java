@@ -3,15 +3,17 @@ package btpy.runtime;
 import java.math.BigDecimal;
 import java.math.RoundingMode;
 
-/** Values in the formats of f-strings that are needed as text in this JVM; what is printed is formatted by the client. */
+/** Formats values like f-strings, where this JVM needs the text. The client formats printed values. */
 public final class Formats {
     private Formats() {}
 
     /**
-     * By a specification of Python's {@code format}. A format that does not fit the value keeps its width and shows the value.
+     * Formats by a specification of Python's {@code format}. A format that does not fit the value keeps its width and
+     * shows the value.
      *
-     * @param flags fill, alignment ({@code < > ^ =} or blank), sign ({@code - +} or blank), grouping or blank, type or blank
-     * @param precision −1: not given
+     * @param flags fill, alignment ({@code < > ^ =} or blank), sign ({@code - +} or blank), grouping or blank, type
+     * or blank
+     * @param precision −1 if it is not specified
      */
     public static String format(Object o, String flags, int width, int precision) {
         char type = flags.charAt(4);
@@ -44,7 +46,7 @@ public final class Formats {
         return made.toString();
     }
 
-    /** Null when the type is not one of the value. */
+    /** Returns null if the value does not have the type. */
     private static String digits(Object o, char type, int precision) {
         boolean real = o instanceof Double || o instanceof Float;
         if (!real && !(o instanceof Long || o instanceof Integer || o instanceof Short || o instanceof Byte) || type == 's') {
@@ -58,7 +60,7 @@ public final class Formats {
             BigDecimal exact = real ? new BigDecimal(d) : new BigDecimal(((Number) o).longValue());
             exact = type == '%' ? exact.movePointRight(2) : exact;
             String shown = exact.setScale(precision < 0 ? 6 : precision, RoundingMode.HALF_EVEN).toPlainString();
-            boolean lost = (d < 0 || d == 0 && 1 / d < 0) && shown.charAt(0) != '-'; // of what rounds to −0
+            boolean lost = (d < 0 || d == 0 && 1 / d < 0) && shown.charAt(0) != '-'; // for values that round to −0
             return (lost ? "-" + shown : shown) + (type == '%' ? "%" : "");
         }
         if (real && (type == ' ' || d != (long) d)) {
@@ -95,7 +97,10 @@ public final class Formats {
         }
     }
 
-    /** A number of nanoseconds or bytes in a unit of {@code size}, with three digits after the point at most; null gives "null". */
+    /**
+     * Formats nanoseconds or bytes in a unit of {@code size}, with at most three digits after the point. Returns "null"
+     * for null.
+     */
     public static String inUnit(Object o, long size, String unit) {
         if (o == null) {
             return "null";

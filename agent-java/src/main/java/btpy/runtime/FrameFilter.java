@@ -3,11 +3,11 @@ package btpy.runtime;
 import java.util.Arrays;
 
 /**
- * Decides by the name of its class whether a frame is skipped. Made from globs with commas between them; a glob after {@code !}
- * keeps what the others would skip.
+ * Decides by the name of its class whether a frame is skipped. Created from globs that are separated by commas. A glob
+ * after {@code !} keeps frames that the others would skip.
  *
- * <p>Most globs name a package and end with a star. They are prefixes, in a sorted array without prefixes of prefixes, so that
- * one binary search decides; the others are tried one by one.
+ * <p>Most globs name a package and end with a star. They are prefixes, in a sorted array without prefixes of prefixes,
+ * so that one binary search decides. The other globs are tried one by one.
  */
 final class FrameFilter {
     final String globs;
@@ -40,7 +40,7 @@ final class FrameFilter {
         this.kept = Arrays.copyOf(kept, keptCount);
     }
 
-    /** What comes before the stars at the end; empty where there is another star or question mark, or no star. */
+    /** Returns the text before the stars at the end; empty if there is another star or question mark, or no star. */
     private static String prefix(String glob) {
         int end = glob.length();
         while (end > 0 && glob.charAt(end - 1) == '*') {

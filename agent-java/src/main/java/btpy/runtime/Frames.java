@@ -2,7 +2,7 @@ package btpy.runtime;
 
 import java.lang.reflect.Method;
 
-/** Frames of one stack on their way into the table. */
+/** The frames of a stack before it is stored in the table. */
 class Frames {
     private static final Memory MEMORY = Memory.instance();
     private static final long BACKTRACE = MEMORY.fieldOffset(Throwable.class, "backtrace");
@@ -36,7 +36,10 @@ class Frames {
         return current(most, null, 0);
     }
 
-    /** As far as frame {@code index} of those that the filter does not skip, where there is a filter. */
+    /**
+     * Reads the frames of this thread. With a filter, reads up to frame {@code index} of those that the filter does not
+     * skip.
+     */
     static Frames current(int most, FrameFilter filter, int index) {
         if (WALKER) {
             return WalkedFrames.walk(most, filter, index);
@@ -45,21 +48,21 @@ class Frames {
     }
 
     /**
-     * Reads the trace of {@code t} without calling it: its class may override {@code getStackTrace}, which also takes the
-     * monitor of {@code t}.
+     * Reads the trace of {@code t} without calling it, because its class may override {@code getStackTrace}, which also
+     * takes the monitor of {@code t}.
      */
     static Frames of(Throwable t, int most) {
         if (BACKTRACE < 0 || TRACE < 0) {
             return trace(callGetStackTrace(t), most, false);
         }
         StackTraceElement[] trace = copy(t).getStackTrace();
-        if (trace.length == 0) { // somebody else may have been unpacking it
+        if (trace.length == 0) { // another thread may have been unpacking it
             trace = copy(t).getStackTrace();
         }
         return trace(trace, most, false);
     }
 
-    /** A Throwable of ours with the raw trace of another. */
+    /** A Throwable of the agent with the raw trace of another. */
     private static final class Copy extends Throwable {
         private static final long serialVersionUID = 1L;
 
@@ -69,7 +72,7 @@ class Frames {
         }
     }
 
-    /** Whether the trace of {@code t} is still as the JVM made it, and nobody has unpacked or replaced it. */
+    /** Whether the trace of {@code t} is as the JVM created it, neither unpacked nor replaced. */
     static boolean isRaw(Throwable t) {
         Object trace = TRACE < 0 ? null : MEMORY.getReference(t, TRACE);
         return trace instanceof StackTraceElement[] && ((StackTraceElement[]) trace).length == 0;
@@ -85,7 +88,7 @@ class Frames {
         return copy;
     }
 
-    /** JDK 8, where the raw trace cannot be found. */
+    /** For JDK 8, in which the raw trace cannot be found. */
     private static StackTraceElement[] callGetStackTrace(Throwable t) {
         try {
             Method method = t.getClass().getMethod("getStackTrace");
@@ -124,7 +127,7 @@ class Frames {
         return count > 0 && positions[count - 1] == position && classes[count - 1].equals(className);
     }
 
-    /** The first {@code most} of the frames whose class no glob of the list fits; here, which is this object. */
+    /** Keeps the first {@code most} frames whose class matches no glob of the list. Changes and returns this object. */
     final Frames without(String globs, int most) {
         int kept = 0;
         for (int i = 0; i < count && kept < most; i++) {
@@ -136,7 +139,7 @@ class Frames {
         return this;
     }
 
-    /** Which frame is frame {@code index} of those that the filter does not skip; −1: there is none. */
+    /** The position of frame {@code index}, counting only frames that the filter does not skip; −1 if there is none. */
     final int find(FrameFilter filter, int index) {
         int left = index;
         for (int i = 0; i < count; i++) {
@@ -147,12 +150,12 @@ class Frames {
         return -1;
     }
 
-    /** {@code Class.method:line}; null past the end. */
+    /** Returns {@code Class.method:line}; null past the end. */
     final String text(int frame) {
         return frame < 0 || frame >= count ? null : Stack.text(classes[frame], methods[frame], line(frame));
     }
 
-    /** Makes frame {@code from} the frame {@code to}. */
+    /** Copies frame {@code from} to position {@code to}. */
     void keep(int from, int to) {
         classes[to] = classes[from];
         methods[to] = methods[from];

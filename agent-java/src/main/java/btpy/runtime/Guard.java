@@ -1,15 +1,15 @@
 package btpy.runtime;
 
 /**
- * Which threads are inside a guarded handler now, and of which probe: what such a handler calls fires no other. One table for all
- * sessions.
+ * Knows which threads are inside a guarded handler, and the probe of each. Calls from inside a guarded handler fire no
+ * other guarded handler. All sessions share one table.
  */
 public final class Guard {
     private static final ThreadTable INSIDE = new ThreadTable(8);
 
     /**
-     * By what {@link #mark} gave: the era (upper half) and the probe (lower half). A handler whose call of {@link #leave} fails, because
-     * the stack has no room for another, stores {@link #LEFT} here: that takes no call.
+     * The state of each entry of {@link #mark}: the era (upper half) and the probe (lower half). A handler that cannot
+     * call {@link #leave}, because the stack has no space for another call, stores {@link #LEFT} here without a call.
      */
     public static final long[] MARKS = INSIDE.values;
 
@@ -19,17 +19,17 @@ public final class Guard {
     private static final int NO_ROOM = -2;
 
     /**
-     * Counts seconds, about, while a session is drained. Where a thread was marked and its handler could not even say that it has left,
-     * its entry is one of an era long past; a handler's work is bounded, so it is taken over.
+     * Counts roughly seconds while a session is drained. If a thread was marked and its handler could not even store
+     * that it has left, its entry has an old era. The work of a handler is bounded, so that entry is reused.
      */
     private static int era;
 
     private Guard() {}
 
     /**
-     * After {@link Session#enter}: marks this thread as being inside a guarded handler, until {@link #leave}.
+     * Called after {@link Session#enter}. Marks this thread as inside a guarded handler, until {@link #leave}.
      *
-     * @return where it is marked; below 0: it is inside one already, or there is no room
+     * @return the entry; below 0 if it is already inside one, or if the table is full
      */
     public static int enter(Session session, int probe) {
         int entry = mark(probe);
@@ -40,10 +40,11 @@ public final class Guard {
     }
 
     /**
-     * From here on what this thread calls fires no guarded handler, and what it counts is the probe's (&minus;1: nobody's). To be
-     * followed by {@link #leave}, and where that has no room on the stack by a {@link #LEFT} in {@link #MARKS}.
+     * Marks this thread: until {@link #leave}, its calls fire no guarded handler, and its counts belong to the probe
+     * (&minus;1: to none). If {@link #leave} has no space on the stack, the caller stores {@link #LEFT} in {@link
+     * #MARKS}.
      *
-     * @return the entry of this thread; below 0: it is inside a handler already, or there are more threads inside than there is room for
+     * @return the entry of this thread; below 0 if it is already inside a handler, or if the table is full
      */
     public static int mark(int probe) {
         long thread = Threads.id();
@@ -58,24 +59,24 @@ public final class Guard {
                 return NO_ROOM;
             }
         }
-        MARKS[entry] = (long) era << 32 | probe & 0xFFFFFFFFL; // no call from here on: the stack may end in any, and nobody would leave
+        MARKS[entry] = (long) era << 32 | probe & 0xFFFFFFFFL; // no call after this: it may overflow the stack, and the mark would stay
         return entry;
     }
 
-    /** Whether the handler of this entry has ended, or must have: two eras are a second at least. */
+    /** Whether the handler of this entry has ended, or must have ended: two eras are at least a second. */
     private static boolean left(int entry) {
         long value = INSIDE.value(entry);
         return value == LEFT || era - (int) (value >>> 32) >= 2;
     }
 
-    /** {@code entry}: what {@link #mark} gave; below 0: it was not marked. */
+    /** Ends a mark. {@code entry} is the result of {@link #mark}; below 0 if the thread was not marked. */
     public static void leave(int entry) {
         if (entry >= 0) {
             INSIDE.release(entry);
         }
     }
 
-    /** What this thread counts without a position, in the guarded handler that it is in, is this probe's from now on. */
+    /** Attributes the counts of this thread, in its current guarded handler, to this probe from now on. */
     public static void attribute(int probe) {
         int entry = INSIDE.find(Threads.id());
         if (entry >= 0) {
@@ -87,13 +88,13 @@ public final class Guard {
         return INSIDE.find(Threads.id()) >= 0;
     }
 
-    /** Of the guarded handler that this thread is in. */
+    /** The probe of the guarded handler in which this thread is. */
     static int probe(int otherwise) {
         int entry = INSIDE.find(Threads.id());
         return entry < 0 ? otherwise : (int) INSIDE.value(entry);
     }
 
-    /** The event thread's part, at each drain: eras pass. */
+    /** Called by the event thread at each drain. Sets the era. */
     static void turn(long now) {
         era = (int) (now >>> 30);
     }

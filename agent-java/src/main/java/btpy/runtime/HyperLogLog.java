@@ -1,20 +1,21 @@
 package btpy.runtime;
 
 /**
- * How many different values: HyperLogLog (Flajolet et al. 2007) with 2^{@link #BITS} registers of one byte, eight in a cell. The
- * standard error of the estimate is 1.04 / √2048 = 2.3 %, without a bias, and less while few values were seen.
+ * Counts different values: HyperLogLog (Flajolet et al. 2007) with 2^{@link #BITS} registers of one byte, eight in a
+ * cell. The standard error of the estimate is 1.04 / √2048 = 2.3 %, without a bias, and less while few values were
+ * seen.
  */
 final class HyperLogLog {
     static final int BITS = 11;
     static final int CELLS = 1 << BITS - 3;
-    /** Of a value whose hash has nothing but zeros behind the number of its register. */
+    /** The rank of a value whose hash has only zeros after the number of its register. */
     private static final int HIGHEST_RANK = 64 - BITS + 1;
 
     private static final Memory MEMORY = Memory.instance();
 
     private HyperLogLog() {}
 
-    /** The cell of the register that a value with this hash belongs to. */
+    /** The cell with the register of a hash. */
     static int cell(long hash) {
         return (int) (hash >>> 64 - BITS) >>> 3;
     }
@@ -32,7 +33,7 @@ final class HyperLogLog {
         }
     }
 
-    /** Two cells as one. */
+    /** Merges two cells. */
     static long merge(long a, long b) {
         long result = 0;
         for (int shift = 0; shift < 64; shift += 8) {
@@ -41,7 +42,10 @@ final class HyperLogLog {
         return result;
     }
 
-    /** {@code cells} from index {@code from}. As btpy/events/sketches.py has it: Ertl 2017, the improved raw estimator. */
+    /**
+     * Estimates from {@code cells} beginning at {@code from}. The same algorithm as in btpy/events/sketches.py: Ertl
+     * 2017, the improved raw estimator.
+     */
     static long estimate(long[] cells, int from) {
         int registers = 1 << BITS;
         int[] counts = new int[HIGHEST_RANK + 1];

@@ -148,6 +148,16 @@ final class InternalMemory extends Memory {
     }
 
     @Override
+    long staticFieldOffset(Field field) {
+        return UNSAFE.staticFieldOffset(field);
+    }
+
+    @Override
+    Object staticFieldBase(Field field) {
+        return UNSAFE.staticFieldBase(field);
+    }
+
+    @Override
     long arrayBase(Class<?> array) {
         return InternalNames.arrayBase(array);
     }

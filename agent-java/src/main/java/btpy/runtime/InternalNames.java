@@ -4,7 +4,7 @@ import java.lang.reflect.Field;
 import java.util.Locale;
 import jdk.internal.misc.Unsafe;
 
-/** What is done once, and is best asked of {@code jdk.internal.misc.Unsafe} on every JDK that has it. */
+/** Reads layout facts once from {@code jdk.internal.misc.Unsafe}, on every JDK that has it. */
 final class InternalNames {
     private InternalNames() {}
 
@@ -16,7 +16,7 @@ final class InternalNames {
         }
     }
 
-    /** The result is an {@code int} before JDK 25 and a {@code long} from there on, where the constant is read. */
+    /** The result is an {@code int} before JDK 25 and a {@code long} since then, for which the constant is read. */
     static long arrayBase(Class<?> array) {
         try {
             return Unsafe.getUnsafe().arrayBaseOffset(array);
@@ -26,8 +26,8 @@ final class InternalNames {
     }
 
     /**
-     * Finding the method by reflection instead would make the JVM keep an object for each of the hundreds of methods, and calling it, or
-     * reading the field by reflection, an accessor with classes of its own.
+     * Reads a constant. Finding the method by reflection would make the JVM keep an object for each of hundreds of
+     * methods. Calling it, or reading the field by reflection, would create an accessor with classes of its own.
      */
     private static long arrayBaseConstant(Class<?> element) {
         String name = element.isPrimitive() ? element.getName().toUpperCase(Locale.ROOT) : "OBJECT";

@@ -1,21 +1,21 @@
 package btpy.runtime;
 
 /**
- * What handlers of one probe count by themselves where the stack has no room for a call. Under the lock of this object, which nobody
- * holds but to add one, or to read it.
+ * Counts that handlers of one probe increase directly if the stack has no space for a call. They hold the lock of this
+ * object, which is only taken to add one or to read.
  */
 public final class Interruptions {
-    /** Errors that the call of {@link Session#failed} could not count. */
+    /** The errors that the call of {@link Session#failed} could not count. */
     public long errors;
 
-    /** Firings that were interrupted while they were admitted, and so are not among those that {@link Probe#fire} counted. */
+    /** The firings that were interrupted while they were admitted, so that {@link Probe#fire} has not counted them. */
     public long firings;
 
     private long told;
 
     Interruptions() {}
 
-    /** Event thread. @return the errors since the last call */
+    /** Called by the event thread. @return the errors since the last call */
     synchronized long takeErrors() {
         long since = errors - told;
         told = errors;

@@ -1,13 +1,15 @@
 package btpy.runtime;
 
 /**
- * Runs code paths of handlers before the application needs them, so that HotSpot's profiles have seen them: the paths of hits that the
- * budget skips, and the fast path of firings that only count. HotSpot does not compile a branch that it has never seen taken. The first
- * hit that takes such a branch makes HotSpot throw away the compiled method of the application around it, and interpret that method until
- * it is compiled again, just when the probe is hot. Profiles belong to methods, so the runs here serve all callers.
+ * Runs code paths of handlers before the application needs them, so that HotSpot's profiles contain them: the paths of
+ * hits that the budget skips, and the fast path of firings that only count. HotSpot does not compile a branch that was
+ * never taken. The first hit that takes such a branch makes HotSpot discard the compiled method of the application
+ * around it, and interpret that method until it is compiled again, just when the probe is hot. Profiles belong to
+ * methods, so these runs serve all callers.
  *
- * <p>HotSpot looks at methods after some hundred calls, so each tick runs a part. The parts are small, so that HotSpot does not compile
- * these methods for good before it has seen the application take the other branches. Event threads only, one at a time.
+ * <p>HotSpot examines methods after some hundred calls, so each tick runs a part. The parts are small, so that HotSpot
+ * does not compile these methods at its highest level before the application has taken the other branches. Only event
+ * threads use it, one at a time.
  */
 final class JitWarmup implements EventBuffer.Sink {
     private static final int ROUNDS = 1500;
@@ -15,7 +17,7 @@ final class JitWarmup implements EventBuffer.Sink {
     private static final int RECORD = 1500;
     private static final long ALL = 1L << 40;
 
-    /** Rounds that remain. One warm-up is enough for the life of the JVM. */
+    /** The remaining rounds. One warm-up is enough for the life of the JVM. */
     private static int left = ROUNDS;
     private static JitWarmup warmup;
 
@@ -36,7 +38,7 @@ final class JitWarmup implements EventBuffer.Sink {
     static synchronized void advance() {
         if (left > 0) {
             warmup = warmup == null ? new JitWarmup() : warmup;
-            warmup.thinned.thin(16); // skips hits, and later none
+            warmup.thinned.thin(16); // skips hits now, and skips none later
             for (int i = 0; i < ROUNDS_OF_A_TICK; i++) {
                 warmup.round(i);
             }
@@ -67,7 +69,7 @@ final class JitWarmup implements EventBuffer.Sink {
         bounded.pays(ALL, ALL);
         costs.add(0, 0, 4);
         costs.add(1000, 2, 4);
-        long cursor = buffer.claim(RECORD, 0, 0, i); // until the buffer is full
+        long cursor = buffer.claim(RECORD, 0, 0, i); // continues until the buffer is full
         if (cursor >= 0) {
             EventBuffer.commit(buffer.words(cursor), EventBuffer.position(cursor));
         }

@@ -11,10 +11,10 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Figures of the whole JVM, for handlers that run on the agent's own thread; {@link #cpuTime} and {@link #allocated} for all, once the
- * agent's thread has asked them.
+ * Facts about the whole JVM, for handlers on the agent's own thread. All handlers may use {@link #cpuTime} and {@link
+ * #allocated} after the agent's thread has called them once.
  *
- * <p>Only a script that uses one of these loads {@code java.lang.management}.
+ * <p>Only a script that uses one of these methods loads {@code java.lang.management}.
  */
 public final class Jvm {
     private static final String HIDDEN = "\u2022\u2022\u2022";
@@ -41,13 +41,13 @@ public final class Jvm {
         return ManagementFactory.getMemoryMXBean().getNonHeapMemoryUsage().getUsed();
     }
 
-    /** Null when there is no such pool. */
+    /** Returns null if there is no such pool. */
     public static Object poolUsed(String name) {
         MemoryPoolMXBean pool = pool(name);
         return pool == null ? null : Long.valueOf(pool.getUsage().getUsed());
     }
 
-    /** Null when there is no such pool, or it is not bounded. */
+    /** Returns null if there is no such pool, or if it is not bounded. */
     public static Object poolMax(String name) {
         MemoryPoolMXBean pool = pool(name);
         return pool == null || pool.getUsage().getMax() < 0 ? null : Long.valueOf(pool.getUsage().getMax());
@@ -70,7 +70,7 @@ public final class Jvm {
         return count;
     }
 
-    /** Nanoseconds, of a clock of milliseconds. */
+    /** The time in nanoseconds, from a clock in milliseconds. */
     public static long gcTime() {
         long millis = 0;
         for (GarbageCollectorMXBean collector : ManagementFactory.getGarbageCollectorMXBeans()) {
@@ -79,7 +79,7 @@ public final class Jvm {
         return millis * 1_000_000L;
     }
 
-    /** @throws ProbeError with the reason when it cannot be written */
+    /** @throws ProbeError with the reason if the file cannot be written */
     public static void heapDump(String file, boolean live) {
         try {
             Class<?> type = Class.forName("com.sun.management.HotSpotDiagnosticMXBean", true, null);
@@ -92,7 +92,7 @@ public final class Jvm {
 
     // ------------------------------------------------------------------------------------------------ facts
 
-    /** Nanoseconds. */
+    /** The time in nanoseconds. */
     public static long uptime() {
         return ManagementFactory.getRuntimeMXBean().getUptime() * 1_000_000L;
     }
@@ -109,12 +109,12 @@ public final class Jvm {
         return ManagementFactory.getClassLoadingMXBean();
     }
 
-    /** Of the system properties; null when it is not set. */
+    /** Returns a system property; null if it is not set. */
     public static String property(Session session, String name, boolean redact) {
         return name == null || name.isEmpty() ? null : hidden(session, name, System.getProperty(name), redact);
     }
 
-    /** Of the environment; null when it is not set. */
+    /** Returns a variable of the environment; null if it is not set. */
     public static String environment(Session session, String name, boolean redact) {
         return name == null ? null : hidden(session, name, System.getenv(name), redact);
     }
@@ -123,13 +123,16 @@ public final class Jvm {
         return value != null && redact && isSecret(session, name) ? HIDDEN : value;
     }
 
-    /** Of a dotted name, the last segment tells as well as the whole: {@code spring.datasource.password}. */
+    /**
+     * Whether the name is that of a secret. The last segment of a dotted name is also checked: {@code
+     * spring.datasource.password}.
+     */
     private static boolean isSecret(Session session, String name) {
         SecretNames names = session.limits.names;
         return names.hide(name) || names.hide(name.substring(Math.max(name.lastIndexOf('.'), name.lastIndexOf('_')) + 1));
     }
 
-    /** The options that the JVM was started with. */
+    /** The options with which the JVM was started. */
     public static String vmArguments(Session session, boolean redact) {
         StringBuilder text = new StringBuilder();
         for (String argument : ManagementFactory.getRuntimeMXBean().getInputArguments()) {
@@ -149,13 +152,13 @@ public final class Jvm {
         return Threading.BEAN.getThreadCount();
     }
 
-    /** Threads that wait for each other in a circle. */
+    /** The number of threads in a deadlock. */
     public static long deadlocks() {
         long[] found = Threading.BEAN.findDeadlockedThreads();
         return found == null ? 0 : found.length;
     }
 
-    /** Nanoseconds of processor time of this thread; null where the JVM does not measure it (virtual threads). */
+    /** The processor time of this thread in nanoseconds; null if the JVM does not measure it (virtual threads). */
     public static Object cpuTime() {
         try {
             long nanos = Threading.BEAN.getCurrentThreadCpuTime();
@@ -165,7 +168,7 @@ public final class Jvm {
         }
     }
 
-    /** Bytes that this thread has allocated; null where the JVM does not count them. */
+    /** The bytes that this thread has allocated; null if the JVM does not count them. */
     public static Object allocated() {
         if (Threading.ALLOCATED == null) {
             return null;
@@ -178,7 +181,7 @@ public final class Jvm {
         }
     }
 
-    /** Loaded when it is first asked. */
+    /** Loaded at the first use. */
     private static final class Threading {
         static final ThreadMXBean BEAN = ManagementFactory.getThreadMXBean();
         static final java.lang.reflect.Method ALLOCATED = allocated();
@@ -193,7 +196,10 @@ public final class Jvm {
         }
     }
 
-    /** A record for each thread: what it is and waits for, and its stack. {@code deadlocked}: only those in a circle. */
+    /**
+     * Writes a record for each thread: its state, the lock for which it waits, and its stack. With {@code deadlocked},
+     * only threads in a deadlock.
+     */
     public static void printThreads(Session session, int template, int probe, int site, int frames, boolean deadlocked) {
         ThreadInfo[] all;
         if (deadlocked) {
@@ -218,7 +224,7 @@ public final class Jvm {
         return thread.getLockOwnerName() == null ? text : text + " held by \"" + thread.getLockOwnerName() + "\"";
     }
 
-    /** A record for each system property, in the order of their names. */
+    /** Writes a record for each system property, in the order of their names. */
     public static void printProperties(Session session, int template, int probe, int site, boolean redact) {
         Map<String, String> all = new TreeMap<String, String>();
         for (String name : System.getProperties().stringPropertyNames()) {
@@ -227,7 +233,7 @@ public final class Jvm {
         print(session, template, probe, site, all);
     }
 
-    /** A record for each variable of the environment, in the order of their names. */
+    /** Writes a record for each variable of the environment, in the order of their names. */
     public static void printEnvironment(Session session, int template, int probe, int site, boolean redact) {
         Map<String, String> all = new TreeMap<String, String>();
         for (Map.Entry<String, String> entry : System.getenv().entrySet()) {

@@ -1,13 +1,16 @@
 package btpy.runtime;
 
-/** The keys of a map by hash, in an open-addressing table: a key is in one of {@link #window} places from where its hash points. */
+/**
+ * The keys of a map by hash, in an open-addressing table. A key is in one of {@link #window} places that begin at its
+ * hash.
+ */
 final class KeyTable {
     private static final int WINDOW = 64;
     private static final Memory MEMORY = Memory.instance();
 
     final Object[] entries;
     final int window;
-    /** One element: keys that are there. */
+    /** One element: the number of existing keys. */
     private final long[] live = new long[1];
 
     /** @param size a power of two */
@@ -16,12 +19,12 @@ final class KeyTable {
         window = size < WINDOW ? size : WINDOW;
     }
 
-    /** For so many keys: four places for each, and a window at least. */
+    /** The size for a number of keys: four places for each, and at least one window. */
     static int size(int capacity) {
         return Math.max(WINDOW, Integer.highestOneBit(4 * capacity - 1) << 1);
     }
 
-    /** Place {@code i} of those that a key of this hash may have. */
+    /** The index of place {@code i} for keys with this hash. */
     int place(int hash, int i) {
         return (hash ^ hash >>> 16) + i & entries.length - 1;
     }
@@ -30,7 +33,7 @@ final class KeyTable {
         return (Entry) MEMORY.getReferenceVolatile(entries, Memory.REFERENCE_BASE + (long) Memory.REFERENCE_SCALE * at);
     }
 
-    /** As {@link #entry}; null too where one is gone. */
+    /** Returns the entry, or null if it is missing or deleted. */
     Entry present(int at) {
         Entry entry = entry(at);
         return entry == Entry.DELETED ? null : entry;

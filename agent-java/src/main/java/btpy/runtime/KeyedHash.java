@@ -1,8 +1,8 @@
 package btpy.runtime;
 
 /**
- * SipHash-2-4 (Aumasson and Bernstein 2012) of a text: its UTF-16 code units, little-endian. Without the key nobody can
- * tell what a text was by trying others. No method of the JDK is called, since each may be traced.
+ * SipHash-2-4 (Aumasson and Bernstein 2012) of the UTF-16 code units of a text, little-endian. Without the key an
+ * attacker cannot find the text by hashing other texts. No method of the JDK is called, because each may be traced.
  */
 final class KeyedHash {
     private final long first;

@@ -1,13 +1,13 @@
 package btpy.runtime;
 
 /**
- * Keys and plain values of maps, in the form in which a map may hold them: never an object of the application.
+ * Converts keys and plain values to the form in which a map stores them, which is never an object of the application.
  *
- * <p>Long, Double, Boolean, Character, {@link Stack} and short strings stand for themselves; other numbers become Long or Double,
- * enum constants and classes their names, long strings {@link Cut}, everything else {@link Identity}. {@link #same} compares a held
- * value with one that was not brought into this form, so that finding a key allocates nothing.
+ * <p>Long, Double, Boolean, Character, {@link Stack} and short strings are stored unchanged. Other numbers become Long
+ * or Double, enum constants and classes become their names, long strings {@link Cut}, all other objects {@link
+ * Identity}. {@link #same} compares a stored value with an unconverted one, so that finding a key allocates nothing.
  *
- * <p>What keys mostly are is <i>plain</i>: null, strings and Long. For these there are ways that call nothing that can be traced.
+ * <p>Most keys are <i>plain</i>: null, strings and Long. The methods for these call nothing that can be traced.
  */
 final class Keys {
     private static final Memory MEMORY = Memory.instance();
@@ -15,10 +15,10 @@ final class Keys {
 
     private Keys() {}
 
-    /** The beginning of a string that is longer than the limit; two with the same beginning are one key. */
+    /** The beginning of a string that is longer than the limit. Two strings with the same beginning are one key. */
     static final class Cut {
         final String head;
-        /** Characters of the string that was seen first. */
+        /** The number of characters of the first such string. */
         final int length;
 
         Cut(String head, int length) {
@@ -27,7 +27,7 @@ final class Keys {
         }
     }
 
-    /** An object that is not looked into. */
+    /** An object whose content is not read. */
     static final class Identity {
         final String className;
         final int hash;
@@ -74,14 +74,17 @@ final class Keys {
         return o instanceof String || o == null || o instanceof Long;
     }
 
-    /** {@link #hash} of a plain value. */
+    /** The {@link #hash} of a plain value. */
     static int plainHash(Object o, int limit) {
         return o instanceof String
                 ? Strings.hash((String) o, Strings.cut((String) o, limit))
                 : o == null ? 0 : mix(MEMORY.getLong(o, LONG_VALUE));
     }
 
-    /** True: {@link #same} as the plain value {@code o}; false is inconclusive if {@code o} is too long for a key. */
+    /**
+     * Whether the stored value equals the plain value {@code o}. A false result is inconclusive if {@code o} is too
+     * long for a key.
+     */
     static boolean plainSame(Object held, Object o) {
         if (held == o) {
             return true;
@@ -117,7 +120,7 @@ final class Keys {
         return mix(System.identityHashCode(o));
     }
 
-    /** Of equal values the same, of different ones different as far as 64 bits go. */
+    /** A hash with 64 bits: equal values have equal hashes, and different values nearly always have different ones. */
     static long hash64(Object o, int limit) {
         String text = o instanceof String ? (String) o
                 : o instanceof Enum ? Values.enumName(o)
@@ -141,13 +144,13 @@ final class Keys {
 
     /** Spreads every bit over all others (the finalizer of MurmurHash3). */
     static long mix64(long v) {
-        v += 0x9E3779B97F4A7C15L; // 0 would stay 0
+        v += 0x9E3779B97F4A7C15L; // otherwise 0 would remain 0
         v = (v ^ v >>> 33) * 0xFF51AFD7ED558CCDL;
         v = (v ^ v >>> 33) * 0xC4CEB9FE1A85EC53L;
         return v ^ v >>> 33;
     }
 
-    /** About what a held value takes in memory. */
+    /** The approximate memory of a stored value. */
     static int bytes(Object held) {
         return held instanceof String ? 56 + 2 * Strings.length((String) held)
                 : held instanceof Cut ? 80 + 2 * Strings.length(((Cut) held).head)
@@ -159,7 +162,7 @@ final class Keys {
         return (int) (v ^ v >>> 32);
     }
 
-    /** One pattern for all NaN. */
+    /** Uses one bit pattern for all NaN. */
     private static long bits(double d) {
         return d != d ? 0x7FF8000000000000L : Double.doubleToRawLongBits(d);
     }
@@ -204,7 +207,7 @@ final class Keys {
                 && Strings.equal(((Identity) held).className, o.getClass().getName());
     }
 
-    /** Two held values. */
+    /** Compares two stored values. */
     static boolean same(Object a, Object b) {
         if (a instanceof Cut) {
             return b instanceof Cut && Strings.equal(((Cut) a).head, ((Cut) b).head);
@@ -217,7 +220,7 @@ final class Keys {
         return !(b instanceof Cut) && !(b instanceof Identity) && same(a, b, Integer.MAX_VALUE);
     }
 
-    /** As a script sees it. */
+    /** Returns the value as a script sees it. */
     static Object shown(Object held) {
         if (held instanceof Cut) {
             return ((Cut) held).head;
@@ -227,7 +230,7 @@ final class Keys {
                 : held;
     }
 
-    /** As a `value` of docs/runtime.md. */
+    /** Writes the value as a `value` of docs/runtime.md. */
     static void write(Object held, Session session, Output out) {
         if (held == null) {
             out.u1(Values.NULL);

@@ -5,8 +5,8 @@ import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
 
 /**
- * Where the instance fields of one class are: its own first, then those of its superclasses. Knows the class weakly, so that a
- * tracer that looked at an application's objects does not keep the application loaded.
+ * The offsets of the instance fields of one class, its own first, then those of its superclasses. It refers weakly to
+ * the class, so that a tracer that has read an application's objects does not keep the application loaded.
  */
 final class Layout extends WeakReference<Class<?>> {
     private static final Memory MEMORY = Memory.instance();
@@ -14,16 +14,19 @@ final class Layout extends WeakReference<Class<?>> {
     final int hash;
     final String[] names;
     final long[] offsets;
-    /** First characters of the descriptors: B C D F I J S Z, or L for every reference. */
+    /** The first characters of the descriptors: B C D F I J S Z, or L for every reference. */
     final char[] types;
-    /** Whether the name of the field is one of {@link Secrets}; a session may know more of them. */
+    /** Whether the name of the field is one of {@link Secrets}. A session may add names. */
     final boolean[] secret;
-    /** Fields of the source code; the compiler's own (the outer instance) can be asked for but are not shown. */
+    /**
+     * Whether the field is in the source code. Scripts can read fields of the compiler (the outer instance), but they
+     * are not shown.
+     */
     final boolean[] shown;
-    /** What {@link Containers} knows of the class; null: it is not a collection whose inside is known. */
+    /** The shape of a known collection; null for other classes. */
     final Containers.Shape shape;
 
-    /** One field, right behind the header of an object. */
+    /** A class whose only field directly follows the header of an object. */
     private static final class Smallest {
         byte field;
     }
@@ -42,8 +45,8 @@ final class Layout extends WeakReference<Class<?>> {
     }
 
     /**
-     * Asks reflection, which may load the classes of the fields: done once for a class. A class whose fields cannot be listed
-     * (a field's class is missing) has those of its superclasses only.
+     * Reads the fields by reflection, which may load their classes, once for each class. If the fields of a class
+     * cannot be listed (a field's class is missing), it contains only those of the superclasses.
      */
     static Layout of(Class<?> type, int hash) {
         Field[][] declared = new Field[64][];
@@ -98,7 +101,10 @@ final class Layout extends WeakReference<Class<?>> {
                 : 'L';
     }
 
-    /** Where the last field ends: the size of an instance, before it is rounded up. Fields that reflection hides are not seen. */
+    /**
+     * The end of the last field, which is the size of an instance before rounding up. It does not include fields that
+     * reflection hides.
+     */
     long end() {
         long end = HEADER;
         for (int i = 0; i < offsets.length; i++) {
@@ -125,11 +131,11 @@ final class Layout extends WeakReference<Class<?>> {
         }
     }
 
-    /** @return −1 when there is no such field */
+    /** @return −1 if there is no such field */
     int find(String name) {
         String[] names = this.names;
         for (int i = 0; i < names.length; i++) {
-            if (names[i] == name) { // both come from constant pools: the JVM interns them
+            if (names[i] == name) { // both come from constant pools, and the JVM interns them
                 return i;
             }
         }
@@ -141,7 +147,7 @@ final class Layout extends WeakReference<Class<?>> {
         return -1;
     }
 
-    /** The value as the language holds it: Long, Double, Boolean, Character or the reference. */
+    /** Returns the value in a type of the language: Long, Double, Boolean, Character or the reference. */
     Object read(Object target, int field) {
         long offset = offsets[field];
         switch (types[field]) {

@@ -1,6 +1,6 @@
 package btpy.runtime;
 
-/** The layouts of classes seen so far, for all sessions: a bounded table that forgets what it has no room for. */
+/** The layouts of classes seen so far, for all sessions, in a bounded table that forgets layouts when it is full. */
 final class Layouts {
     private static final int SIZE = 4096;
     private static final int WINDOW = 8;
@@ -32,12 +32,13 @@ final class Layouts {
             table = layouts = new Layout[SIZE];
         }
         Layout made = Layout.of(type, hash);
-        // Two threads may both write here: one layout is lost and made again. A full window loses its first.
+        // Two threads may both write here; then one layout is lost and created again. A full window loses its first
+        // layout.
         layouts[free < 0 ? hash & SIZE - 1 : free] = made;
         return made;
     }
 
-    /** With the last session; there may be no memory. */
+    /** Called at the end of the last session, when memory may be short. */
     static void clear() {
         table = NONE;
     }

@@ -1,38 +1,38 @@
 package btpy.runtime;
 
-/** Bounds on what one session captures; each is forced into the range that the record format can hold. */
+/** The capture limits of a session. Each is clamped to the range of the record format. */
 public final class Limits {
-    /** Bytes of all event buffers together. */
+    /** The bytes of all event buffers together. */
     final int bufferBytes;
-    /** Characters of a string before it is cut. */
+    /** The characters of a string before it is cut. */
     final int chars;
     /** How many objects deep fields are shown; 0 shows only the class. */
     final int depth;
-    /** Elements of an array or collection. */
+    /** The elements of an array or collection. */
     final int elements;
-    /** Fields of an object. */
+    /** The fields of an object. */
     final int fields;
-    /** Frames of a stack, whatever the script asks for. */
+    /** The frames of a stack, even if the script requests more. */
     final int frames;
 
-    /** Whether values under the names of secrets are hidden. */
+    /** Whether values with the names of secrets are hidden. */
     final boolean redact;
 
-    /** Which names those are. */
+    /** The names of secrets. */
     final SecretNames names;
 
-    /** Of texts, for {@code hash()}. */
+    /** The hash of texts for {@code hash()}. */
     final KeyedHash hash;
 
     static final int MAX_DEPTH = 16;
     private static final String[] NO_NAMES = {};
 
-    /** With redaction, and with a key that everybody knows. */
+    /** Limits with redaction, and with a key that is public. */
     Limits(int bufferBytes, int chars, int depth, int elements, int fields, int frames) {
         this(bufferBytes, chars, depth, elements, fields, frames, true, 0, 0, NO_NAMES);
     }
 
-    /** @param names what the user adds to the names of secrets, as {@link SecretNames} compares them */
+    /** @param names the names that the user adds to the names of secrets, as {@link SecretNames} compares them */
     public Limits(int bufferBytes, int chars, int depth, int elements, int fields, int frames, boolean redact,
             long firstKey, long secondKey, String[] names) {
         this.bufferBytes = within(bufferBytes, 64 << 10, 64 << 20);

@@ -6,20 +6,23 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Which threads wait for a lock that another one holds, seen by sampling: monitors of {@code synchronized} methods and blocks, and
- * the locks of java.util.concurrent that know their owner. Agent's event thread only.
+ * Samples the threads that wait for a lock of another thread: monitors of {@code synchronized} methods and blocks, and
+ * locks of java.util.concurrent that know their owner. Only the agent's event thread uses it.
  */
 final class LockWaits {
-    /** Threads whose stacks a sample takes; of more it takes some in turn, and each stands for several. */
+    /**
+     * The most threads whose stacks a sample reads. If more are waiting, it reads some in turn, and each stands for
+     * several.
+     */
     private static final int MOST = 64;
     private static final int FRAMES = 128;
     private static final Object[] NONE = {};
 
     private final ThreadSnapshots snapshots = new ThreadSnapshots();
-    /** By thread: the wait that the sample before has seen. */
+    /** By thread, the wait that the previous sample saw. */
     private Map<Long, Seen> seen = new HashMap<Long, Seen>();
     private int turn;
-    /** How many waiting threads each one in the sample stands for. */
+    /** The number of waiting threads for which each sampled one stands. */
     private long share = 1;
 
     private static final class Seen {
@@ -34,33 +37,36 @@ final class LockWaits {
         }
     }
 
-    /** A thread that waits, as scripts read it: the names of the fields are part of the language. */
+    /** A waiting thread, as scripts read it. The names of the fields are part of the language. */
     static final class Wait {
         String thread;
         long tid;
-        /** Class of the lock. */
+        /** The class of the lock. */
         String lock;
-        /** Identity hash of the lock. */
+        /** The identity hash of the lock. */
         long id;
-        /** Whether it is a monitor, and not a lock of java.util.concurrent. */
+        /** Whether the lock is a monitor, and not a lock of java.util.concurrent. */
         boolean monitor;
-        /** Where the application waits. */
+        /** The place in the application at which the thread waits. */
         String site;
         Object stack;
-        /** The thread that holds the lock; null where the JVM does not tell it. */
+        /** The thread that owns the lock; null if the JVM does not report it. */
         String owner;
-        /** The code that the owner runs now, as site and stack. */
+        /** The code that the owner currently runs, as site and stack. */
         String ownerSite;
         Object ownerStack;
-        /** No sample has seen this wait before. */
+        /** Whether no earlier sample has seen this wait. */
         boolean first;
-        /** Nanoseconds of waiting that the sample stands for: the sum over samples estimates the time of all waits. */
+        /**
+         * The nanoseconds of waiting for which the sample stands. Their sum over samples estimates the time of all
+         * waits.
+         */
         long sampled;
-        /** Nanoseconds since a sample saw the wait first. */
+        /** The nanoseconds since a sample first saw the wait. */
         long waited;
     }
 
-    /** @return {@code Wait} objects; empty while a sample would cost too much */
+    /** @return {@code Wait} objects; empty if a sample would cost too much now */
     Object[] take(Session session, String skipped) {
         long now = System.nanoTime();
         if (!snapshots.begin(now)) {
@@ -123,7 +129,7 @@ final class LockWaits {
         return wait;
     }
 
-    /** Ids of the threads that wait, and of the owners of what they wait for; at most {@link #MOST} that wait. */
+    /** The ids of the waiting threads, at most {@link #MOST}, and of the owners of their locks. */
     private long[] waiting(ThreadInfo[] threads) {
         int count = 0;
         for (int i = 0; i < threads.length; i++) {

@@ -1,8 +1,9 @@
 package btpy.runtime;
 
 /**
- * A snapshot of a map, or the content that a flush takes, as MapContent of the wire protocol; agent threads only. Writers go on
- * meanwhile: each cell is exact at some moment of the reading, different cells at different moments.
+ * Writes a snapshot of a map, or the content that a flush takes, as MapContent of the wire protocol. Only agent threads
+ * use it. Other threads continue to write: each cell is exact at some moment of the reading, different cells at
+ * different moments.
  */
 final class MapContent {
     private static final Memory MEMORY = Memory.instance();
@@ -10,7 +11,7 @@ final class MapContent {
     private final Aggregation map;
     private final Session session;
     private final MapShape shape;
-    /** Take what is there: it is in this content and in none after it. */
+    /** Whether to take the values, so that no later content includes them. */
     private final boolean flush;
     private final Output out;
     private int omitted;
@@ -24,12 +25,12 @@ final class MapContent {
         this.out = out;
     }
 
-    /** Keys that found no room; they were not taken. */
+    /** The number of keys that did not fit. They were not taken. */
     int omitted() {
         return omitted;
     }
 
-    /** As {@link MapShape#samples}, of all that was written. */
+    /** The sum of {@link MapShape#samples} of all written values. */
     double samples() {
         return samples;
     }
@@ -37,7 +38,8 @@ final class MapContent {
     /**
      * Writes the keys of the tables, each once.
      *
-     * @param room bytes after which no key is begun: the others are counted as omitted
+     * @param room the number of bytes after which no further key is written; the remaining keys are counted as
+     * omitted
      */
     void write(KeyTable[] tables, int room) {
         int omittedAt = out.skip4();
@@ -61,7 +63,10 @@ final class MapContent {
         out.set4(countAt, count);
     }
 
-    /** The entries of the key of this one, itself first; null when an earlier one is of that key, and so was dealt with. */
+    /**
+     * Returns all entries with the key of {@code entry}, starting with itself. Returns null if an earlier entry has the
+     * same key and its key was already written.
+     */
     private static Entry[] ofKey(KeyTable[] tables, int t, int at, Entry entry) {
         Entry[] found = {entry};
         for (int u = 0; u < tables.length; u++) {
@@ -86,7 +91,7 @@ final class MapContent {
         return found;
     }
 
-    /** Key and value of entries of one key. @return false when there is nothing to write */
+    /** Writes the key and the value of entries with the same key. @return false if there is nothing to write */
     private boolean write(Entry[] same) {
         int before = out.count();
         out.u4(shape.keys);
@@ -104,7 +109,7 @@ final class MapContent {
         }
     }
 
-    /** Of the samples that stand for others; nothing where there are none. */
+    /** Writes the weights of samples that stand for others, or an empty list. */
     private boolean writeWeights(Entry[] same) {
         long[] sums = new long[Weights.COUNT];
         for (Entry entry : same) {
@@ -136,7 +141,7 @@ final class MapContent {
         return value != Entry.UNSET;
     }
 
-    /** The value with the time at which it came. */
+    /** Writes the value with its time. */
     private boolean writeTimed(Entry[] same) {
         long[] cells = merged(same);
         Object value = Entry.UNSET;
@@ -185,7 +190,7 @@ final class MapContent {
         return true;
     }
 
-    /** The cells of all entries as one. */
+    /** Merges the cells of all entries. */
     private long[] merged(Entry[] same) {
         long[] cells = map.merged(same[0], flush);
         for (int e = 1; e < same.length; e++) {
@@ -197,7 +202,7 @@ final class MapContent {
         return cells;
     }
 
-    /** The number of a segment and its cells, if any is not 0. @return how many cells were written */
+    /** Writes the number of a segment and its cells if any is not 0. @return the number of written cells */
     private int writeSegment(long[] cells, int from, int number) {
         boolean empty = true;
         for (int i = from; i < from + Cells.SEGMENT; i++) {
@@ -213,7 +218,7 @@ final class MapContent {
         return 1 + Cells.SEGMENT;
     }
 
-    /** The epoch now, then the windows that are not over, of all entries. */
+    /** Writes the current epoch, then the windows of all entries that have not expired. */
     private int writeWindows(Entry[] same) {
         char[] layout = Windows.cells(shape.operator());
         long epoch = session.wallClock() / shape.interval();
@@ -235,7 +240,10 @@ final class MapContent {
         return length;
     }
 
-    /** The bound on values without a counter, count and error of each counter; after these cells the values. */
+    /**
+     * Writes the bound on values without a counter, the count and error of each counter, and after these cells the
+     * values.
+     */
     private void writeCounters(Entry[] same, int lengthAt, int length) {
         long unseen = 0;
         for (Entry entry : same) {

@@ -18,15 +18,15 @@ final class MapShape {
     static final int LAST = 13;
     static final int SAMPLE_OF = 14;
 
-    /** Cells of one stripe, with what keeps its neighbour's cache lines apart. */
+    /** The cells of one stripe, with padding that separates the cache lines of stripes. */
     private static final int STRIDE = 16;
-    /** Bits of the mantissa of a double, as they are stored. */
+    /** The stored bits of the mantissa of a double. */
     private static final int MANTISSA = 52;
     private static final int MAX_BUCKETS = 1000;
     private static final int MAX_WINDOWS = 1000;
     private static final int MAX_VALUES = 100;
 
-    /** By kind, as docs/runtime.md lists them. */
+    /** The layouts by kind, as docs/runtime.md lists them. */
     private static final char[][] LAYOUTS = {
         {}, {'n'}, {'n', 'S', 'D'}, {'n', 'S', 'D'}, {'n', 'l', 'd'}, {'n', 'L', 'X'},
         {'n', 'S', 'D', 'l', 'd', 'L', 'X'}, {'S', 'D', 'l', 'L', 'g'}, {'S', 'D', 'l', 'd', 'L', 'X'},
@@ -34,26 +34,29 @@ final class MapShape {
     };
 
     final int kind;
-    /** Components of a key. */
+    /** The number of components of a key. */
     final int keys;
-    /** HIST: 2 to the power of it buckets have one power of two. */
+    /** For HIST: each power of two is divided into 2^precision buckets. */
     final int precision;
-    /** LHIST: min, max, step (bits of doubles). TSERIES: interval in ns, windows, operator. TOPK and SAMPLE_OF: how many. */
+    /**
+     * LHIST: min, max, step (bits of doubles). TSERIES: interval in ns, windows, operator. TOPK and SAMPLE_OF: the
+     * number of values.
+     */
     final long[] parameters;
     /** A letter of {@link Cells} for each cell. */
     final char[] layout;
-    /** The cells that threads share are there once for each stripe. */
+    /** The cells that threads share exist once for each stripe. */
     final int stripeBits;
     final int stripes;
-    /** From the cells of one stripe to those of the next. */
+    /** The distance from the cells of one stripe to those of the next. */
     final int stride;
-    /** Of one stripe. */
+    /** The segments of one stripe. */
     final int segments;
     private final double low;
     private final double step;
     private final int buckets;
 
-    /** @throws IllegalArgumentException when a number is out of range */
+    /** @throws IllegalArgumentException if a number is out of range */
     MapShape(int id, int kind, int keys, int precision, long[] parameters) {
         if (kind < VALUE || kind > SAMPLE_OF || keys < 0 || keys > 255 || precision < 0 || precision > 8) {
             throw new IllegalArgumentException("map " + id + ": kind " + kind + ", " + keys + " keys, precision " + precision);
@@ -120,7 +123,7 @@ final class MapShape {
         }
     }
 
-    /** The kinds whose samples a thread may add in cells of its own. */
+    /** Whether a thread may add samples of this kind in cells of its own. */
     boolean hasOwners() {
         return kind >= COUNT && kind <= LHIST;
     }
@@ -130,52 +133,56 @@ final class MapShape {
         return kind >= COUNT && kind <= AVG;
     }
 
-    /** Whether there is one object, and no cells, or only those that say when it came. */
+    /** Whether a value is one object, without cells or with only a time. */
     boolean holdsObject() {
         return kind == VALUE || kind == FIRST || kind == LAST;
     }
 
-    /** Whether segments are cells. */
+    /** Whether the segments are arrays of cells: buckets or registers. */
     boolean hasBuckets() {
         return kind == HIST || kind == LHIST || kind == DISTINCT;
     }
 
-    /** The letter of the cell, counted through cells and buckets. */
+    /** The kind of a cell, by an index over cells and buckets. */
     char cell(int index) {
         return index < layout.length ? layout[index] : kind == DISTINCT ? 'r' : 'n';
     }
 
-    /** The interval of the wall clock, in ns, that is one window. */
+    /** The length of a window in ns of the wall clock. */
     long interval() {
         return parameters[0];
     }
 
-    /** How the samples of one window are combined. */
+    /** The operator that combines the samples of one window. */
     int operator() {
         return (int) parameters[2];
     }
 
-    /** 0: below all buckets, and not a number; the last: above them. */
+    /**
+     * Returns the bucket of a sample. Bucket 0 is below all others, and contains samples that are not a number. The
+     * last bucket is above all others.
+     */
     int linearBucketOf(double sample) {
         double at = (sample - low) / step;
         return !(at >= 0) ? 0 : at >= buckets ? buckets + 1 : 1 + (int) at;
     }
 
     /**
-     * By the conversion to double: its exponent and the upper bits of its mantissa are the number of the bucket, but for where they begin
-     * ({@code Long.numberOfLeadingZeros} is Java code and may be traced).
+     * The bucket of a sample, computed by converting it to double: the exponent and the upper bits of the mantissa are
+     * the number of the bucket, minus the number of the first bucket ({@code Long.numberOfLeadingZeros} is Java code
+     * and may be traced).
      */
     static int bucketOf(long v, int k) {
         if (v < 1L << k) {
             return (int) v;
         }
-        if (v >>> MANTISSA + 1 != 0) { // would be rounded, maybe up into the next bucket
+        if (v >>> MANTISSA + 1 != 0) { // would be rounded, perhaps up into the next bucket
             return bucketOf(v >>> 63 - MANTISSA - 1, k) + (63 - MANTISSA - 1 << k);
         }
         return (int) (Double.doubleToRawLongBits((double) v) >>> MANTISSA - k) - (1022 + k << k);
     }
 
-    /** The cells that all threads share, as they are before the first sample; null for a plain value. */
+    /** Returns initial cells that all threads share; null for a plain value. */
     long[] newCells() {
         if (kind == VALUE) {
             return null;
@@ -187,7 +194,7 @@ final class MapShape {
         return made;
     }
 
-    /** The cells of one thread. */
+    /** Returns initial cells of one thread. */
     Cells newOwnCells() {
         Cells made = new Cells();
         made.cells = new long[Cells.TAKEN + layout.length];
@@ -196,17 +203,20 @@ final class MapShape {
         return made;
     }
 
-    /** What an entry takes when it is made, without its key; an estimate. */
+    /** An estimate of the initial memory of an entry without its key. */
     long entryBytes() {
         return 96 + (8L * stride + 4L * segments) * stripes + (hasOwners() ? 16 + 4L * Stripes.COUNT : 0);
     }
 
-    /** What the cells of one thread take when they are made; an estimate. */
+    /** An estimate of the initial memory of the cells of one thread. */
     long ownBytes() {
         return 40 + 8L * (Cells.TAKEN + layout.length) + 4L * segments;
     }
 
-    /** The value that a script sees, of the cells of all threads as one; null where there is none yet, or it is no single value. */
+    /**
+     * Returns the value that a script sees, from the merged cells of all threads; null if there is none yet, or if the
+     * kind has no single value.
+     */
     Object value(long[] cells) {
         if (kind > MAX && kind != DISTINCT || cells[0] == 0) {
             return null;
@@ -232,7 +242,7 @@ final class MapShape {
         }
     }
 
-    /** What {@code rate} watches: the sum of a sum, else the number of samples. */
+    /** The number that {@code rate} uses: the sum of a sum, otherwise the number of samples. */
     double samples(long[] cells) {
         switch (kind) {
             case SUM:

@@ -3,19 +3,24 @@ package btpy.runtime;
 import java.lang.reflect.Field;
 
 /**
- * Raw access to fields and arrays: the one place that touches {@code Unsafe}.
+ * Raw access to fields and arrays. Only this class uses {@code Unsafe}.
  *
- * <p>On JDK 12 and later it is {@code jdk.internal.misc.Unsafe}, which the agent must have exported to the unnamed module of the
- * boot loader before this class is initialised. On JDK 8 to 11 it is {@code sun.misc.Unsafe}, because the reference accessors of
- * the internal class were renamed in 12. {@code sun.misc.Unsafe} is never touched on 12 and later: it prints warnings on 24.
+ * <p>On JDK 12 and later it uses {@code jdk.internal.misc.Unsafe}, which the agent must have exported to the module of
+ * the agent before this class is initialised. On JDK 8 to 11 it uses {@code sun.misc.Unsafe}, because the reference
+ * accessors of the internal class were renamed in 12. It never uses {@code sun.misc.Unsafe} on 12 and later, because
+ * that prints warnings on 24.
  *
- * <p>Callers hold {@link #instance()} in a {@code static final} field: the compilers then know the exact class and every call
- * below is one instruction. Nothing here calls a JDK method that could itself be traced, except the methods marked cold.
+ * <p>Callers store {@link #instance()} in a {@code static final} field, so that the compilers know the exact class and
+ * compile every call below to one instruction. No method calls a JDK method that could itself be traced, except the
+ * methods marked cold.
  */
 public abstract class Memory {
     private static final Memory INSTANCE = choose();
 
-    /** Offset of element 0. Buffers are {@code long[]}: under compact headers a {@code byte[]} does not start on a multiple of 8. */
+    /**
+     * The offset of element 0. Buffers are {@code long[]}, because under compact headers a {@code byte[]} does not
+     * start on a multiple of 8.
+     */
     static final long LONG_BASE = INSTANCE.arrayBase(long[].class);
     static final long SHORT_BASE = INSTANCE.arrayBase(short[].class);
     static final long INT_BASE = INSTANCE.arrayBase(int[].class);
@@ -27,7 +32,7 @@ public abstract class Memory {
 
     Memory() {}
 
-    /** @throws LinkageError on JDK 12 and later when {@code jdk.internal.misc} is not exported to this class */
+    /** @throws LinkageError on JDK 12 and later if {@code jdk.internal.misc} is not exported to this class */
     public static Memory instance() {
         return INSTANCE;
     }
@@ -75,10 +80,10 @@ public abstract class Memory {
 
     abstract void putReference(Object o, long offset, Object value);
 
-    /** Visible after everything this thread wrote before. */
+    /** A store that is visible after all earlier writes of this thread. */
     abstract void putLongRelease(Object o, long offset, long value);
 
-    /** Sequentially consistent store. */
+    /** A sequentially consistent store. */
     abstract void putLongVolatile(Object o, long offset, long value);
 
     /** Native byte order, any alignment. */
@@ -99,21 +104,27 @@ public abstract class Memory {
 
     abstract long getAndAddLong(Object o, long offset, long delta);
 
-    /** Stores before it stay before stores after it. */
+    /** Orders stores before it before stores after it. */
     abstract void storeFence();
 
-    /** Cold. Bytes between two primitive arrays. */
+    /** Cold. Copies bytes between two primitive arrays. */
     abstract void copy(Object from, long fromOffset, Object to, long toOffset, long bytes);
 
     /** Cold. */
     abstract long fieldOffset(Field field);
 
     /**
-     * Cold. Finds the field by name even where reflection hides it.
+     * Cold. Finds the field by name even if reflection hides it.
      *
-     * @return −1 when the class declares no such instance field, or this JDK cannot tell
+     * @return −1 if the class declares no such instance field, or if this JDK cannot tell
      */
     abstract long fieldOffset(Class<?> holder, String name);
+
+    /** Cold. Of a static field, from {@link #staticFieldBase}. */
+    abstract long staticFieldOffset(Field field);
+
+    /** Cold. The object that holds a static field; its class is not initialised by this. */
+    abstract Object staticFieldBase(Field field);
 
     /** Cold. */
     abstract long arrayBase(Class<?> array);
@@ -122,13 +133,13 @@ public abstract class Memory {
     abstract int arrayScale(Class<?> array);
 
     /**
-     * Cold. Defines a class into the boot loader.
+     * Cold. Defines a class in the boot loader.
      *
      * @param name binary name
-     * @throws LinkageError when a class of that name is there already, or the bytes are not a class file
+     * @throws LinkageError if a class of that name exists, or if the bytes are not a class file
      */
     public abstract Class<?> defineClass(String name, byte[] data);
 
-    /** Cold. Whether the static initialiser of a class has run to its end. */
+    /** Cold. Whether the static initialiser of a class has completed. */
     public abstract boolean isInitialized(Class<?> type);
 }

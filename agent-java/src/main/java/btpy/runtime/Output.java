@@ -1,6 +1,6 @@
 package btpy.runtime;
 
-/** A growing big-endian payload of the wire protocol. For agent threads. */
+/** A growing big-endian payload of the wire protocol. Only agent threads use it. */
 final class Output {
     private byte[] bytes = new byte[512];
     private int count;
@@ -17,7 +17,7 @@ final class Output {
     }
 
     void u1(int value) {
-        int at = room(1); // first: it may replace the array
+        int at = room(1); // call this first, because it may replace the array
         bytes[at] = (byte) value;
     }
 
@@ -30,14 +30,14 @@ final class Output {
         u4((int) value);
     }
 
-    /** Little-endian, as numbers in values are. */
+    /** Writes little-endian, the byte order of numbers in values. */
     void little(long value, int bytes) {
         for (int i = 0; i < bytes; i++) {
             u1((int) (value >>> 8 * i));
         }
     }
 
-    /** Room for a number that is known later. */
+    /** Reserves space for a number that is known later. */
     int skip4() {
         return room(4);
     }
@@ -49,7 +49,10 @@ final class Output {
         bytes[at + 3] = (byte) value;
     }
 
-    /** Forgets what was written since the count was {@code before}, unless {@code keep}, which it returns. */
+    /**
+     * Removes the bytes that were written since the count was {@code before}, unless {@code keep}. Returns {@code
+     * keep}.
+     */
     boolean keep(int before, boolean keep) {
         count = keep ? count : before;
         return keep;
@@ -59,7 +62,7 @@ final class Output {
         return count;
     }
 
-    /** Length and UTF-8; a surrogate without its other half is written as three bytes. */
+    /** Writes length and UTF-8. A lone surrogate is written as three bytes. */
     void string(String s) {
         int lengthAt = skip4();
         int from = count;
@@ -86,7 +89,7 @@ final class Output {
         set4(lengthAt, count - from);
     }
 
-    /** A `value` of docs/runtime.md that is a string. */
+    /** Writes a `value` of docs/runtime.md that is a string. */
     void stringValue(String s) {
         int length = Math.min(Strings.length(s), 0xFFFF);
         boolean latin1 = Strings.isLatin1(s, length);

@@ -1,13 +1,16 @@
 package btpy.runtime;
 
-/** To whom things belong, read from fields: objects to class loaders, locks to threads, threads to their states. */
+/** Reads owners from fields: the class loaders of objects, the threads of locks, and the states of threads. */
 public final class Owners {
     private static final Memory MEMORY = Memory.instance();
     private static final long STATUS_11 = MEMORY.fieldOffset(Thread.class, "threadStatus");
 
     private Owners() {}
 
-    /** The class loader of the object's class: boot, platform, app, or class and identity hash; null gives null. */
+    /**
+     * Returns the class loader of the object's class: boot, platform, app, or class and identity hash. Returns null for
+     * null.
+     */
     public static String loader(Object o) {
         if (o == null) {
             return null;
@@ -26,8 +29,8 @@ public final class Owners {
     }
 
     /**
-     * Name of the thread that holds a lock of java.util.concurrent; null when nobody does, or it is a monitor, of which the JVM does
-     * not tell the owner.
+     * Returns the name of the thread that owns a lock of java.util.concurrent. Returns null if no thread owns it, or if
+     * it is a monitor, because the JVM does not report its owner.
      */
     public static String ownerName(Object lock) {
         Object sync = lock;
@@ -48,7 +51,7 @@ public final class Owners {
         return owner instanceof Thread ? Threads.name((Thread) owner) : null;
     }
 
-    /** As {@link Thread.State} names it, VIRTUAL of a virtual thread; null gives null. */
+    /** Returns the state as {@link Thread.State} names it, or VIRTUAL for a virtual thread. Returns null for null. */
     public static String threadState(Object thread) {
         if (thread == null) {
             return null;
@@ -73,7 +76,7 @@ public final class Owners {
             }
             status = (int) Dynamic.toLong(inner.read(held, field));
         }
-        // JVMTI thread states, in the order in which the JDK looks at them.
+        // JVMTI thread states, in the order in which the JDK tests them.
         return (status & 0x4) != 0
                 ? "RUNNABLE"
                 : (status & 0x400) != 0

@@ -1,13 +1,13 @@
 package btpy.runtime;
 
-/** Whether a whole text matches; the work is bounded by the length of the text, and nothing is allocated. */
+/** Matches whole texts. The length of the text bounds the work, and nothing is allocated. */
 public final class Patterns {
-    /** Steps of a glob whose stars are tried again and again. */
+    /** The most steps for a glob whose stars backtrack repeatedly. */
     private static final int MOST_STEPS = 1 << 22;
 
     private Patterns() {}
 
-    /** {@code *} stands for any characters, {@code ?} for one. Null when one of both is. */
+    /** Matches a glob: {@code *} stands for any characters, {@code ?} for one. Returns null if an argument is null. */
     public static Object glob(String text, String pattern) {
         return text == null || pattern == null ? null : Boolean.valueOf(fits(text, pattern));
     }
@@ -44,9 +44,9 @@ public final class Patterns {
     }
 
     /**
-     * Runs a table that the client made of a regular expression: {@code intervals classes states}, for each interval of
-     * characters its first one and its class, for each state whether it accepts, for each state and class the next state. State 0
-     * is a dead end, 1 the start. A step is a search among the intervals and a look-up.
+     * Runs a table that the client generated from a regular expression: {@code intervals classes states}, for each
+     * interval of characters its first character and its class, for each state whether it accepts, for each state and
+     * class the next state. State 0 is a dead end, 1 the start. A step is a search among the intervals and a look-up.
      */
     public static Object automaton(String text, String table) {
         if (text == null) {

@@ -4,13 +4,13 @@ import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ForceInline;
 
 /**
- * One probe of a session: whether it may fire, which of its hits fire, and the counts of its records.
+ * One probe of a session: decides which of its hits fire, and counts its firings and records.
  *
- * <p>What is counted at each firing has two numbers in each stripe: that of its owner ({@link Stripes}), and that of the threads that
- * share it.
+ * <p>The counts of each firing have two numbers in each stripe: one for the owner of the stripe ({@link Stripes}), and
+ * one for the threads that share it.
  */
 final class Probe {
-    /** Why a record was dropped, and what became of hits. */
+    /** Indices of counts: reasons why a record was dropped, and outcomes of hits. */
     static final int FULL = 0;
     static final int LARGE = 1;
     static final int MAP_FULL = 2;
@@ -19,18 +19,19 @@ final class Probe {
     private static final int TALLIED = 5;
     private static final int TESTED = 6;
     static final int HELD_BACK = 7;
-    /** Added to FIRED and TALLIED: what the owner of the stripe counted. */
+    /** Added to FIRED and TALLIED: the number that the owner of the stripe counted. */
     static final int OWN = 8;
 
-    // What a handler is told of a run: weight:22 (bits 41–62) · whether it is timed:1 · clock when it began:40 (modulo 18 minutes)
-    /** Instead: it is not to be, because of a limit or the budget. */
+    // The argument of a handler for a run: weight:22 (bits 41–62) · whether it is timed:1 · clock when it began:40
+    // (modulo 18 minutes)
+    /** The value if a limit or the budget refuses the run. */
     static final long REFUSED = Long.MIN_VALUE;
     private static final int WEIGHT_SHIFT = 41;
     private static final long TIMED_RUN = 1L << 40;
     private static final long CLOCK_MASK = TIMED_RUN - 1;
     static final int MOST_WEIGHT = (1 << 22) - 1;
 
-    /** Why a probe is as it is, as COUNTERS says. */
+    /** The state of a probe and its reason, as COUNTERS reports it. */
     static final int ON = 0;
     static final int OFF = 1;
     static final int HITS_USED_UP = 2;
@@ -39,126 +40,160 @@ final class Probe {
     static final int FAILED_TOO_OFTEN = 5;
     static final int OVER_BUDGET = 6;
 
-    /** Records a second of a probe that prints less. */
+    /** The records a second of a probe that prints less. */
     private static final int FEW_RECORDS = 200;
 
     private static final Memory MEMORY = Memory.instance();
     private static final long ADAPTIVE_SAMPLER = MEMORY.fieldOffset(Probe.class, "adaptive");
     private static final long PROVISIONAL_SAMPLER = MEMORY.fieldOffset(Probe.class, "provisional");
-    /** Numbers of one stripe, with what keeps its neighbour's cache lines apart; as many stand before the first stripe. */
+    /**
+     * The numbers of one stripe, with padding that separates the cache lines of stripes. The same amount precedes the
+     * first stripe.
+     */
     static final int STRIDE = 24;
     private static final int MAP = 0;
     private static final int TIMED = 1;
     private static final long MAP_OFFSET = Memory.LONG_BASE + 8L * MAP;
     private static final long TIMED_OFFSET = Memory.LONG_BASE + 8L * TIMED;
 
-    /** Firings a second that are timed when there are many, and of how many one is at least and at most. */
+    /**
+     * The firings that are timed a second if there are many, and the bounds on the number of firings for each timed
+     * one.
+     */
     private static final int TIMED_A_SECOND = 500;
     private static final int MOST_TIMED = 4;
     private static final int LEAST_TIMED = 1 << 14;
-    /** When more than these were timed since the last look, fewer are from then on. */
+    /** If more than this number were timed since the last look, fewer are timed afterwards. */
     private static final int OFTEN = 64;
-    /** Firings of a run that is timed as a whole; not more than those of which one is timed. */
+    /** The firings of a run that is timed as a whole; at most as many as there are for each timed one. */
     private static final int LONGEST_RUN = 64;
-    /** What timing a firing takes itself, in readings of the clock. */
+    /** The cost of timing a firing, in readings of the clock. */
     private static final int TIMING = 3;
-    /** So many predicates that were false are counted. */
+    /** The number of false predicates that are counted. */
     private static final int MOST_UNTRUE = 1000;
-    /** A mean of fewer durations than these is not taken for what firings cost now. */
+    /** The smallest number of durations whose mean is used as the current cost of firings. */
     private static final int ENOUGH = 8;
-    /** What it takes to find that a hit is not to fire, in ns: by a {@link Sampler}, and by an {@link AdaptiveSampler} as the owner of a stripe. */
+    /**
+     * The time of a decision that a hit does not fire, in ns: by a {@link Sampler}, and by an {@link AdaptiveSampler}
+     * on the thread that owns the stripe.
+     */
     private static final int SAMPLED_OUT_NANOS = 6;
     private static final int THINNED_OUT_NANOS = 8;
-    /** Where hits are left out before anything else is asked. */
+    /** The same if the hit is skipped before any other check. */
     private static final int ADDING_THINNED_OUT_NANOS = 4;
-    /** Of a hit of a disabled probe, beside what woven code does before it asks. */
+    /** The time of a hit of a disabled probe, without the work of woven code before the check. */
     static final int DISABLED_NANOS = 4;
-    /** Hits are left out where a firing takes so many times what a hit takes that is left out; else that gains nothing. */
+    /**
+     * Hits are skipped only if a firing costs at least this many times as much as a skipped hit. Otherwise skipping
+     * gains nothing.
+     */
     private static final double WORTH = 1.5;
-    /** What a firing is taken for while nothing is known of it, in ns. */
+    /** The assumed cost of a firing before any is measured, in ns. */
     private static final int UNKNOWN_NANOS = 2000;
-    /** After so many timed firings that find nothing left of the allowance, half as many hits fire. */
+    /** The number of timed firings with an empty allowance after which the sampling factor doubles. */
     private static final int UNPAID = 8;
-    /** Leaving out more hits gains nothing where the firings take so small a part of what the hits take that are left out. */
+    /** Skipping more hits gains nothing if the firings cost only this small a part of the cost of skipped hits. */
     private static final int SMALL_PART = 8;
 
     final int id;
     private final Budget budget;
     volatile boolean enabled;
     int state = OFF;
-    /** Null: every hit fires. Probes that share one decision have the same one. */
+    /** The sampler of the user; null if every hit fires. Probes that share one decision share the sampler. */
     Sampler sampler;
-    /** Hits that samplers before this one left out. */
+    /** The hits that earlier samplers skipped. */
     private long sampledOutBefore;
-    /** Of the first probe of those that share one decision. */
+    /** The id of the first probe of those that share one decision. */
     int group;
-    /** Records that the drain thread handed over, and records whose writer never finished; only that thread writes them. */
+    /**
+     * The records that the event thread passed on, and the records whose writer never finished. Only that thread
+     * writes these.
+     */
     long delivered;
     long stalled;
-    /** Of those handed over: what no client was there to take, and how many went to clients before the present one. */
+    /**
+     * Of the records passed on, the number for which no client was connected, and the number that went to earlier
+     * clients.
+     */
     long forgotten;
     long handedOver;
-    /** Below 0: none. */
+    /** The level; below 0 if there is none. */
     int level = -1;
 
-    /** Firings in all, firings a second, ns until it is disabled, and failures until then; 0: no limit. */
+    /** The limits: all firings, firings a second, ns until it is disabled, and failures until then; 0: no limit. */
     private long mostFirings;
     private long mostPerSecond;
     private long lifetime;
     private long mostFailures;
     private long enabledNanos;
-    /** Firings that were admitted, how many may still be in this second, failures since it was enabled, records of this second. */
+    /**
+     * The admitted firings, the remaining firings of this second, the failures since it was enabled, and the records of
+     * this second.
+     */
     private final long[] used = new long[4];
     /**
-     * The map that takes its count from {@link #TALLIED}; which firings are timed: those whose number in their stripe has all of these
-     * bits, so never the first, which loads classes. Then the stripes.
+     * Element 0 is the map that takes its count from {@link #TALLIED}. Element 1 decides which firings are timed: those
+     * whose number in their stripe has all of these bits. So the first firing, which loads classes, is never timed. The
+     * stripes follow.
      */
     private final long[] counts = new long[STRIDE + STRIDE * Stripes.COUNT];
-    /** Null until the probe is enabled for the first time. */
+    /** Null until the probe is first enabled. */
     private volatile Costs costs;
-    /** Event thread: what firings took in all, in ns, and what was counted when that was added up last. */
+    /** Event thread: the total cost of firings in ns, and the counts at the last update. */
     private double cpuNanos;
     private double mean;
-    /** Event thread: runs of the handler that were accounted for, and what they took. */
+    /** Event thread: the runs of the handler that were accounted for, and their cost. */
     private long runs;
     private double runNanos;
     private int readings;
     private int wayIn;
-    /** Chooses the hits that fire while the budget lets only some fire; null: all fire. A probe with a sampler of the user has none. */
+    /**
+     * Chooses the hits that fire while the budget lets only some fire; null if all fire. A probe with a sampler of the
+     * user has none.
+     */
     private volatile AdaptiveSampler adaptive;
-    /** The sampler that a firing thread may put in ({@link #pay}) before the event thread decides; null: none is prepared. */
+    /**
+     * The sampler that a firing thread may install ({@link #pay}) before the event thread decides; null if none is
+     * prepared.
+     */
     private volatile AdaptiveSampler provisional;
-    /** The two before it, the younger first: threads may still be about to count hits there. */
+    /** The two samplers before it, the newer first, because threads may still count hits there. */
     private volatile AdaptiveSampler[] retired = {};
     /** The largest factor of an adaptive sampler so far. */
     private int mostThinning = 1;
     /** Timed firings that found the allowance empty since the factor was raised. Not exact: concurrent increments may be lost. */
     private int unpaid;
-    /** How long the budget had the probe disabled, in ns, and since when it has it now; 0: it has not. */
+    /**
+     * How long the budget has disabled the probe in total, in ns, and the start of the current rest; 0 if it is not
+     * resting.
+     */
     private long restedNanos;
     private long restingSince;
-    /** What a firing takes of late, as {@link Costs} has it. About, as the next two are: threads that meet lose some. */
+    /**
+     * The recent cost of a firing, in the unit of {@link Costs}. Approximate, as are the next two: concurrent updates
+     * may be lost.
+     */
     private long price = UNKNOWN_NANOS << Costs.FRACTION;
-    /** Since the event thread looked last: ns that firings paid, and how many were timed. */
+    /** Since the last look of the event thread: the ns that firings paid, and the number of timed firings. */
     private long paid;
     private int timings;
     private volatile boolean printsLess;
-    /** Event thread: it has restrained itself, and made records until then. */
+    /** Event thread: the probe has restrained itself, and printed records before that. */
     boolean mayPrintLess;
     private volatile boolean overBudget;
-    /** Fires on threads of the agent, which take nothing from the application. */
+    /** Whether it fires on threads of the agent, which cost the application nothing. */
     boolean ofAgent;
     private long accountedNanos = System.nanoTime();
     private long accountedPasses;
     private long accountedOut;
     private long accountedRecords;
     private final Load load = new Load();
-    /** Into which map firings that do nothing else add, or only count without a key; −1: none that is known. */
+    /** The map to which firings only add, and the map into which they only count without a key; −1: none is known. */
     private volatile int adding = -1;
     private volatile int tallying = -1;
     private SumFastPath sumFastPath;
     private boolean linked;
-    /** Until then weights stood for these. */
+    /** The skipped hits before linking, which the weights of other hits represent. */
     private long skippedWhenLinked;
     private int untrue;
     final Interruptions interruptions = new Interruptions();
@@ -183,10 +218,10 @@ final class Probe {
     }
 
     /**
-     * {@link #tally} of a thread that owns its stripe, in as few steps as can be.
+     * Does the work of {@link #tally} on a thread that owns its stripe, in as few steps as possible.
      *
-     * @param stripe below 0: it owns none
-     * @return false when nothing was done: another thread, another map, or the firing is to be timed
+     * @param stripe below 0 if it owns none
+     * @return false if nothing was done, because of another thread, another map, or because the firing must be timed
      */
     @ForceInline
     static boolean tallyOwn(long[] counts, int map, int stripe) {
@@ -194,11 +229,11 @@ final class Probe {
     }
 
     /**
-     * Does so often what {@link #tallyOwn} does.
+     * Repeats the work of {@link #tallyOwn}.
      *
      * @param stripe a stripe that this thread owns, or that of the JIT warm-up
-     * @param one 0: nothing is counted; not a constant, or the JVM would see that there is nothing to be stored
-     * @return of use to nobody; so that nothing can be left out
+     * @param one 0: nothing is counted; not a constant, or the JVM would remove the store
+     * @return an unused number, so that the JVM cannot remove any work
      */
     @DontInline
     private static int tallyOften(long[] counts, int map, int stripe, int times, int one) {
@@ -211,9 +246,9 @@ final class Probe {
     }
 
     /**
-     * Counts a firing and its count in a map by one addition: the map reads {@link #tallied}.
+     * Counts a firing and its count in a map by one addition, because the map reads {@link #tallied}.
      *
-     * @return whether it is to be timed
+     * @return whether the firing must be timed
      */
     static boolean tally(long[] counts) {
         long before = addOften(counts, TALLIED, 1);
@@ -221,9 +256,10 @@ final class Probe {
     }
 
     /**
-     * After {@link #tally}: it is over when it is known that it should be timed, so what it did is done again, and nothing counted.
+     * Called after {@link #tally}. The firing ended before it was known that it must be timed, so its work is repeated
+     * without counting.
      *
-     * @param wayIn ns that it took to come here
+     * @param wayIn the ns before this call
      */
     void timeTally(int map, int wayIn) {
         int stripe = Stripes.owned();
@@ -240,13 +276,13 @@ final class Probe {
         }
     }
 
-    /** What was tallied in the stripe since the start. */
+    /** The number of tallies in the stripe since the start. */
     static long tallied(long[] counts, int stripe) {
         return MEMORY.getLongVolatile(counts, offset(stripe, TALLIED))
                 + MEMORY.getLongVolatile(counts, offset(stripe, TALLIED + OWN));
     }
 
-    /** Counts FIRED or TALLIED. @return a number of those that were counted in the same place before */
+    /** Counts FIRED or TALLIED. @return the previous count at the same place */
     private static long addOften(long[] counts, int number, int delta) {
         int stripe = Stripes.owned();
         if (stripe < 0 && (stripe = Stripes.claim()) < 0) {
@@ -259,12 +295,12 @@ final class Probe {
     }
 
     /**
-     * Tallies four firings as if this thread owned a stripe, of which one is timed, and times runs. So the first timed firings of the
-     * application measure compiled code.
+     * Tallies four firings as if this thread owned a stripe, times one of them, and times runs. So the first timed
+     * firings of the application measure compiled code.
      */
     void warmUpTallies() {
         Session.warmUp(counts);
-        for (int i = 0; i < MOST_TIMED; i++) { // short runs: HotSpot compiles methods that are called often before loops that run long
+        for (int i = 0; i < MOST_TIMED; i++) { // short runs: HotSpot compiles frequently called methods before long loops
             counts[STRIDE + TALLIED + OWN] = i;
             Session.tally(0, 0, -1, 0);
             tallyOften(counts, -1, 0, LONGEST_RUN / MOST_TIMED, 0);
@@ -274,10 +310,10 @@ final class Probe {
     }
 
     /**
-     * Counts a firing of a thread that owns the stripe, unless it is to be timed.
+     * Counts a firing of a thread that owns the stripe, unless it must be timed.
      *
      * @param one 0: it is not counted
-     * @return false when nothing was done
+     * @return false if nothing was done
      */
     @ForceInline
     static boolean firesUntimed(long[] counts, int stripe, int one) {
@@ -287,7 +323,7 @@ final class Probe {
     /**
      * Counts FIRED or TALLIED on the thread that owns the stripe.
      *
-     * @return false when nothing was done: it is to be timed
+     * @return false if nothing was done because the firing must be timed
      */
     @ForceInline
     private static boolean addUntimed(long[] counts, int number, int stripe, int one) {
@@ -301,22 +337,25 @@ final class Probe {
         return true;
     }
 
-    /** A firing found that it does nothing but count into this map, which has no keys. */
+    /** Called by a firing that only counts into this map, which has no keys. */
     void onlyCounts(int map) {
         tallying = map;
     }
 
-    /** A firing found that it does nothing but add to this map. */
+    /** Called by a firing that only adds to this map. */
     void onlyAdds(int map) {
         adding = map;
     }
 
-    /** Agent threads only. Whether firings have shown that they can take a fast path, and none is set up yet. */
+    /** Called by agent threads. Whether firings have shown that they can take a fast path that is not set up yet. */
     boolean hasNewFastPath() {
         return tallying >= 0 && !linked || adding >= 0 && sumFastPath == null;
     }
 
-    /** Agent threads only. @return the fast path of firings now; null: there is none, or each firing must be checked */
+    /**
+     * Called by agent threads.
+     * @return the current fast path of firings; null if there is none, or if each firing must be checked
+     */
     SumFastPath sumFastPath(Session session) {
         if (sumFastPath == null && adding >= 0) {
             sumFastPath = session.map(adding).sumFastPath(counts);
@@ -325,15 +364,15 @@ final class Probe {
         return isFree() ? sumFastPath : null;
     }
 
-    /** Whether nothing decides which hits fire. */
+    /** Whether every hit fires. */
     private boolean isFree() {
         return enabled && adaptive == null && mostFirings == 0 && mostPerSecond == 0;
     }
 
     /**
-     * Agent threads only. The first time that it is possible the map is told to count what is tallied.
+     * Called by agent threads. The first successful call tells the map to count the tallies.
      *
-     * @return where firings may be tallied now; null: each must be counted on its own
+     * @return the counts into which firings may now be tallied; null if each must be counted separately
      */
     long[] tallies(Session session) {
         if (!linked && tallying >= 0) {
@@ -355,14 +394,14 @@ final class Probe {
         used[1] = mostPerSecond;
     }
 
-    /** Counts from now on; the failures stay as they are. */
+    /** Sets new limits and counts from now on. The count of failures is not changed. */
     void limit(long mostFirings, long mostPerSecond, long lifetime) {
         enabledNanos = System.nanoTime();
         MEMORY.putLongVolatile(used, Memory.LONG_BASE, 0);
         limit(mostFirings, mostPerSecond, lifetime, mostFailures);
     }
 
-    /** Another way of choosing hits; what the one before left out is still counted. */
+    /** Replaces the sampler. The hits that the previous one skipped remain counted. */
     void sample(Sampler other) {
         sampledOutBefore = sampledOut();
         other.restrain(sampler.restraint());
@@ -391,13 +430,16 @@ final class Probe {
         }
     }
 
-    /** Counts a firing. @return what the handler is told of it */
+    /** Counts a firing. @return the argument of the handler */
     long fire() {
         int weight = weight();
         return weight > 0 && admits() ? fire(weight) : REFUSED;
     }
 
-    /** The count is the last call: a firing that is interrupted before this method returns is not counted, and its handler knows. */
+    /**
+     * Counts a firing. The counting is the last call: a firing that is interrupted before this method returns is not
+     * counted, and its handler knows it.
+     */
     private long fire(int weight) {
         int stripe = Stripes.owned();
         if (stripe < 0 && (stripe = Stripes.claim()) < 0) {
@@ -414,7 +456,7 @@ final class Probe {
     }
 
 
-    /** Counts a hit whose predicate takes time. Not exactly: where threads meet, some are not counted. */
+    /** Counts a hit whose predicate takes time. Approximate: concurrent updates may be lost. */
     long test() {
         int weight = weight();
         if (weight == 0) {
@@ -436,8 +478,8 @@ final class Probe {
     }
 
     /**
-     * Counts a predicate that was false, as long as they are few: so that somebody who sees nothing can be told why, and the others pay
-     * for no more than a look at a number that stays as it is. Not exactly: where threads meet, some are not counted.
+     * Counts false predicates, up to a limit, so that a user who sees no firings can learn why. Further hits only read
+     * a number that does not change. Approximate: concurrent updates may be lost.
      */
     void untrue() {
         if (untrue < MOST_UNTRUE) {
@@ -451,7 +493,10 @@ final class Probe {
         return adaptive == null ? 1 : adaptive.choose();
     }
 
-    /** Of an enabled probe. Counts a hit of the thread that owns the stripe if it is not to fire; else nothing is done. */
+    /**
+     * Counts a hit of an enabled probe, on the thread that owns the stripe, if the hit must not fire. Otherwise does
+     * nothing.
+     */
     @ForceInline
     boolean leavesOut(int stripe) {
         AdaptiveSampler adaptive = this.adaptive;
@@ -463,16 +508,17 @@ final class Probe {
         return (number & counts[TIMED]) == counts[TIMED] ? run | timed() : run;
     }
 
-    /** Of a run that is timed from now on. */
+    /** Begins a timed run. Returns its argument for the handler. */
     long timed() {
         pay();
         return TIMED_RUN | System.nanoTime() & CLOCK_MASK;
     }
 
     /**
-     * A firing that is timed pays for those since the one that was timed before. When nothing is left of the allowance and this probe has
-     * used much of it, few of its hits fire from now on: nobody needs to look first, and a probe that is hot all of a sudden takes no
-     * more than what it was allowed, however long the event thread waits for a processor. When many have been timed, fewer are.
+     * Pays for the firings since the last timed one out of the allowance. If the allowance is empty and this probe has
+     * used much of it, its hits are sampled at once, without waiting for the event thread. So a probe that becomes hot
+     * suddenly stays within its allowance, even if the event thread waits long for a processor. If many firings have
+     * been timed, fewer are timed.
      */
     private void pay() {
         long timed = counts[TIMED];
@@ -487,7 +533,7 @@ final class Probe {
         }
     }
 
-    /** The first time one hit in two fires from now on, then half as many each time; the event thread decides what is to be. */
+    /** Makes half as many hits fire, at the first call and after every few more. The event thread then decides how to continue. */
     @DontInline
     private void stop() {
         double nanos = price / (double) (1 << Costs.FRACTION);
@@ -506,7 +552,7 @@ final class Probe {
         if (!isWorthThinning(nanos)) {
             budget.hurry();
         } else if (prepared != null
-                && MEMORY.compareAndSetReference(this, PROVISIONAL_SAMPLER, prepared, null) // so that no other thread can put it in later
+                && MEMORY.compareAndSetReference(this, PROVISIONAL_SAMPLER, prepared, null) // so that no other thread can install it later
                 && MEMORY.compareAndSetReference(this, ADAPTIVE_SAMPLER, null, prepared)) {
             unpaid = 0;
             budget.hurry();
@@ -522,7 +568,7 @@ final class Probe {
         return run >>> WEIGHT_SHIFT;
     }
 
-    /** A run that is timed ends. */
+    /** Ends a timed run. */
     void took(long run, int readings) {
         Costs costs = this.costs;
         if (costs != null) {
@@ -531,13 +577,13 @@ final class Probe {
         }
     }
 
-    /** How many firings are timed as a whole where one alone takes less than the clock tells. */
+    /** The number of firings that are timed as a whole if one takes less than the resolution of the clock. */
     int runLength() {
         long every = counts[TIMED] + 1;
         return every < LONGEST_RUN ? (int) every : LONGEST_RUN;
     }
 
-    /** Learns the cost of a run of firings on the fast path; entering takes each of them {@code wayIn} ns more. */
+    /** Learns the cost of a run of firings on the fast path. Entering costs each of them {@code wayIn} ns more. */
     void tookRun(long nanos, int firings, int wayIn, int readings) {
         Costs costs = this.costs;
         if (costs != null) {
@@ -547,13 +593,16 @@ final class Probe {
         }
     }
 
-    /** One of them moves the price by an eighth of the way, and never to more than three times what it was: it may have been disturbed. */
+    /**
+     * Updates the price. A duration moves it by an eighth of the difference, and at most to about three times the old
+     * price, because the duration may have been disturbed.
+     */
     private void learn(long cost) {
         long price = this.price;
         this.price = price + ((cost < 16 * price ? cost : 16 * price) - price >> 3) | 1; // never 0
     }
 
-    /** Whether the budget lets it make a record; else that is counted. */
+    /** Whether the budget lets it make a record. A refused record is counted. */
     boolean prints() {
         if (printsLess && MEMORY.getAndAddLong(used, Memory.LONG_BASE + 24, 1) >= FEW_RECORDS) {
             lose(HELD_BACK);
@@ -581,14 +630,14 @@ final class Probe {
         return true;
     }
 
-    /** A firing ended in an error. */
+    /** Counts a firing that ended in an error. */
     void fail() {
         if (mostFailures > 0 && MEMORY.getAndAddLong(used, Memory.LONG_BASE + 16, 1) + 1 >= mostFailures) {
             disable(FAILED_TOO_OFTEN);
         }
     }
 
-    /** Event thread, now and then. */
+    /** Called by the event thread from time to time. */
     void tick(long now, boolean newSecond) {
         if (lifetime > 0 && enabled && now - enabledNanos >= lifetime) {
             disable(TIME_IS_UP);
@@ -604,7 +653,7 @@ final class Probe {
         }
     }
 
-    /** What happened in one interval: hits, those that ran the handler, records, ns that they took. */
+    /** The load of one interval: hits, hits that did not run the handler, records, and their cost in ns. */
     static final class Load {
         long passes;
         long out;
@@ -613,10 +662,10 @@ final class Probe {
     }
 
     /**
-     * Event thread, some times a second, and soon after {@link #pay} found nothing left: what firings cost since the last time, and how
-     * many of the next are timed.
+     * Called by the event thread several times a second, and soon after {@link #pay} found an empty allowance. Computes
+     * the cost of firings since the last call, and decides how many of the next ones are timed.
      *
-     * @param scratch of {@link Costs#scratch}
+     * @param scratch from {@link Costs#scratch}
      */
     Load account(long now, long[] scratch) {
         Costs costs = this.costs;
@@ -651,17 +700,17 @@ final class Probe {
         return load;
     }
 
-    /** What {@link #account} gave last. */
+    /** The last result of {@link #account}. */
     Load load() {
         return load;
     }
 
-    /** ns of a run, of late. */
+    /** The recent cost of a run in ns. */
     double mean() {
         return mean;
     }
 
-    /** ns of a hit that is not of the sample. */
+    /** The cost in ns of a hit that sampling skips. */
     double outNanos() {
         boolean onlyAdds = sumFastPath != null || linked;
         int nanos = sampler != null ? SAMPLED_OUT_NANOS : onlyAdds ? ADDING_THINNED_OUT_NANOS + wayIn : THINNED_OUT_NANOS;
@@ -674,7 +723,7 @@ final class Probe {
         return printsLess;
     }
 
-    /** How many hits one that fires stands for, because of the budget. */
+    /** The number of hits for which a firing stands because of the budget. */
     int thinning() {
         AdaptiveSampler adaptive = this.adaptive;
         return sampler != null ? sampler.restraint() : adaptive == null ? 1 : adaptive.factor;
@@ -684,7 +733,7 @@ final class Probe {
         return adaptive == null;
     }
 
-    /** Whether it takes clearly less when fewer hits fire than do now. */
+    /** Whether it costs clearly less if fewer hits fire. */
     boolean isWorthThinning() {
         return isWorthThinning(mean) && thinning() < mostUseful(mean);
     }
@@ -693,7 +742,7 @@ final class Probe {
         return nanos > WORTH * outNanos() && !(linked && isLimited());
     }
 
-    /** The largest factor that takes clearly less than half of it does. */
+    /** The largest factor that costs clearly less than half of it. */
     private int mostUseful(double nanos) {
         double most = SMALL_PART * nanos / outNanos();
         int factor = 2;
@@ -707,7 +756,7 @@ final class Probe {
         return mostFirings != 0 || mostPerSecond != 0;
     }
 
-    /** Whether a thread that fired has restrained it, and the event thread has not decided yet what is to be. */
+    /** Whether a firing thread has restrained it, and the event thread has not decided yet how to continue. */
     boolean isStopped() {
         AdaptiveSampler adaptive = this.adaptive;
         return adaptive != null && adaptive.isRaised;
@@ -718,7 +767,10 @@ final class Probe {
         printsLess = less;
     }
 
-    /** Event thread. What hits of a smaller factor go on in open blocks is of no further interest: they are represented on average. */
+    /**
+     * Called by the event thread. Sets the factor of sampling. Blocks that are open for a smaller factor are abandoned;
+     * on average their hits are represented.
+     */
     void thin(int factor) {
         mostThinning = Math.max(mostThinning, factor);
         if (sampler != null) {
@@ -736,7 +788,7 @@ final class Probe {
             }
             retire(now);
         }
-        counts[TIMED] = MOST_TIMED - 1; // what such a firing takes is to be known soon
+        counts[TIMED] = MOST_TIMED - 1; // the cost of these firings is needed soon
     }
 
     private void retire(AdaptiveSampler adaptive) {
@@ -749,7 +801,7 @@ final class Probe {
         }
     }
 
-    /** {@code comesBack}: when there is room it may be tried again. */
+    /** Disables the probe. With {@code comesBack}, the budget may try it again when it has room. */
     void disableForBudget(boolean comesBack) {
         disable(OVER_BUDGET);
         overBudget = comesBack;
@@ -758,7 +810,7 @@ final class Probe {
         }
     }
 
-    /** How long the budget has had the probe disabled, in ns. */
+    /** How long the budget has disabled the probe, in ns. */
     long rested() {
         long since = restingSince;
         return restedNanos + (since == 0 ? 0 : System.nanoTime() - since);
@@ -766,44 +818,47 @@ final class Probe {
 
     // ------------------------------------------------------------------------------------------------ hits that were skipped
 
-    /** Hits that sampling or the budget did not look at. */
+    /** The hits that sampling or the budget skipped. */
     long skipped() {
         return sampledOut();
     }
 
-    /** Those of them that are not counted as they are ({@link ProbeCounter}). */
+    /** The skipped hits that {@link ProbeCounter} does not count. */
     long uncounted() {
         return countsSkipped() ? skippedWhenLinked : sampledOut();
     }
 
-    /** Hits that no weight stands for, though weights of other hits do for those beside them. */
+    /** The hits that no weight represents yet, although weights represent the hits beside them. */
     long pending() {
         Sampler sampler = this.sampler;
         return sampler == null ? 0 : sampler.pending();
     }
 
-    /** How many hits one that fires stands for, at most. */
+    /** The largest number of hits for which a firing stands. */
     long largestFactor() {
         Sampler sampler = this.sampler;
         return Math.max(mostThinning, Math.max(thinning(), sampler == null ? 1 : sampler.factor()));
     }
 
-    /** Whether the map that takes what is tallied here takes the hits that were left out, too: then it is exact. */
+    /** Whether the map that takes the tallies also takes the skipped hits, and so is exact. */
     boolean countsSkipped() {
         return linked && !isLimited() && sampler == null;
     }
 
-    /** ns of a hit of the disabled probe, for what woven code does before it asks. */
+    /** The ns that woven code uses for a hit before it checks whether the probe is disabled. */
     double disabledNanos() {
         return readings * Costs.clock();
     }
 
-    /** Whether it is the budget that has disabled it, and nobody else since. */
+    /** Whether the budget has disabled it, and no other request has enabled it since. */
     boolean isOverBudget() {
         return overBudget && !enabled;
     }
 
-    /** Runs of the handler that may be timed: with a predicate that takes time all of them, else the firings. */
+    /**
+     * The runs of the handler that may be timed: all tests if it has a predicate that takes time, otherwise the
+     * firings.
+     */
     private long passes() {
         long tested = count(TESTED);
         return tested != 0 ? tested : firings();
@@ -841,7 +896,7 @@ final class Probe {
         return sum;
     }
 
-    /** A row of COUNTERS. */
+    /** Writes a row of COUNTERS. */
     void write(Output out) {
         out.u4(id);
         out.u8(produced());
@@ -857,7 +912,8 @@ final class Probe {
         out.u4(untrue);
         Costs.Figures figures = costs == null ? Costs.NONE : costs.all();
         out.u8(figures.count);
-        // Not the mean of those that were timed: of the first ones, which are slow, more are timed than of the others.
+        // Not the mean of the timed firings, because the first firings, which are slow, are timed more often than the
+        // others.
         out.u8((long) (1000 * (runs > 0 && mean > 0 ? runNanos / runs : figures.mean)));
         out.u8((long) (1000 * figures.error));
         out.u8(figures.p99);

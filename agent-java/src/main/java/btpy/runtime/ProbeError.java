@@ -1,6 +1,6 @@
 package btpy.runtime;
 
-/** An error of a probe, by kind. One stackless instance a kind, so that failing costs as little as firing. */
+/** An error of a probe, by kind. Each kind has one instance without a stack, so that failing costs as little as firing. */
 public final class ProbeError extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
@@ -18,10 +18,11 @@ public final class ProbeError extends RuntimeException {
     static final int KIND_NO_FIELD = 11;
     static final int KIND_CUT = 12;
     static final int KIND_FEWER_SAMPLES = 13;
+    static final int KIND_NO_CONTEXT = 14;
 
     private static final String[] NAMES = {
         "internal", "null-operand", "bad-cast", "index", "div-zero", "budget", "map-full", "ring-full", "depth", "not-allowed",
-        "null-sample", "no-field", "cut", "fewer-samples",
+        "null-sample", "no-field", "cut", "fewer-samples", "no-context",
     };
 
     static final ProbeError NULL_OPERAND = new ProbeError(KIND_NULL_OPERAND, "null operand");
@@ -30,7 +31,7 @@ public final class ProbeError extends RuntimeException {
     static final ProbeError INDEX = new ProbeError(KIND_INDEX, "index out of range");
     static final ProbeError BUDGET = new ProbeError(KIND_BUDGET, "budget");
 
-    /** As in ERRORS of the wire protocol. */
+    /** The kind, as in ERRORS of the wire protocol. */
     final int kind;
 
     private ProbeError(int kind, String message) {
@@ -42,24 +43,29 @@ public final class ProbeError extends RuntimeException {
         return new ProbeError(KIND_NOT_ALLOWED, Calls.name(allowed).concat("() may not be called on ").concat(className));
     }
 
-    /** A method that the script called threw. */
+    /** Reports that a method that the script called has thrown. */
     static ProbeError failedCall(String method, Throwable failure) {
         String message = Dynamic.message(failure);
         String text = method.concat("() threw ").concat(failure.getClass().getName());
         return new ProbeError(INTERNAL, message == null ? text : text.concat(": ").concat(message));
     }
 
-    /** Threads are sampled less often than the script asks for, because that takes too much. */
+    /** Reports that threads are sampled less often than the script requests, because sampling costs too much. */
     static ProbeError fewerSamples(String why) {
         return new ProbeError(KIND_FEWER_SAMPLES, why);
     }
 
-    /** A kind as scripts and messages spell it. */
+    /** The context of a thread cannot be read; the value is null, and the firing goes on. */
+    static ProbeError noContext(String why) {
+        return new ProbeError(KIND_NO_CONTEXT, why);
+    }
+
+    /** The name of a kind in scripts and messages. */
     public static String name(int kind) {
         return kind >= 0 && kind < NAMES.length ? NAMES[kind] : NAMES[INTERNAL];
     }
 
-    /** A script asked for a field that no class of the object has. */
+    /** Reports that a script requested a field that no class of the object has. */
     static ProbeError noField(String className, String field) {
         return new ProbeError(KIND_NO_FIELD, className.concat(" has no field ").concat(field));
     }

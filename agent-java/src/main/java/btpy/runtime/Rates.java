@@ -3,7 +3,8 @@ package btpy.runtime;
 import java.util.HashMap;
 
 /**
- * The last results of {@code rate(@m)}, by map and probe. For agent threads: a timer that asks twice in one firing gets one answer.
+ * The last results of {@code rate(@m)}, by map and probe. Only agent threads use it. A timer that asks twice in one
+ * firing gets the same answer.
  */
 final class Rates {
     private static final long SAME_FIRING_NANOS = 1_000_000L;
@@ -26,7 +27,7 @@ final class Rates {
         }
         if (now - last.nanos >= SAME_FIRING_NANOS) {
             double perSecond = Math.max(0, total - last.total) * 1e9 / (now - last.nanos);
-            last.rate = Math.round(perSecond * 100) / 100.0; // more digits would say nothing
+            last.rate = Math.round(perSecond * 100) / 100.0; // more digits would not be significant
             last.total = total;
             last.nanos = now;
         }

@@ -1,24 +1,28 @@
 package btpy.runtime;
 
 /**
- * How handlers write records into the buffers of their session: {@link #begin}, {@link #words}, {@link #end}, {@link #position}, a {@code
- * put} for each value, which takes the position where it goes and gives the next one, {@link #commit}. A cursor below 0 says that the
- * record was dropped and counted; without an array there is nothing to be written, and nothing more is called.
+ * Writes the records of handlers into the buffers of their session. A handler calls {@link #begin}, {@link #words},
+ * {@link #end}, {@link #position}, then for each value a {@code put} method, which takes a position and returns the
+ * next one, and at last {@link #commit}. A cursor below 0 means that the record was dropped and counted. Without an
+ * array there is nothing to write, and the handler calls nothing more.
  *
- * <p>Nothing throws but what may interrupt a thread anywhere: a stack that runs over, a heap that is full, a thread that is stopped. The
- * handler then gives the record up, by {@link #abandon} or, where the stack has no room for a call, by itself.
+ * <p>These methods throw only errors that may interrupt a thread anywhere: a stack overflow, a full heap, a stopped
+ * thread. The handler then abandons the record with {@link #abandon}, or by its own code if the stack has no space for
+ * a call.
  */
 public final class Records {
-    /** Position of a record whose values took more room than they said they would: nothing fits behind it. */
+    /** The position of a record whose values took more space than their bound. Nothing can be written after it. */
     private static final int OVERRUN = 1 << 30;
 
-    /** Bytes that {@link #put} takes for one value at most, whatever the limits. */
+    /** The most bytes that {@link #put} uses for one value, at all limits. */
     private static final int MAX_VALUE = 32 << 10;
 
     private Records() {}
 
     /**
-     * @param bound on the bytes of the values
+     * Begins a record.
+     *
+     * @param bound a bound on the bytes of the values
      * @return the cursor of the record
      */
     public static long begin(Session session, int template, int probe, int site, int bound) {
@@ -31,7 +35,7 @@ public final class Records {
         return begin(session, template, probe, site, bound, Threads.id(), Threads.name());
     }
 
-    /** As {@link #begin}, of the thread that was sampled. {@code sampled}: a {@link SampledStack}. */
+    /** Begins a record for the thread that was sampled. {@code sampled} is a {@link SampledStack}. */
     public static long beginOfSample(Session session, int template, int probe, int site, int bound, Object sampled) {
         SampledStack stack = (SampledStack) sampled;
         return begin(session, template, probe, site, bound, stack.id, stack.name);
@@ -42,7 +46,7 @@ public final class Records {
         if (!session.names.knows(thread, name) && ship(session, thread, name, nanos)) {
             session.names.learn(thread, name);
         }
-        // The end mark, and a bound that is wrong by all that an int can be.
+        // Adds the end mark, and rejects a bound that has overflowed.
         long cursor = bound < 0 ? EventBuffer.DROPPED_LARGE : session.events.claim(EventBuffer.HEADER + bound + 1, probe, 0, thread);
         if (cursor < 0) {
             Probe found = session.probe(probe);
@@ -51,7 +55,8 @@ public final class Records {
             }
             return cursor;
         }
-        // No call from the claim to here: the stack may end in any, and the handler would not know of the record.
+        // No call from the claim to here: a stack overflow may occur in any call, and the handler would not know the
+        // record.
         EventBuffer.Ring ring = session.events.rings[(int) (cursor >>> EventBuffer.POSITION_BITS) & (1 << EventBuffer.RING_BITS) - 1];
         if (!Memory.BIG_ENDIAN && ring.name == (cursor & ~EventBuffer.POSITIONS)) {
             int place = (int) (cursor & EventBuffer.POSITIONS);
@@ -67,22 +72,22 @@ public final class Records {
         return cursor;
     }
 
-    /** @return the array of the record; null: the record was dropped, or its ring given up meanwhile */
+    /** @return the array of the record; null if the record was dropped or its ring has been given up meanwhile */
     public static long[] words(Session session, long begin) {
         return begin < 0 ? null : session.events.words(begin);
     }
 
-    /** Of the first value in the array. */
+    /** The position of the first value in the array. */
     public static int position(long begin) {
         return EventBuffer.position(begin) + EventBuffer.HEADER;
     }
 
-    /** Where the room of a record of this bound ends; its last byte is for the end mark. */
+    /** The end of the space of a record with this bound. Its last byte is reserved for the end mark. */
     public static int end(long begin, int bound) {
         return position(begin) + bound + 1;
     }
 
-    /** Writes what each record begins with, but its size. */
+    /** Writes the header of a record without its size. */
     static void header(long[] words, long cursor, int template, int site, int probe, long nanos, long thread) {
         if (words != null) {
             int at = EventBuffer.position(cursor);
@@ -94,7 +99,7 @@ public final class Records {
         }
     }
 
-    /** The name of this thread, as a record of its own. @return false when there was no room */
+    /** Writes the name of this thread as a separate record. @return false if the buffer is full */
     private static boolean ship(Session session, long thread, String name, long nanos) {
         if (name == null) {
             return true;
@@ -112,22 +117,22 @@ public final class Records {
                 commit(session, Values.string(name, session.limits.chars, words, at, at + bound), words, cursor, end(cursor, bound));
             } catch (Throwable interruption) {
                 int mark = (int) (cursor & EventBuffer.POSITIONS) - 8 >> 3;
-                words[mark] = (long) EventBuffer.PADDING << 32 | words[mark] & 0xFFFFFFFFL; // no call: the stack may be at its end
+                words[mark] = (long) EventBuffer.PADDING << 32 | words[mark] & 0xFFFFFFFFL; // no call, because the stack may be at its end
                 throw interruption;
             }
         }
         return true;
     }
 
-    /** Whether a thread may be interrupted by it anywhere, so that it says nothing of the value that was looked at. */
+    /** Whether an error may interrupt a thread anywhere, so that the value being read did not cause it. */
     private static boolean isInterruption(Throwable t) {
         return t instanceof VirtualMachineError || t instanceof ThreadDeath;
     }
 
     /**
-     * After an error in a handler: a record that is open is as if it had not begun.
+     * Discards an open record after an error in a handler.
      *
-     * @param begin below 0: no record was begun, or the last one was committed
+     * @param begin below 0 if no record was begun, or if the last one was committed
      */
     public static void abandon(Session session, long[] words, long begin) {
         long[] ring = words != null ? words : words(session, begin);
@@ -150,7 +155,7 @@ public final class Records {
     }
 
     public static int putDouble(int at, long[] words, int end, double value) {
-        // Raw: native, and so not traceable, on every JDK; NaN bits are kept as they are.
+        // The raw bits: the method is native, and so not traceable, on every JDK. NaN bits are preserved.
         return put8(at, words, end, Values.DOUBLE, Double.doubleToRawLongBits(value));
     }
 
@@ -228,7 +233,7 @@ public final class Records {
         }
     }
 
-    /** @param at position after the last value */
+    /** @param at the position after the last value */
     public static void commit(Session session, int at, long[] words, long begin, int end) {
         int start = EventBuffer.position(begin);
         if (at >= end) {
@@ -243,7 +248,7 @@ public final class Records {
         EventBuffer.commit(words, start);
     }
 
-    /** A whole record. */
+    /** Writes a complete record. */
     static void write(Session session, int template, int probe, int site, Object first, Object second) {
         int bound = bound(session, first) + bound(session, second);
         long begin = begin(session, template, probe, site, bound);

@@ -1,6 +1,6 @@
 package btpy.runtime;
 
-/** A request of a handler to the event thread, in its place among the records. */
+/** A request of a handler to the event thread, at its position among the records. */
 public final class Request {
     static final int PRINT_MAP = 0;
     public static final int EXIT = 1;
@@ -12,15 +12,15 @@ public final class Request {
     /** {@link #PRINT_MAP}, {@link #EXIT} or {@link #SEND}. */
     public final int kind;
     public final int template;
-    /** −1 for a map. */
+    /** The probe; −1 for a map. */
     public final int probe;
-    /** 0 for a map. */
+    /** The site; 0 for a map. */
     public final int site;
-    /** Exit code or event id. */
+    /** The exit code or the event id. */
     public final int argument;
-    /** Maps to be shown together: id, and {@link #FLUSH} when what is in it is taken. */
+    /** The maps that are shown together: ids, with {@link #FLUSH} for a map whose content is taken. */
     public final int[] maps;
-    /** System.nanoTime of the asking thread. */
+    /** System.nanoTime of the requesting thread. */
     public final long nanos;
 
     Request(int kind, int template, int probe, int site, int argument, int[] maps, long nanos) {
@@ -33,7 +33,7 @@ public final class Request {
         this.nanos = nanos;
     }
 
-    /** {@code maps}: characters that are elements of {@link #maps}. */
+    /** Requests printing of maps. The characters of {@code maps} are the elements of {@link #maps}. */
     public static void printMaps(Session session, int template, String maps) {
         put(session, PRINT_MAP, template, -1, 0, 0, maps);
     }
@@ -42,7 +42,7 @@ public final class Request {
         put(session, EXIT, template, probe, site, code, "");
     }
 
-    /** Has the hooks of an event run on the event thread. */
+    /** Requests a run of the hooks of an event on the event thread. */
     public static void send(Session session, int probe, int site, int event) {
         put(session, SEND, -1, probe, site, event, "");
     }
@@ -76,7 +76,7 @@ public final class Request {
                 EventBuffer.commit(words, start);
             } catch (Throwable interruption) {
                 int mark = (int) (cursor & EventBuffer.POSITIONS) - 8 >> 3;
-                words[mark] = (long) EventBuffer.PADDING << 32 | words[mark] & 0xFFFFFFFFL; // no call: the stack may be at its end
+                words[mark] = (long) EventBuffer.PADDING << 32 | words[mark] & 0xFFFFFFFFL; // no call, because the stack may be at its end
                 throw interruption;
             }
         }
@@ -99,7 +99,7 @@ public final class Request {
         }
     }
 
-    /** Event thread only. @return one that found the buffers full, or null */
+    /** Called by the event thread. @return a request that did not fit into the buffers, or null */
     static Request takeLate(Session session) {
         Object[] all = session.lateRequests;
         for (int i = 0; i < all.length; i++) {

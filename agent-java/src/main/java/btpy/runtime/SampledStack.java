@@ -1,10 +1,10 @@
 package btpy.runtime;
 
-/** The stack of another thread, as an exception, so that whatever reads stacks of exceptions reads it as well. */
+/** The stack of another thread as an exception, so that code that reads stacks of exceptions can read it too. */
 public final class SampledStack extends Throwable {
     private static final long serialVersionUID = 1L;
 
-    /** Of the thread. */
+    /** The id of the thread. */
     final long id;
     final String name;
 
@@ -15,7 +15,7 @@ public final class SampledStack extends Throwable {
         setStackTrace(trace);
     }
 
-    /** The trace of the sampling thread itself would be of no use. */
+    /** Does nothing, because the trace of the sampling thread itself is useless. */
     @Override
     public Throwable fillInStackTrace() {
         return this;

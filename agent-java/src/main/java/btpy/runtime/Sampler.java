@@ -1,15 +1,17 @@
 package btpy.runtime;
 
 /**
- * Chooses which hits of a probe fire. A chosen hit carries a weight: how many hits it stands for, itself included.
+ * Chooses the hits of a probe that fire. The weight of a chosen hit is the number of hits for which it stands,
+ * including itself.
  *
- * <p>Hits are counted in blocks, and one hit of each block is chosen, whose weight is the length of the block. Threads are spread over
- * stripes with a countdown each, so a hit costs one atomic addition that is rarely contended. With RATE each hit of a block is the
- * chosen one with the same probability, so any sum of weights is an unbiased estimate, also while a block is not finished. With EVERY and
- * MAX_RATE the last hit of a block is chosen: no weight stands for the hits of blocks that are not finished ({@link #pending}).
+ * <p>Hits are counted in blocks. One hit of each block is chosen, and its weight is the length of the block. Threads
+ * are distributed over stripes with a countdown each, so a hit costs one atomic addition with little contention. With
+ * RATE each hit of a block has the same probability to be chosen, so any sum of weights is an unbiased estimate, even
+ * in the middle of a block. With EVERY and MAX_RATE the last hit of a block is chosen, so no weight stands for the hits
+ * of unfinished blocks ({@link #pending}).
  */
 public final class Sampler {
-    /** Bit of {@link #enter}: the decision is that of a method below. */
+    /** The bit in the result of {@link #enter} that means that a method below has decided. */
     static final int INHERITED = 1 << 30;
 
     static final int EVERY = 1;
@@ -20,43 +22,46 @@ public final class Sampler {
     private static final long DECISIONS = MEMORY.fieldOffset(Session.class, "decisions");
     private static final int STRIPE_BITS = 4;
     // Numbers of a stripe.
-    /** Hits until one is chosen; 0 or less while the thread that was chosen opens the next block. */
+    /** The hits until one is chosen; 0 or less while the thread that was chosen opens the next block. */
     private static final int LEFT = 0;
-    /** How many hits there will have been when LEFT is 0. */
+    /** The total number of hits when LEFT will be 0. */
     private static final int END = 1;
-    /** Hits of the block after the one that is chosen. */
+    /** The hits of the block after the chosen one. */
     private static final int REST = 2;
     private static final int BLOCK = 3;
-    /** Weight of hits that found the second used up. */
+    /** The weight of hits that were not admitted because the limit of the second was used up. */
     private static final int CARRIED = 4;
     private static final int CHOSEN = 5;
-    /** How many hits there had been when the opening of a block began last. */
+    /** The total number of hits when a thread last began to open a block. */
     private static final int BEGAN = 6;
     private static final int STRIDE = 8;
-    /** How often a reader looks again while a block is being opened. */
+    /** How often a reader retries while a block is being opened. */
     private static final int READS = 1000;
     private static final int LARGEST_BLOCK = 1 << 28;
     private static final int MOST_THINNING = 1 << 10;
     private static final int CALM_SECONDS = 5;
 
     private final int mode;
-    /** Length of a block of EVERY, its mean of RATE, chosen hits a second of MAX_RATE. */
+    /** The length of a block for EVERY, its mean for RATE, the chosen hits a second for MAX_RATE. */
     private final double parameter;
     private final boolean adaptive;
     private final long seed = Keys.mix64(System.nanoTime());
     private final long[] stripes = new long[STRIDE << STRIPE_BITS];
-    /** Element 0: how many may still be chosen in this second (MAX_RATE). */
+    /** Element 0: the remaining hits of this second (MAX_RATE). */
     private final long[] left = new long[1];
-    /** Event thread writes: length of a block of MAX_RATE; factor on the length while records are lost. */
+    /**
+     * Written by the event thread: the length of a block for MAX_RATE, and a factor on the length while records are
+     * lost.
+     */
     private int gap = 1;
     private int thinning = 1;
-    /** Factor on the length that the budget asks for. */
+    /** The factor on the length that the budget requests. */
     private volatile int restraint = 1;
     private int calm;
     private long lostBefore;
     private long hitsBefore;
 
-    /** @throws IllegalArgumentException when a number is out of range */
+    /** @throws IllegalArgumentException if a number is out of range */
     Sampler(int mode, double parameter, boolean adaptive) {
         if (mode < EVERY || mode > MAX_RATE || !(parameter >= 1) || parameter > LARGEST_BLOCK) {
             throw new IllegalArgumentException("sampling " + mode + " by " + parameter);
@@ -74,7 +79,7 @@ public final class Sampler {
         }
     }
 
-    /** Before {@link Session#enter}: how many hits this one stands for; 0: it does not fire. */
+    /** Called before {@link Session#enter}. Returns the number of hits for which this one stands; 0 if it does not fire. */
     public static int choose(int site, int probe) {
         Session session = Session.enter(site, probe);
         Probe found = session == null ? null : session.probe(probe);
@@ -84,7 +89,7 @@ public final class Sampler {
     /**
      * Decides for this thread when the method is entered, unless a method below on the stack has decided.
      *
-     * @return the weight as {@link #choose} gives it, with {@link #INHERITED}; −1: nothing was decided
+     * @return the weight as in {@link #choose}, with {@link #INHERITED}; −1 if nothing was decided
      */
     public static int enter(int site, int probe) {
         Session session = Session.enter(site, probe);
@@ -108,7 +113,7 @@ public final class Sampler {
         return weight;
     }
 
-    /** The method that decided is left. */
+    /** Called when the deciding method is left. */
     public static void leave(int site, int probe, int value) {
         Session session = Session.of(site);
         Probe found = session == null || value < 0 || (value & INHERITED) != 0 ? null : session.probe(probe);
@@ -120,7 +125,7 @@ public final class Sampler {
         }
     }
 
-    /** From the next blocks on they are so many times as long. */
+    /** Makes future blocks longer by the factor. */
     void restrain(int factor) {
         restraint = factor;
     }
@@ -129,15 +134,16 @@ public final class Sampler {
         return restraint;
     }
 
-    /** @return the weight of this hit, 0: it does not fire */
+    /** @return the weight of this hit; 0 if it does not fire */
     int choose() {
         int at = Threads.hash(Threads.id(), STRIPE_BITS) * STRIDE;
         return MEMORY.getAndAddLong(stripes, Memory.LONG_BASE + 8L * at, -1) == 1 ? chosen(at) : 0;
     }
 
     /**
-     * One thread at a time for a stripe: the next block opens with the addition to LEFT, which comes last. Hits of other threads may have
-     * passed the end of that block by then. No hit of it can be chosen any more, so this one stands for it as well.
+     * Opens the next block. Only one thread at a time does so for each stripe, because the addition to LEFT comes last.
+     * Hits of other threads may have passed the end of that block by then. No hit of it can be chosen any more, so this
+     * one also stands for them.
      */
     private int chosen(int at) {
         long weight = stripes[at + BLOCK] + stripes[at + CARRIED];
@@ -160,22 +166,22 @@ public final class Sampler {
         }
     }
 
-    /** Of the next block. */
+    /** The length of the next block. */
     private long length(int at) {
         double length = mode == MAX_RATE ? gap : parameter;
         length *= (double) thinning * restraint;
-        if (mode == RATE) { // rounded up as often as its fraction says
+        if (mode == RATE) { // the fraction is the probability of rounding up
             length += fraction(at, 1);
         }
         return length < LARGEST_BLOCK ? (long) length : LARGEST_BLOCK;
     }
 
-    /** Of the hit of a block that is chosen. */
+    /** The position of the chosen hit in a block. */
     private long position(int at, long block) {
         return mode == RATE ? 1 + (long) (fraction(at, 2) * block) : block;
     }
 
-    /** Random, in 0 … 1. */
+    /** Returns a random number in 0 … 1. */
     private double fraction(int at, int which) {
         long bits = Keys.mix64(seed + 3 * stripes[at + END] + which + (long) at * 0x9E3779B97F4A7C15L) >>> 11;
         return bits * 0x1p-53;
@@ -185,7 +191,7 @@ public final class Sampler {
         return Memory.LONG_BASE + 8L * at;
     }
 
-    /** Hits so far. While threads are in handlers it may miss some of the last ones, and never counts too many. */
+    /** The hits so far. It may miss some of the last hits while threads are in handlers, but never counts too many. */
     long hits() {
         long hits = 0;
         for (int at = 0; at < stripes.length; at += STRIDE) {
@@ -202,10 +208,10 @@ public final class Sampler {
                 return end - left;
             }
         }
-        return MEMORY.getLongVolatile(stripes, offset(at + BEGAN)); // the thread that opens the block has lost the processor
+        return MEMORY.getLongVolatile(stripes, offset(at + BEGAN)); // the scheduler has stopped the thread that opens the block
     }
 
-    /** Hits so far that no weight stands for. */
+    /** The hits so far that no weight represents. */
     long pending() {
         long pending = 0;
         for (int at = 0; mode != RATE && at < stripes.length; at += STRIDE) {
@@ -216,7 +222,7 @@ public final class Sampler {
         return pending;
     }
 
-    /** The length of the blocks that are opened now. */
+    /** The length of new blocks. */
     long factor() {
         double length = (mode == MAX_RATE ? gap : parameter) * thinning * restraint;
         return (long) Math.ceil(Math.min(length, LARGEST_BLOCK));
@@ -230,7 +236,10 @@ public final class Sampler {
         return chosen;
     }
 
-    /** Event thread, once a second. {@code lost}: records of the probe that found the buffers full, since the start. */
+    /**
+     * Called by the event thread once a second. {@code lost} is the number of records of the probe since the start that
+     * did not fit into the buffers.
+     */
     void second(long lost) {
         if (mode == MAX_RATE) {
             long hits = hits();

@@ -1,25 +1,26 @@
 package btpy.runtime;
 
 /**
- * The names of secrets in one session: those of {@link Secrets}, and those that the user of the session added. Another session in
- * the same JVM may have others.
+ * The names of secrets in one session: those of {@link Secrets}, and those that the user of the session added. Other
+ * sessions in the same JVM may have other names.
  *
- * <p>A name that was added is compared with the letters and digits of a whole name, and with those behind its last dot, in lower
- * case where they are ASCII; a star stands for any number of them. One comparison takes at most the product of the two lengths. The client sends no more than 64
- * names of 64 characters, so a comparison cannot keep a thread of the application busy.
+ * <p>An added name is compared with the letters and digits of a whole name, and with those after its last dot. ASCII
+ * letters are compared in lower case. A star matches any number of characters. A comparison takes at most the product
+ * of the two lengths. The client sends at most 64 names of 64 characters, so a comparison cannot occupy a thread of the
+ * application for long.
  */
 final class SecretNames {
-    /** Characters of a name that can be one of a secret. */
+    /** The longest name that can be one of a secret, in characters. */
     private static final int LONGEST = 64;
 
-    /** A power of two: classes of which it is remembered which fields are secret. */
+    /** The number of classes whose secret fields are cached; a power of two. */
     private static final int REMEMBERED = 256;
 
     private final char[][] added;
-    /** By hash of the layout. Threads may overwrite the answers of each other: each can be found anew. */
+    /** The cache, by hash of the layout. Threads may overwrite each other's answers, because each can be computed again. */
     private final Answer[] answers;
 
-    /** The secret fields of a class. The layout does not keep its class loaded. */
+    /** The secret fields of a class. The layout does not prevent its class from being unloaded. */
     private static final class Answer {
         final Layout layout;
         final boolean[] secret;
@@ -38,12 +39,12 @@ final class SecretNames {
         this.answers = new Answer[added.length == 0 ? 0 : REMEMBERED];
     }
 
-    /** Whether the value under this name is to be hidden. */
+    /** Whether the value with this name must be hidden. */
     boolean hide(String name) {
         return Secrets.names(name) || added.length > 0 && isAdded(name);
     }
 
-    /** The same for each field of a layout. The caller does not change the array. */
+    /** Whether each field of a layout must be hidden. The caller must not change the array. */
     boolean[] fields(Layout layout) {
         if (added.length == 0) {
             return layout.secret;
@@ -87,7 +88,7 @@ final class SecretNames {
         return false;
     }
 
-    /** Goes back to the last star only, so each letter is compared once for each character of the pattern at most. */
+    /** Backtracks only to the last star, so that each letter is compared at most once for each character of the pattern. */
     private static boolean matches(char[] pattern, char[] letters, int from, int count) {
         int at = from;
         int in = 0;

@@ -1,8 +1,8 @@
 package btpy.runtime;
 
-/** Names of values that are not to be shown. */
+/** The names of values that must not be shown. */
 final class Secrets {
-    /** Lower case, without separators; a name is compared as a whole. */
+    /** Lower case, without separators. They are compared with the whole name. */
     private static final String[] WORDS = {
         "password", "passwd", "passphrase", "pwd", "pin", "pincode", "secret", "secretkey", "secretaccesskey", "clientsecret",
         "appsecret", "sharedsecret", "token", "accesstoken", "refreshtoken", "idtoken", "authtoken", "apitoken", "sessiontoken",
@@ -21,7 +21,10 @@ final class Secrets {
     /** Parts that mark a secret at any position of a name ({@code customerPassword2}). */
     private static final String[] PARTS = {"password", "passwd", "passphrase", "secretkey", "privatekey", "apikey", "accesstoken"};
 
-    /** Of a name of several words the last ({@code slackToken}, {@code db.pwd}, {@code GITHUB_SECRET}). */
+    /**
+     * Words that mark a secret at the end of a name of several words ({@code slackToken}, {@code db.pwd}, {@code
+     * GITHUB_SECRET}).
+     */
     private static final String[] LAST_WORDS = {
         "token", "secret", "pwd", "credential", "credentials", "cookie", "jwt", "otp", "cvv", "ssn", "iban", "passcode",
     };
@@ -29,9 +32,9 @@ final class Secrets {
     private Secrets() {}
 
     /**
-     * True for a name whose letters and digits, in lower case, are one of the words or contain one of the parts, and for one
-     * whose last word is one of {@link #LAST_WORDS}. A word begins with a capital letter or behind another character than a
-     * letter or digit; capital letters behind one another are one word.
+     * Whether a name is that of a secret: its letters and digits, in lower case, are one of the words or contain one of
+     * the parts, or its last word is one of {@link #LAST_WORDS}. A word begins with a capital letter, or after a
+     * character that is neither letter nor digit. Consecutive capital letters are one word.
      */
     static boolean names(String name) {
         int length = Strings.length(name);
@@ -70,7 +73,7 @@ final class Secrets {
         return false;
     }
 
-    /** Where the last word begins. */
+    /** The position at which the last word begins. */
     private static int lastWord(String name, int length) {
         int start = length;
         while (start > 0 && isLowerOrDigit(Strings.charAt(name, start - 1))) {

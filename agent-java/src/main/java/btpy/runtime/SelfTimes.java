@@ -1,12 +1,13 @@
 package btpy.runtime;
 
 /**
- * What activations of the methods that a probe traces take by themselves, without the activations of these methods that they call, for
- * probes that ask.
+ * Computes the self time of activations: their duration without the activations of traced methods that they call. Only
+ * probes that use it need it.
  *
- * <p>The table has, for the innermost activation on each thread, the time of those that it has called so far. An activation that begins
- * takes the figure of its caller into its own frame, less the time of day; the time of day when it ends makes that the figure again, with
- * this call added. What is left of a call that never ended goes when its caller ends.
+ * <p>For the innermost activation on each thread, the table contains the time of the activations that it has called so
+ * far. An activation that begins saves the value of its caller, minus the current time, in its own frame. When it ends,
+ * adding the current time gives the caller's value again, plus the time of this call. The rest of a call that never
+ * ended disappears when its caller ends.
  */
 public final class SelfTimes {
     private static final Memory MEMORY = Memory.instance();
@@ -14,12 +15,12 @@ public final class SelfTimes {
     private static final int BITS = 11;
 
     private static final long OUTERMOST = Long.MIN_VALUE;
-    /** There is no room for this thread: nothing is taken off what its activations take. */
+    /** The table has no space for this thread, so the self time equals the duration. */
     private static final long NOT_COUNTED = Long.MIN_VALUE + 1;
 
     private SelfTimes() {}
 
-    /** An activation begins. @return what {@link #of} and {@link #leave} are to be given */
+    /** Called when an activation begins. @return the argument for {@link #of} and {@link #leave} */
     public static long enter(int site, int probe) {
         Session session = Session.of(site);
         if (session == null) {
@@ -42,7 +43,7 @@ public final class SelfTimes {
         return OUTERMOST;
     }
 
-    /** What is left of {@code duration} without the activations that this one has called. */
+    /** Returns {@code duration} without the activations that this one has called. */
     public static long of(Session session, int probe, long duration, long entered) {
         ThreadTable times = session.selfTimes;
         int entry = times == null || entered == NOT_COUNTED ? -1 : times.find(Depths.key(probe));

@@ -1,8 +1,9 @@
 package btpy.runtime;
 
 /**
- * What requests and responses of Tomcat hold (tried with 10.1), read from their fields: Tomcat's own getters make strings by way of a
- * cache that takes a lock. Other versions may have other fields; the error names the missing one.
+ * Reads the content of requests and responses of Tomcat from their fields (tested with 10.1), because Tomcat's own
+ * getters create strings with a cache that takes a lock. Other versions may have other fields; the error names the
+ * missing one.
  */
 final class Servlets {
     private static final int MOST_HEADERS = 1000;
@@ -15,10 +16,10 @@ final class Servlets {
     static Object call(Object target, int method, Object[] arguments) {
         boolean status = method == Substitutes.GET_STATUS;
         String within = status ? "response" : "request";
-        boolean facade = Layouts.of(target).find("facade") < 0; // what makes facades keeps the last one
+        boolean facade = Layouts.of(target).find("facade") < 0; // the creator of facades keeps the last one
         Object connector = facade ? Fields.read(target, within) : target;
         if (connector == null) {
-            return null; // the request is over
+            return null; // the request has ended
         }
         Object coyote = Fields.read(connector, status ? "coyoteResponse" : "coyoteRequest");
         if (status) {
@@ -32,7 +33,7 @@ final class Servlets {
                 method == Substitutes.GET_METHOD ? "methodMB" : method == Substitutes.GET_REQUEST_URI ? "uriMB" : "queryMB"));
     }
 
-    /** The value of the first header of that name. */
+    /** Returns the value of the first header with that name. */
     private static String header(Object headers, String name) {
         Object[] fields = (Object[]) Fields.read(headers, "headers");
         long count = Math.min(Calendars.number(headers, "count"), Math.min(fields.length, MOST_HEADERS));
@@ -62,7 +63,7 @@ final class Servlets {
         return c >= 'A' && c <= 'Z' ? c + 32 : c;
     }
 
-    /** The characters of a {@code MessageBytes}; bytes are Latin-1, as Tomcat takes them unless it is told otherwise. */
+    /** Returns the characters of a {@code MessageBytes}. Bytes are Latin-1, which is Tomcat's default. */
     private static String text(Object message) {
         long type = Calendars.number(message, "type");
         String kept = (String) Fields.read(message, "strValue");

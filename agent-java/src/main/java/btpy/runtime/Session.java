@@ -4,14 +4,14 @@ import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ForceInline;
 
 /**
- * Everything one attached client has in this JVM, except woven classes and handlers: probes, sites, maps, buffers.
+ * The state of one attached client in this JVM, except woven classes and handlers: probes, sites, maps, buffers.
  *
- * <p>Woven code and handlers find the session by the upper eight bits of a site id, and hold it only while they run. {@link
- * #close} takes it out of the table, after which nothing refers to it.
+ * <p>Woven code and handlers find the session by the upper eight bits of a site id, and refer to it only while they
+ * run. {@link #close} removes it from the table, after which nothing refers to it.
  *
- * <p>Methods up to {@link #rand} are called by handlers on application threads: they never throw (unless the page
- * docs/runtime.md says so), block, lock or wait. Those of them that may run outside a guarded handler call nothing that can be
- * traced: no method of the JDK that is not native. Methods below are the agent's.
+ * <p>Handlers call the methods up to {@link #rand} on application threads. These methods never throw (unless
+ * docs/runtime.md says so), block, lock or wait. Those that may run outside a guarded handler call nothing that can be
+ * traced, so no method of the JDK that is not native. Only the agent calls the methods below.
  */
 public final class Session {
     /** Ids of probes are below this. */
@@ -23,11 +23,11 @@ public final class Session {
     private static final long NEXT_ID = MEMORY.fieldOffset(Session.class, "nextId");
     private static final long RANDOM = MEMORY.fieldOffset(Session.class, "random");
 
-    /** By slot; 256 long so that no site id, however wrong, is out of range. Slot 0 is not used. */
+    /** The sessions by slot. The length is 256 so that every site id is in range, even a wrong one. Slot 0 is not used. */
     private static final Session[] SESSIONS = new Session[256];
     private static int lastSlot;
 
-    /** By slot, {@link #tallies} and {@link #additions} of its session: at every firing they are found in few steps. */
+    /** By slot, {@link #tallies} and {@link #sumFastPaths} of its session, so that every firing finds them in few steps. */
     private static final long[][][] TALLIES = new long[SESSIONS.length][][];
     private static final SumFastPath[][] SUM_FAST_PATHS = new SumFastPath[SESSIONS.length][];
     private static final long[][] NO_TALLIES = {};
@@ -42,7 +42,8 @@ public final class Session {
     final EventBuffer events;
     final StackTable stacks = new StackTable();
     final ErrorTable errors = new ErrorTable();
-    /** Null until a probe decides by thread which hits fire, asks for a depth, or keeps something for a thread. */
+    final ContextWarnings contexts = new ContextWarnings();
+    /** Null until a probe needs it: decisions by thread, depths, self times, or variables of threads. */
     volatile ThreadTable decisions;
     volatile ThreadTable depths;
     volatile ThreadTable selfTimes;
@@ -50,29 +51,29 @@ public final class Session {
     private final int slot;
     private final int pid;
     private final long startedNanos = System.nanoTime();
-    /** Wall clock less {@code System.nanoTime}, in ns. */
+    /** The wall clock minus {@code System.nanoTime}, in ns. */
     private final long wallOffset = System.currentTimeMillis() * 1_000_000L - startedNanos;
 
-    /** The probe that the agent's own thread fired last. */
+    /** The last probe that the agent's own thread fired. */
     private int agentProbe = -1;
     private long nextId = 1;
     private long random = startedNanos;
 
     private volatile Probe[] probes = new Probe[0];
-    /** By probe: what a handler counts without a call. */
+    /** By probe, the counts that a handler increases without a call. */
     public volatile Interruptions[] interruptions = new Interruptions[0];
-    /** By probe: where its firings are tallied; null where each is counted on its own. */
+    /** By probe, the counts into which its firings are tallied; null if each is counted separately. */
     private volatile long[][] tallies = new long[0][];
-    /** By probe: the fast path of firings that only add to a map. */
+    /** By probe, the fast path of firings that only add to a map. */
     private volatile SumFastPath[] sumFastPaths = new SumFastPath[0];
     private volatile Site[] sites = new Site[0];
     private volatile Aggregation[] maps = new Aggregation[0];
     final ThreadNames names = new ThreadNames();
-    /** Requests that found the buffers full. */
+    /** Requests that did not fit into the buffers. */
     final Object[] lateRequests = new Object[16];
     private final Drain drain = new Drain(this);
     private final Rates rates = new Rates();
-    /** Null until a script asks for it: it loads java.lang.management. */
+    /** Null until a script uses it, because it loads java.lang.management. */
     private LockWaits lockWaits;
     final Budget budget = new Budget();
     private final long[] costs = Costs.scratch();
@@ -87,7 +88,7 @@ public final class Session {
 
     // ------------------------------------------------------------------------------------------------ entering
 
-    /** Null when it is gone. */
+    /** Returns null if the session has ended. */
     static Session of(int site) {
         return SESSIONS[site >>> 24];
     }
@@ -127,26 +128,30 @@ public final class Session {
     /**
      * Counts a firing.
      *
-     * @return below 0: a limit of the probe, or the budget, does not let it be; else its weight and whether it is timed ({@link Probe})
+     * @return below 0 if a limit of the probe, or the budget, refuses it; otherwise its weight and whether it is
+     * timed ({@link Probe})
      */
     public long fired(int probe) {
         Probe found = probe(probe);
         return found == null ? Probe.REFUSED : found.fire();
     }
 
-    /** Before a predicate that takes time; {@link #passed} is to follow. @return as {@link #fired}, of the run whether it fires or not */
+    /**
+     * Called before a predicate that takes time; {@link #passed} follows.
+     * @return as {@link #fired}, for the run whether it fires or not
+     */
     public long tested(int probe) {
         Probe found = probe(probe);
         return found == null ? Probe.REFUSED : found.test();
     }
 
-    /** Counts the firing of a run that was tested. @return false when a limit of the probe does not let it be */
+    /** Counts the firing of a run that was tested. @return false if a limit of the probe refuses it */
     public boolean passed(int probe) {
         Probe found = probe(probe);
         return found != null && found.pass();
     }
 
-    /** A predicate was false. */
+    /** Counts a predicate that was false. */
     public void untrue(int probe) {
         Probe found = probe(probe);
         if (found != null) {
@@ -155,10 +160,11 @@ public final class Session {
     }
 
     /**
-     * A run is over that is timed.
+     * Ends a timed run.
      *
-     * @param run what {@link #fired} or {@link #tested} gave
-     * @param readings of the clock, or what takes about as long, that woven code made for the handler before it called
+     * @param run the result of {@link #fired} or {@link #tested}
+     * @param readings the readings of the clock, or equally expensive work, of woven code before the call of the
+     * handler
      */
     public void took(int probe, long run, int readings) {
         Probe found = probe(probe);
@@ -167,13 +173,13 @@ public final class Session {
         }
     }
 
-    /** All of a firing that does nothing but count into a map without keys: enters, counts the firing, counts in the map. */
+    /** Performs a firing that only counts into a map without keys: enters, counts the firing, and counts in the map. */
     @ForceInline
     public static void tally(int site, int probe, int map) {
         tally(site, probe, map, Stripes.owned());
     }
 
-    /** {@code stripe}: a stripe that the thread owns, or that of the JIT warm-up; below 0: none. */
+    /** {@code stripe} is a stripe that the thread owns, or that of the JIT warm-up; below 0: none. */
     @ForceInline
     static void tally(int site, int probe, int map, int stripe) {
         long[][] tallies = TALLIES[site >>> 24];
@@ -183,7 +189,10 @@ public final class Session {
         }
     }
 
-    /** No session has slot 0. The JIT warm-up runs the fast paths with probe 0 of that slot; null ends it. */
+    /**
+     * Sets the counts of the JIT warm-up. No session has slot 0, so the JIT warm-up runs the fast paths with probe 0 of
+     * that slot; null ends it.
+     */
     static void warmUp(long[] counts) {
         TALLIES[0] = counts == null ? NO_TALLIES : new long[][] {counts};
     }
@@ -209,7 +218,7 @@ public final class Session {
                 try {
                     found.timeTally(map, wayIn);
                 } catch (Throwable untimed) {
-                    // it is counted: one firing fewer is timed
+                    // the firing is counted; one firing fewer is timed
                 }
             }
         } else {
@@ -234,7 +243,7 @@ public final class Session {
             } catch (Throwable failure) {
                 try {
                     failed(found.id, 0, failure, run);
-                } catch (Throwable noStack) { // no call: the stack may be at its end
+                } catch (Throwable noStack) { // no call, because the stack may be at its end
                     Interruptions interrupted = found.interruptions;
                     synchronized (interrupted) {
                         interrupted.errors++;
@@ -248,7 +257,7 @@ public final class Session {
                     found.took(run, 0);
                 }
             } catch (Throwable untimed) {
-                // it is counted: one firing fewer is timed
+                // the firing is counted; one firing fewer is timed
             }
         }
     }
@@ -256,7 +265,7 @@ public final class Session {
     // ------------------------------------------------------------------------------------------------ firings that only add
 
     /**
-     * All of a firing that does nothing but add a number to a map without keys.
+     * Performs a firing that only adds a number to a map without keys.
      *
      * @param readings as in {@link #took}
      */
@@ -277,7 +286,7 @@ public final class Session {
             try {
                 addingFailed(site, probe, failure, 1 - uncounted);
             } catch (Throwable noStack) {
-                Session session = SESSIONS[site >>> 24]; // null where it has ended meanwhile
+                Session session = SESSIONS[site >>> 24]; // null if it has ended meanwhile
                 Interruptions[] all = session == null ? null : session.interruptions;
                 Interruptions interrupted = all == null || probe >= all.length ? null : all[probe];
                 if (interrupted != null) {
@@ -290,7 +299,7 @@ public final class Session {
         }
     }
 
-    /** The same of a map by one key; where it counts, whatever the sample is. */
+    /** The same for a map with one key. If the map is a count, it ignores the sample. */
     @ForceInline
     public static void add(int site, int probe, int map, Object key, long sample, int readings) {
         Throwable failure = null;
@@ -308,7 +317,7 @@ public final class Session {
             try {
                 addingFailed(site, probe, failure, 1 - uncounted);
             } catch (Throwable noStack) {
-                Session session = SESSIONS[site >>> 24]; // null where it has ended meanwhile
+                Session session = SESSIONS[site >>> 24]; // null if it has ended meanwhile
                 Interruptions[] all = session == null ? null : session.interruptions;
                 Interruptions interrupted = all == null || probe >= all.length ? null : all[probe];
                 if (interrupted != null) {
@@ -321,14 +330,20 @@ public final class Session {
         }
     }
 
-    /** {@link #enter} where each hit fires that does, so that most of those that the budget leaves out need no further look. */
+    /**
+     * Calls {@link #enter} unless the budget skips the hit. Every hit that enters here fires, so most skipped hits need
+     * no further check.
+     */
     private static Session enterUnlessLeftOut(int site, int probe) {
         Session session = SESSIONS[site >>> 24];
         Probe found = session == null ? null : session.probe(probe);
         return leavesOut(found, Stripes.owned()) ? null : enter(site, probe);
     }
 
-    /** {@code stripe}: that the thread owns, so it is neither the agent's nor inside a call; below 0: none. */
+    /**
+     * {@code stripe} is the stripe that the thread owns, so the thread is neither the agent's nor inside a call; below
+     * 0: none.
+     */
     @ForceInline
     static boolean leavesOut(Probe probe, int stripe) {
         return probe == null || !probe.enabled || stripe >= 0 && probe.leavesOut(stripe);
@@ -339,7 +354,7 @@ public final class Session {
         return probe >= 0 && probe < sumFastPaths.length ? sumFastPaths[probe] : null;
     }
 
-    /** @return what failed after the firing was counted; null: nothing did */
+    /** @return the failure after the firing was counted; null if there was none */
     private static Throwable addOtherwise(int site, int probe, int map, Object key, long sample, int readings) {
         Session session = enterUnlessLeftOut(site, probe);
         Probe found = session == null ? null : session.probe(probe);
@@ -354,7 +369,7 @@ public final class Session {
         return null;
     }
 
-    /** Apart from the above, so that a probe of which few hits fire brings no more into woven code than finding that out. */
+    /** A separate method, so that a probe whose hits rarely fire adds only the check to woven code. */
     @DontInline
     private void add(Probe probe, int map, Object key, long sample, long run, int readings) {
         map(map).add(key, probe.id, sample, Probe.weight(run));
@@ -367,11 +382,11 @@ public final class Session {
                 }
             }
         } catch (Throwable untimed) {
-            // it was added: one firing fewer is timed
+            // the sample was added; one firing fewer is timed
         }
     }
 
-    /** {@code run}: 0 where the firing is not counted yet. */
+    /** {@code run} is 0 if the firing has not been counted yet. */
     @DontInline
     private static void addingFailed(int site, int probe, Throwable failure, long run) {
         Session session = SESSIONS[site >>> 24];
@@ -380,7 +395,10 @@ public final class Session {
         }
     }
 
-    /** Agent threads only: which way firings go follows from whether the probe is enabled and has limits. */
+    /**
+     * Called by agent threads. Sets up or removes the fast paths, depending on whether the probe is enabled and has
+     * limits.
+     */
     private synchronized void settle(Probe probe) {
         tallies[probe.id] = probe.tallies(this);
         sumFastPaths[probe.id] = probe.sumFastPath(this);
@@ -401,9 +419,9 @@ public final class Session {
     }
 
     /**
-     * Counts an error. A handler for whose call of this the stack has no room counts it in {@link #interruptions}.
+     * Counts an error. If the stack has no space for this call, the handler counts the error in {@link #interruptions}.
      *
-     * @param run what {@link #fired} gave; 0: it was interrupted, and the firing is counted here
+     * @param run the result of {@link #fired}; 0 if it was interrupted, and the firing is counted here
      */
     public void failed(int probe, int at, Throwable t, long run) {
         Probe[] probes = this.probes;
@@ -412,32 +430,35 @@ public final class Session {
             Interruptions interruptions = found.interruptions;
             synchronized (interruptions) {
                 errors.count(probe, at, ErrorTable.kindOf(t), t);
-                interruptions.firings++; // no call between the two: both are counted, or neither
+                interruptions.firings++; // no call between the two, so that both are counted or neither
             }
         } else {
             errors.count(probe, at, ErrorTable.kindOf(t), t);
         }
         if (found != null) {
-            try { // the error would be counted twice
+            try { // otherwise the error would be counted twice
                 found.fail();
             } catch (Throwable noStack) {
-                // of many failures one fewer counts for the limit
+                // one failure fewer counts for the limit
             }
         }
     }
 
-    /** Tells the client at which rate threads are sampled now. */
+    /** Tells the client the current rate of thread sampling. */
     public void sampledAtAnotherRate(int probe, int at, String why) {
         errors.count(probe, at, ProbeError.KIND_FEWER_SAMPLES, ProbeError.fewerSamples(why));
     }
 
-    /** Counts an error of the probe whose guarded handler this thread is in; −1: not in one. */
+    /** Counts an error of the probe in whose guarded handler this thread is; −1: in none. */
     void note(int kind, int at) {
         int here = Thread.currentThread() instanceof AgentThread ? agentProbe : -1;
         errors.count(Guard.probe(here), at, kind, null);
     }
 
-    /** A sample found its map full: counted for the probe whose guarded handler this thread is in, else for that one. */
+    /**
+     * Counts a sample whose map was full, for the probe in whose guarded handler this thread is, or else for {@code
+     * otherwise}.
+     */
     void noteMapFull(int otherwise) {
         Probe found = probe(Guard.probe(otherwise));
         if (found != null) {
@@ -447,7 +468,7 @@ public final class Session {
 
     // ------------------------------------------------------------------------------------------------ facts
 
-    /** Null where nothing is known of it. */
+    /** Returns null if the site is unknown. */
     Site site(int site) {
         Site[] sites = this.sites;
         int n = site & 0xFFFFFF;
@@ -459,18 +480,18 @@ public final class Session {
         return id >= 0 && id < maps.length ? maps[id] : null;
     }
 
-    /** By how much the map grew a second since the probe asked last, or since the start; agent threads only. */
+    /** The growth of the map per second since the probe's last call, or since the start. Called by agent threads. */
     public double rate(int map, int probe) {
         Aggregation found = map(map);
         return found == null ? 0 : rates.of(map, probe, found.total(), startedNanos, System.nanoTime());
     }
 
-    /** How many frames of a stack are captured at most. */
+    /** The most frames of a stack that are captured. */
     public int mostFrames() {
         return limits.frames;
     }
 
-    /** Of one core, that probes may take; 0: unbounded. */
+    /** The part of one core that probes may take; 0: unbounded. */
     public double share() {
         return budget.share();
     }
@@ -487,12 +508,12 @@ public final class Session {
         return System.nanoTime() + wallOffset;
     }
 
-    /** A number that no other call of this session gets, from 1. */
+    /** Returns a number, from 1, that no other call of this session gets. */
     public long newId() {
         return MEMORY.getAndAddLong(this, NEXT_ID, 1);
     }
 
-    /** A number from 0 to below {@code n}, of the sequence SplitMix64; not for secrets. */
+    /** Returns a number from 0 to below {@code n} of the sequence SplitMix64, which is not suitable for secrets. */
     public long rand(long n) {
         if (n <= 0) {
             throw ProbeError.DIV_ZERO;
@@ -503,7 +524,7 @@ public final class Session {
         return ((z ^ z >>> 31) >>> 1) % n;
     }
 
-    /** The threads that wait for a lock now, as {@link LockWaits}; agent threads only. */
+    /** The threads that currently wait for a lock, as {@link LockWaits}. Called by agent threads. */
     public Object[] lockWaits(String skipped) {
         if (lockWaits == null) {
             lockWaits = new LockWaits();
@@ -513,15 +534,16 @@ public final class Session {
 
     // ------------------------------------------------------------------------------------------------ for the agent
 
-    /** @return null when there are 127 sessions */
+    /** @return null if there are 127 sessions */
     public static synchronized Session open(Limits limits, int pid) {
         for (int i = 0; i < SLOTS - 1; i++) {
             int slot = 1 + (lastSlot + i) % (SLOTS - 1);
             if (SESSIONS[slot] == null) {
-                // The slot given last is taken again last: sites of the past that are still on a stack meet nobody.
+                // The slot that was used last is reused last, so that old sites that are still on a stack find no
+                // session.
                 lastSlot = slot;
                 Session session = new Session(limits, slot, pid);
-                Guard.turn(System.nanoTime()); // handlers that run before the first drain are of this era
+                Guard.turn(System.nanoTime()); // handlers that run before the first drain have this era
                 SESSIONS[slot] = session;
                 return session;
             }
@@ -529,12 +551,12 @@ public final class Session {
         return null;
     }
 
-    /** 1 to 127. */
+    /** The slot, 1 to 127. */
     public int slot() {
         return slot;
     }
 
-    /** Probes stop; the session and what it has collected are there until nothing refers to them. */
+    /** Stops the probes. The session and its data exist until nothing refers to them. */
     public void close() {
         synchronized (Session.class) {
             if (SESSIONS[slot] == this) {
@@ -549,16 +571,17 @@ public final class Session {
             if (!any) {
                 Layouts.clear();
                 Calls.clear();
+                Contexts.clear();
                 Stripes.disownAll();
             }
         }
     }
 
     /**
-     * The map of an id; an id that exists keeps its map.
+     * Adds a map. An existing id keeps its map.
      *
-     * @param kind as in MapDecl of the wire protocol, and so the parameters
-     * @throws IllegalArgumentException when a number is out of range
+     * @param kind as in MapDecl of the wire protocol, which also defines the parameters
+     * @throws IllegalArgumentException if a number is out of range
      */
     public synchronized void addMap(int id, int kind, int keys, int precision, int capacity, long[] parameters) {
         if (id < 0 || id >= MAX_MAPS) {
@@ -573,9 +596,9 @@ public final class Session {
     }
 
     /**
-     * The probe of an id, disabled at first; an id that exists keeps its probe.
+     * Adds a disabled probe. An existing id keeps its probe.
      *
-     * @throws IllegalArgumentException when the id is not in 0 … {@link #MAX_PROBES} − 1
+     * @throws IllegalArgumentException if the id is not in 0 … {@link #MAX_PROBES} − 1
      */
     public synchronized void addProbe(int id) {
         if (id < 0 || id >= MAX_PROBES) {
@@ -601,7 +624,7 @@ public final class Session {
         interruptions = interrupted;
         probes = grown;
         for (Probe probe : grown) {
-            if (probe != null && !probe.enabled) { // it may have disabled itself just then
+            if (probe != null && !probe.enabled) { // it may just have disabled itself
                 tallied[probe.id] = null;
                 added[probe.id] = null;
             }
@@ -615,11 +638,11 @@ public final class Session {
     }
 
     /**
-     * Which hits of the probe fire; before it is enabled.
+     * Sets which hits of the probe fire. Called before the probe is enabled.
      *
-     * @param mode of {@link Sampler}; 0: all hits
-     * @param group the probe that this one decides with, whose parameters count: a lower id, or its own
-     * @throws IllegalArgumentException when there is no such probe, or a number is out of range
+     * @param mode a mode of {@link Sampler}; 0: all hits
+     * @param group the probe with which this one decides, and whose parameters apply: a lower id, or its own
+     * @throws IllegalArgumentException if there is no such probe, or if a number is out of range
      */
     public synchronized void sampling(int probe, int mode, double parameter, boolean adaptive, int group) {
         Probe found = probe(probe);
@@ -634,9 +657,9 @@ public final class Session {
     }
 
     /**
-     * What firings of a probe write to.
+     * Registers the maps to which firings of a probe write.
      *
-     * @param host the probe that decides which hits fire: itself, or the one whose handler it stands in
+     * @param host the probe that decides which hits fire: itself, or the one whose handler contains it
      */
     public synchronized void feeds(int host, int[] maps) {
         Probe found = probe(host);
@@ -648,7 +671,7 @@ public final class Session {
         }
     }
 
-    /** The map makes room for new keys when it is full. */
+    /** Lets the map evict a key for a new one when it is full. */
     public void evict(int map) {
         Aggregation found = map(map);
         if (found != null) {
@@ -656,7 +679,10 @@ public final class Session {
         }
     }
 
-    /** Firings in all, firings a second, ns until the probe is disabled, and failures until then; 0: no limit. */
+    /**
+     * Sets the limits: all firings, firings a second, ns until the probe is disabled, and failures until then; 0: no
+     * limit.
+     */
     public void limit(int probe, long firings, long perSecond, long nanos, long failures) {
         Probe found = probe(probe);
         if (found != null) {
@@ -665,7 +691,7 @@ public final class Session {
         }
     }
 
-    /** The same but for the failures, counted from now on. @return false when there is no such probe */
+    /** Sets the limits except the failures, and counts from now on. @return false if there is no such probe */
     public boolean limit(int probe, long firings, long perSecond, long nanos) {
         Probe found = probe(probe);
         if (found != null) {
@@ -676,9 +702,10 @@ public final class Session {
     }
 
     /**
-     * Changes which hits fire of a probe that samples, and of those that decide with it.
+     * Changes which hits fire, for a probe that samples and for the probes that decide with it.
      *
-     * @throws IllegalArgumentException when the probe does not sample or decides with another, or a number is out of range
+     * @throws IllegalArgumentException if the probe does not sample or decides with another, or if a number is out
+     * of range
      */
     public synchronized void resample(int probe, int mode, double parameter, boolean adaptive) {
         Probe found = probe(probe);
@@ -693,7 +720,7 @@ public final class Session {
         }
     }
 
-    /** @return false when there is no such probe */
+    /** @return false if there is no such probe */
     public boolean setEnabled(int probe, boolean on) {
         Probe found = probe(probe);
         if (found != null) {
@@ -703,7 +730,7 @@ public final class Session {
         return found != null;
     }
 
-    /** Probes with a level above 0: enabled up to this one, disabled above. */
+    /** Enables the probes with a level from 1 to this one, and disables those with a higher level. */
     public void setLevel(int level) {
         for (Probe probe : probes) {
             if (probe != null && probe.level > 0) {
@@ -712,7 +739,7 @@ public final class Session {
         }
     }
 
-    /** The level of a probe; below 0: it has none, and is not changed by {@link #setLevel}. */
+    /** Sets the level of a probe. Below 0 it has none, and {@link #setLevel} does not change it. */
     public void level(int probe, int level) {
         Probe found = probe(probe);
         if (found != null) {
@@ -720,7 +747,7 @@ public final class Session {
         }
     }
 
-    /** How many probes there are, and how many of them are enabled. */
+    /** The number of probes, and the number of enabled ones. */
     public int[] probeCounts() {
         int all = 0;
         int enabled = 0;
@@ -733,7 +760,7 @@ public final class Session {
         return new int[] {all, enabled};
     }
 
-    /** Event thread only. A record was taken from the buffers, and nobody wanted it in time. */
+    /** Called by the event thread. Counts a record that was taken from the buffers and that no client took in time. */
     public void forgotten(int probe) {
         Probe found = probe(probe);
         if (found != null) {
@@ -742,8 +769,8 @@ public final class Session {
     }
 
     /**
-     * Event thread only. A client goes: what was taken from the buffers went to it or to those before, but for what was forgotten
-     * and, by probe, what is still kept.
+     * Called by the event thread when a client leaves. Counts the records that were sent to this and earlier clients:
+     * all that were taken from the buffers, except forgotten ones and, by probe, those that are still kept.
      */
     public void handOver(long[] kept) {
         for (Probe probe : probes) {
@@ -753,7 +780,7 @@ public final class Session {
         }
     }
 
-    /** Payload: {@code list<(u4 probe, u8 records that clients before this one were sent)>}. */
+    /** Returns the payload {@code list<(u4 probe, u8 records that clients before this one were sent)>}. */
     public byte[] handedOver() {
         Output out = new Output();
         int countAt = out.skip4();
@@ -769,13 +796,16 @@ public final class Session {
         return out.toBytes();
     }
 
-    /** A client has come that knows no stack and no thread: they are shipped again. Nobody drains meanwhile. */
+    /**
+     * Called for a new client, which knows no stacks and threads, so that they are shipped again. No thread may drain
+     * meanwhile.
+     */
     public void forgetShipped() {
         stacks.forgetShipped();
         names.forget();
     }
 
-    /** Event thread only, at least every 100 ms: limits by time, and what is counted by the second. */
+    /** Called by the event thread at least every 100 ms. Applies limits by time and counts by the second. */
     public void tick(long now) {
         JitWarmup.advance();
         long second = (now - startedNanos) / 1_000_000_000L;
@@ -809,26 +839,29 @@ public final class Session {
         }
     }
 
-    /** What probes may take of one core, in millionths; 0: all that they want. */
+    /** Sets the part of one core that probes may take, in millionths; 0: unbounded. */
     public void budget(int millionths) {
         budget.set(millionths);
     }
 
-    /** Event thread only. @return payload of RESTRAINED: what the budget did to a probe, the earliest first; null: nothing more */
+    /**
+     * Called by the event thread.
+     * @return the payload of RESTRAINED with the earliest step of the budget; null if there is none
+     */
     public byte[] takeRestraint() {
         return budget.take();
     }
 
-    /** What a probe should have been told of, and could not be: counted as an error of it. */
+    /** Counts an event that could not be reported to a probe as an error of the probe. */
     public void missed(int probe) {
         errors.count(probe, 0, ProbeError.KIND_RING_FULL, null);
     }
 
     /**
-     * Facts of a site, to be known before the class that has it runs.
+     * Adds a site, before its class runs.
      *
      * @param id with the slot in its upper eight bits
-     * @throws IllegalArgumentException when the id is another session's
+     * @throws IllegalArgumentException if the id belongs to another session
      */
     public synchronized void addSite(
             int id, String className, String method, String descriptor, int line, String targetClass, String targetMember,
@@ -848,17 +881,17 @@ public final class Session {
     }
 
     /**
-     * Event thread only. Moves records into {@code target}: whole ones, as EVENTS ships them, until it is full, or there are none,
-     * or a request comes next, which {@link #takeRequest} then gives.
+     * Called by the event thread. Moves complete records into {@code target}, as EVENTS ships them, until it is full,
+     * there are none, or a request comes next, which {@link #takeRequest} then returns.
      *
-     * @param target {@link #maxRecord} bytes take any record
-     * @return how many bytes; below 0: the next record alone takes so many
+     * @param target {@link #maxRecord} bytes are enough for any record
+     * @return the number of bytes; below 0: minus the size of the next record, which does not fit
      */
     public int drain(byte[] target) {
         return drain(target, System.nanoTime());
     }
 
-    /** {@code now}: what counts as the present when unfinished records and handlers are given up. */
+    /** {@code now} is the time by which unfinished records and handlers are given up. */
     int drain(byte[] target, long now) {
         Guard.turn(now);
         stacks.sweep(now);
@@ -868,25 +901,30 @@ public final class Session {
         return drain.fill(target, now);
     }
 
-    /** Bytes of the largest record. */
+    /** The size of the largest record in bytes. */
     public int maxRecord() {
         return events.maxRecord();
     }
 
-    /** Event thread only. @return the request that stopped {@link #drain}, or one that found the buffers full, or null */
+    /**
+     * Called by the event thread.
+     * @return the request that stopped {@link #drain}, or one that did not fit into the buffers, or null
+     */
     public Request takeRequest() {
         return drain.take();
     }
 
     /**
-     * Event thread only. @return payload of STACKS with the stacks used by what {@link #drain} and {@link #mapContent} gave and not
-     * shipped before: to be sent before those, as many as one message should have. Null when there are none.
+     * Called by the event thread.
+     * @return the payload of STACKS with stacks that the results of {@link #drain} and {@link #mapContent} use and that
+     * were not shipped before. It must be sent before those results, and contains at most as many as one message
+     * should. Null if there are none.
      */
     public byte[] takeStacks() {
         return stacks.take();
     }
 
-    /** Event thread only. @return payload of ERRORS: what failed since the last call, or null */
+    /** Called by the event thread. @return the payload of ERRORS with the failures since the last call, or null */
     public byte[] takeErrors() {
         for (Probe probe : probes) {
             long interruptions = probe == null ? 0 : probe.interruptions.takeErrors();
@@ -897,7 +935,7 @@ public final class Session {
         return errors.take();
     }
 
-    /** Event thread only. @return payload of COUNTERS: totals of every probe */
+    /** Called by the event thread. @return the payload of COUNTERS with the totals of every probe */
     public byte[] counters() {
         Output out = new Output();
         int countAt = out.skip4();
@@ -927,11 +965,11 @@ public final class Session {
     }
 
     /**
-     * Agent threads only. Writers are not stopped.
+     * Called by agent threads. Other threads may continue to write.
      *
-     * @param flush take what is in the map
-     * @param room bytes after which no key is begun
-     * @return MapContent of the wire protocol, or null when there is no such map
+     * @param flush takes the values of the map
+     * @param room the number of bytes after which no further key is written
+     * @return MapContent of the wire protocol, or null if there is no such map
      */
     public byte[] mapContent(int id, boolean flush, int room) {
         Aggregation map = map(id);

@@ -1,6 +1,6 @@
 package btpy.runtime;
 
-/** A value that is to be shown to a depth of its own: {@code show(x, depth)}. */
+/** A value that is shown to a depth of its own: {@code show(x, depth)}. */
 public final class Shown {
     final Object value;
     final int depth;
@@ -10,7 +10,7 @@ public final class Shown {
         this.depth = depth;
     }
 
-    /** {@code depth}: what is out of range is the nearest that is not. */
+    /** Clamps {@code depth} to its range. */
     public static Object of(Object value, int depth) {
         return value == null ? null : new Shown(value, depth < 0 ? 0 : depth > Limits.MAX_DEPTH ? Limits.MAX_DEPTH : depth);
     }

@@ -1,12 +1,12 @@
 package btpy.runtime;
 
-/** Facts of a woven place, and what handlers ask of them: null, or 0, where nothing is known. */
+/** Describes a site for handlers. Their questions return null or 0 if the fact is unknown. */
 public final class Site {
     final String className;
     final String method;
     final String descriptor;
     final int line;
-    /** The member that the instruction at the place names; empty where it names none. */
+    /** The class of the member that the instruction at the site names. It and the member are empty if there is none. */
     final String targetClass;
     final String targetMember;
     final String loader;
@@ -46,13 +46,13 @@ public final class Site {
         return found == null ? null : found.targetClass;
     }
 
-    /** Name of the method or field that the instruction names. */
+    /** Returns the name of the method or field that the instruction names. */
     public static String targetMember(Session session, int site) {
         Site found = session.site(site);
         return found == null ? null : found.targetMember;
     }
 
-    /** Name of the loader of the class. */
+    /** Returns the name of the loader of the class. */
     public static String loader(Session session, int site) {
         Site found = session.site(site);
         return found == null ? null : found.loader;

@@ -1,8 +1,8 @@
 package btpy.runtime;
 
 /**
- * Hits of one probe that sampling or the budget did not look at, as a map that the probe writes to tells of them: since the map was flushed
- * or cleared last.
+ * The hits of one probe that sampling or the budget skipped since the map was last flushed or cleared, for a map to
+ * which the probe writes.
  */
 final class Skips {
     final Probe probe;
@@ -13,17 +13,17 @@ final class Skips {
         this.probe = probe;
     }
 
-    /** Hits that were skipped so far are not reported again. */
+    /** Excludes the hits skipped so far from later reports. */
     void take() {
         skippedBefore = probe.uncounted();
         restedBefore = probe.rested();
     }
 
     /**
-     * Hits that were skipped, how many hits one that fired stood for at most, hits that no weight stands for, ns for which nothing was
-     * looked at.
+     * Writes the number of skipped hits, the largest number of hits for which a firing stood, the hits that no weight
+     * represents, and the ns in which the probe was resting.
      *
-     * @param take they are told of no more
+     * @param take whether later reports exclude them
      */
     static void write(Skips[] all, boolean take, Output out) {
         long skipped = 0;

@@ -1,14 +1,16 @@
 package btpy.runtime;
 
 /**
- * The most frequent values of a stream, in fixed room: Space-Saving (Metwally, Agrawal, El Abbadi 2005), in sets of eight counters.
+ * The most frequent values of a stream, in fixed memory: Space-Saving (Metwally, Agrawal, El Abbadi 2005), in sets of
+ * eight counters.
  *
- * <p>A value belongs to one set by its hash. It is counted there when it has a counter; else it takes a free one, or that of the
- * least frequent value of the set, whose count it inherits as its {@link Counter#error}. So a value was seen at least
- * {@code count − error} times and at most {@code count} times, and a value without a counter at most as often as the least of its set.
+ * <p>The hash of a value selects one set. If the value has a counter there, it is counted. Otherwise it takes a free
+ * counter, or replaces the least frequent value of the set, whose count it inherits as its {@link Counter#error}. So a
+ * value was seen at least {@code count − error} times and at most {@code count} times. A value without a counter was
+ * seen at most as often as the least frequent one of its set.
  *
- * <p>Whoever takes a counter away freezes it first: its count becomes negative. An addition that meets a frozen counter went
- * nowhere and is repeated, so none is lost and none counts twice.
+ * <p>A thread that removes a counter first freezes it by making its count negative. An addition to a frozen counter has
+ * no effect and is repeated, so that every addition counts exactly once.
  */
 final class SpaceSaving {
     private static final Memory MEMORY = Memory.instance();
@@ -16,15 +18,15 @@ final class SpaceSaving {
     private static final int SET = 8;
     private static final int TRIES = 64;
     private static final long FROZEN = Long.MIN_VALUE;
-    /** With {@link #FROZEN}: no thread is about to put a successor here. */
+    /** Together with {@link #FROZEN}: no thread is about to put a successor here. */
     private static final long TAKEN = 1L << 62;
 
     static final class Counter {
-        /** As {@link Keys#held} gives it. */
+        /** The value in the form of {@link Keys#held}. */
         final Object value;
         final int hash;
         final long error;
-        /** Changed through its offset. */
+        /** Changed by its offset. */
         long count;
 
         Counter(Object value, int hash, long error, long count) {
@@ -37,7 +39,7 @@ final class SpaceSaving {
 
     private SpaceSaving() {}
 
-    /** Counters that are kept to find the {@code n} most frequent values: a power of two. */
+    /** The number of counters, a power of two, that is needed to find the {@code n} most frequent values. */
     static int counters(int n) {
         return Math.max(8 * SET, Integer.highestOneBit(8 * n - 1) << 1);
     }
@@ -76,7 +78,7 @@ final class SpaceSaving {
                 if (before >= 0) {
                     return;
                 }
-                if ((before & TAKEN) != 0) { // whoever took it has not come to freeing its place
+                if ((before & TAKEN) != 0) { // the thread that took it has not freed its place yet
                     MEMORY.compareAndSetReference(counters, offset(foundAt), found, null);
                 }
                 continue;
@@ -97,8 +99,8 @@ final class SpaceSaving {
     }
 
     /**
-     * The counter at a place, or null. {@code take}: its place is free, and what is given is as it was then; additions that come
-     * too late still change the counter that was there, before they are repeated elsewhere.
+     * Returns the counter at a place, or null. With {@code take}, frees the place, and the counter keeps its values.
+     * Late additions still change the removed counter before they are repeated elsewhere.
      */
     static Counter at(Object[] counters, int at, boolean take) {
         Counter counter = (Counter) MEMORY.getReferenceVolatile(counters, offset(at));
@@ -115,7 +117,7 @@ final class SpaceSaving {
         return counter;
     }
 
-    /** How often a value that has no counter was seen at most: the least count of a set without a free place. */
+    /** The most times that a value without a counter was seen: the largest of the smallest counts of all full sets. */
     static long unseen(Object[] counters) {
         long most = 0;
         for (int first = 0; first < counters.length; first += SET) {

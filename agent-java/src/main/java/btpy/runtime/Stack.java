@@ -1,18 +1,18 @@
 package btpy.runtime;
 
-/** A recorded call stack, without the frames of btpy at its top; equal stacks of a session are one object. */
+/** A recorded call stack, without the frames of btpy at its top. Equal stacks of a session are one object. */
 public final class Stack {
-    /** As shipped; 0: the table was full, the stack has no definition. */
+    /** The id on the wire; 0 if the table was full and the stack has no definition. */
     final int id;
     final int hash;
-    /** Binary names. */
+    /** The binary names of the classes. */
     final String[] classes;
     final String[] methods;
-    /** What tells frames of one method apart: bytecode index, or the complement of the line where only that is known. */
+    /** Distinguishes frames of one method: the bytecode index, or the complement of the line if only the line is known. */
     final int[] positions;
-    /** 0 where there is none. */
+    /** 0 if the line is unknown. */
     final int[] lines;
-    /** Set by the drain thread; others may see it late, which costs a search and nothing else. */
+    /** Set by the event thread. Other threads may see it late, which only costs a search. */
     boolean shipped;
 
     Stack(int id, int hash, String[] classes, String[] methods, int[] positions, int[] lines) {
@@ -24,7 +24,7 @@ public final class Stack {
         this.lines = lines;
     }
 
-    /** {@code Class.method:line}, or null past the end. */
+    /** Returns {@code Class.method:line}, or null past the end. */
     String frame(int index) {
         if (index < 0 || index >= classes.length) {
             return null;
@@ -39,17 +39,20 @@ public final class Stack {
 
     // ------------------------------------------------------------------------------------------------ for handlers
 
-    /** Of this thread, {@code most} frames at most. */
+    /** Returns the stack of this thread, at most {@code most} frames. */
     public static Object here(Session session, int most) {
         return session.stacks.current(new Throwable(), frames(session, most));
     }
 
-    /** Of a Throwable; of null null. */
+    /** Returns the stack of a Throwable; null for null. */
     public static Object of(Session session, Object throwable, int most) {
         return throwable == null ? null : session.stacks.of((Throwable) throwable, frames(session, most));
     }
 
-    /** As {@link #here}, without frames of classes that one of the globs {@code skipped} (with commas between them) fits. */
+    /**
+     * As {@link #here}, without frames of classes that match one of the globs {@code skipped}, which are separated by
+     * commas.
+     */
     public static Object hereWithout(Session session, int most, String skipped) {
         return session.stacks.intern(Frames.current(session.limits.frames).without(skipped, frames(session, most)));
     }
@@ -61,7 +64,7 @@ public final class Stack {
                         Frames.of((Throwable) throwable, session.limits.frames).without(skipped, frames(session, most)));
     }
 
-    /** One frame of this thread, as {@code Class.method:line}; null past the end. */
+    /** Returns one frame of this thread, as {@code Class.method:line}; null past the end. */
     public static String frameHere(Session session, int index) {
         return index < 0 || index >= session.limits.frames ? null : session.stacks.frame(new Throwable(), index);
     }
@@ -73,8 +76,8 @@ public final class Stack {
     }
 
     /**
-     * Frame {@code index} of this thread of those whose class none of the globs {@code skipped} fits, as {@link #frameHere}. The
-     * frames of frameworks may be many: {@link StackTable#MOST_SEARCHED} frames are looked at.
+     * As {@link #frameHere}, but counts only frames whose class matches none of the globs {@code skipped}. Frameworks
+     * may have many frames, so {@link StackTable#MOST_SEARCHED} frames are searched.
      */
     public static String frameHereWithout(Session session, int index, String skipped) {
         return index < 0 ? null : session.stacks.frame(new Throwable(), index, skipped);

@@ -1,14 +1,14 @@
 package btpy.runtime;
 
 /**
- * Finds the stack of a thread again by the raw trace that the JVM leaves in a new {@code Throwable}: two numbers and a class for each
- * frame, without a name. Walking the frames takes several times as long.
+ * Finds a known stack of a thread by the raw trace that the JVM stores in a new {@code Throwable}: two numbers and a
+ * class for each frame, without names. Walking the frames takes several times as long.
  *
  * <p>HotSpot's {@code backtrace} is an array of short[] numbers of methods, int[] bytecode indexes (upper half) and
- * versions of the method, Object[] classes, and at 4 the next array, of 32 frames each. What does not look like that is not used.
+ * versions of the method, Object[] classes, and at 4 the next array, of 32 frames each. Other forms are not used.
  *
- * <p>A trace is remembered with as many frames as decide on what was found. Classes are held while it is, so all are forgotten every
- * few seconds. Where threads meet, one trace takes the place of another.
+ * <p>A trace is stored with as many frames as determine the result. It keeps their classes loaded, so all traces are
+ * forgotten every few seconds. Concurrent threads may overwrite each other's traces.
  */
 final class StackLookup {
     private static final Memory MEMORY = Memory.instance();
@@ -21,9 +21,12 @@ final class StackLookup {
 
     private static final int SIZE = 1024;
     private static final int WINDOW = 4;
-    /** Of btpy at the top of a trace, about: frames after those that were asked for have no part in the hash. */
+    /**
+     * The approximate number of btpy's frames at the top of a trace. Later frames than the requested ones are not part
+     * of the hash.
+     */
     private static final int OWN_FRAMES = 2;
-    /** Frames that a trace may have, or nothing is remembered. */
+    /** The most frames of a trace that is stored. */
     private static final int MOST_FRAMES = 256;
     private static final long KEPT_NANOS = 5_000_000_000L;
     private static final long FACTOR = 0x9E3779B97F4A7C15L;
@@ -31,14 +34,14 @@ final class StackLookup {
     private volatile Trace[] known = new Trace[0];
     private long forgotten;
 
-    /** The result that was found for it, under a key. */
+    /** A trace and its result for a key. */
     private static final class Trace {
         final int hash;
         final int key;
         final short[] methods;
         final int[] positions;
         final Object[] classes;
-        /** No frame comes after these. */
+        /** Whether the trace ends after these frames. */
         final boolean whole;
         final Object found;
 
@@ -82,7 +85,7 @@ final class StackLookup {
             return !whole || chunk == null || ((Object[]) chunk[CLASSES])[0] == null;
         }
 
-        /** Four frames at a time, as long as there are four. */
+        /** Compares four frames at a time while there are four. */
         private boolean hasNumbers(int from, int length, short[] itsMethods, int[] itsPositions) {
             int i = 0;
             for (; i + 4 <= length; i += 4) {
@@ -109,7 +112,7 @@ final class StackLookup {
         return MEMORY.getLongUnaligned(positions, Memory.INT_BASE + 4L * from);
     }
 
-    /** The raw trace of a new Throwable; null: this JVM does not tell it. */
+    /** Returns the raw trace of a new Throwable; null if this JVM does not provide it. */
     static Object[] of(Throwable here) {
         Object trace = BACKTRACE < 0 ? null : MEMORY.getReference(here, BACKTRACE);
         if (!(trace instanceof Object[])) {
@@ -126,7 +129,10 @@ final class StackLookup {
                 : null;
     }
 
-    /** The result that was remembered under the key for such a trace; null: none. {@code deciding}: as for {@link #remember}. */
+    /**
+     * Returns the stored result of a trace for a key; null if there is none. {@code deciding} is that of {@link
+     * #remember}.
+     */
     Object find(Object[] trace, int key, int deciding) {
         Trace[] known = this.known;
         if (known.length > 0) {
@@ -142,11 +148,12 @@ final class StackLookup {
     }
 
     /**
-     * Remembers {@code found}, which follows from the first {@code most} frames.
+     * Stores {@code found}, which follows from the first {@code most} frames.
      *
-     * @param deciding how many frames tell traces apart that have the key, about; the same for all of them
-     * @param walked these frames, found by walking where the trace was taken; null: the trace is that of an exception, whose
-     *     frames are all known from it
+     * @param deciding the approximate number of frames that distinguish traces with this key; the same for all of
+     * them
+     * @param walked these frames, found by walking where the trace was taken; null if the trace is that of an
+     * exception, which contains all its frames
      */
     void remember(Object[] trace, int key, int deciding, Object found, Frames walked, int most) {
         int count = 0;
@@ -163,7 +170,8 @@ final class StackLookup {
                 count++;
             }
         }
-        // Fewer frames than are wanted are all only where the trace is not cut, as -XX:MaxJavaStackTraceDepth says.
+        // If there are fewer frames than requested, they are all frames only if the trace is not cut
+        // (-XX:MaxJavaStackTraceDepth).
         boolean whole = plain < most;
         if (count > MOST_FRAMES || whole && walked != null && !walked.endWith(name, position)) {
             return;
@@ -181,7 +189,7 @@ final class StackLookup {
         known[place] = new Trace(hash, key, trace, count, whole, found);
     }
 
-    /** Event thread only. */
+    /** Called by the event thread. */
     void sweep(long now) {
         if (now - forgotten >= KEPT_NANOS) {
             forgotten = now;
@@ -189,7 +197,10 @@ final class StackLookup {
         }
     }
 
-    /** Of the frames that were asked for, about: by four, in three sums that do not wait for each other. */
+    /**
+     * Hashes approximately the requested frames, four at a time, in three sums that the processor can compute in
+     * parallel.
+     */
     private static int hash(Object[] trace, int key, int deciding) {
         short[] methods = (short[]) trace[METHODS];
         int[] positions = (int[]) trace[POSITIONS];
@@ -208,7 +219,7 @@ final class StackLookup {
         return (int) hash;
     }
 
-    /** Frames that walking may leave out: those of reflection. */
+    /** Whether walking may omit the frame, which is one of reflection. */
     private static boolean maybeLeftOut(String className) {
         return className.startsWith("java.lang.reflect.")
                 || className.startsWith("jdk.internal.reflect.")

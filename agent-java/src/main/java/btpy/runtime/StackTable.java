@@ -1,42 +1,47 @@
 package btpy.runtime;
 
-/** The stacks of a session, one object each, in a bounded open-addressing table; the place in the table is the id. */
+/**
+ * The stacks of a session in a bounded open-addressing table, one object each. The id of a stack is its index in the
+ * table.
+ */
 final class StackTable {
     private static final Memory MEMORY = Memory.instance();
     private static final int SIZE = 8192;
     private static final int WINDOW = 64;
-    /** Bytes with which a message is large enough. */
+    /** The size in bytes at which a message is large enough. */
     private static final int AT_ONCE = 64 << 10;
 
-    /** How many frames are looked at for one that a filter does not skip. */
+    /** The number of frames that are searched for one that a filter does not skip. */
     static final int MOST_SEARCHED = 256;
-    /** How many filters are kept; a further one is made each time. */
+    /** The number of filters that are kept. Further filters are created at each use. */
     private static final int MOST_FILTERS = 32;
     private static final int DECIDING = 30;
 
-    // Keys of what is remembered: number of frames for stacks; else one of these, a filter and the number of the frame.
+    // Keys of stored results: the number of frames for stacks, otherwise one of these constants with a filter and the
+    // index of the frame.
     private static final int FRAME_KEY = 1 << 30;
     private static final int EXCEPTION_KEY = 1 << 29;
     private static final int FILTER_SHIFT = 12;
     private static final int MOST_INDEX = 1 << FILTER_SHIFT;
-    /** Is remembered where there is no such frame. */
+    /** The stored result if the frame does not exist. */
     private static final Object NO_FRAME = new Object();
 
     private static final long FILTERS = MEMORY.fieldOffset(StackTable.class, "filters");
     private static final long STACKS = MEMORY.fieldOffset(StackTable.class, "stacks");
     private static final Object[] NONE = {};
 
-    /** Empty until there is one. */
+    /** Empty until the first stack. */
     private volatile Object[] stacks = NONE;
     private final StackLookup lookup = new StackLookup();
     private volatile FrameFilter[] filters = {};
-    /** Some stack that was used in a record is not shipped yet. */
+    /** Whether a stack that a record uses has not been shipped yet. */
     private volatile boolean unshipped;
 
     /**
-     * The stack of this thread without the frames of btpy at its top, at most {@code most} frames.
+     * Returns the stack of this thread without the frames of btpy at its top, at most {@code most} frames.
      *
-     * @param here made by the caller, as near to the probe as can be: the JVM walks every frame between
+     * @param here an exception that the caller created as close to the probe as possible, because the JVM walks
+     * every frame in between
      */
     Stack current(Throwable here, int most) {
         Object[] trace = StackLookup.of(here);
@@ -51,7 +56,10 @@ final class StackTable {
         return (Stack) found;
     }
 
-    /** One frame of this thread as {@link Stack#frame}; of btpy's own none counts. {@code here}: as of {@link #current}. */
+    /**
+     * Returns one frame of this thread, as {@link Stack#frame} does, not counting frames of btpy. {@code here} is that
+     * of {@link #current}.
+     */
     String frame(Throwable here, int index) {
         Object[] trace = StackLookup.of(here);
         int key = FRAME_KEY | index;
@@ -66,7 +74,7 @@ final class StackTable {
         return (String) found;
     }
 
-    /** The same of an exception. */
+    /** Returns one frame of an exception. */
     String exceptionFrame(Throwable t, int index) {
         Object[] trace = Frames.isRaw(t) ? StackLookup.of(t) : null;
         int key = EXCEPTION_KEY | index;
@@ -80,7 +88,10 @@ final class StackTable {
         return (String) found;
     }
 
-    /** Frame {@code index} of this thread of those that the globs do not skip. {@code here}: as of {@link #current}. */
+    /**
+     * Returns frame {@code index} of this thread, counting only frames that the globs do not skip. {@code here} is that
+     * of {@link #current}.
+     */
     String frame(Throwable here, int index, String globs) {
         FrameFilter[] filters = filtersWith(globs);
         int at = indexOf(filters, globs);
@@ -99,7 +110,7 @@ final class StackTable {
         return found == NO_FRAME ? null : (String) found;
     }
 
-    /** The same of an exception. */
+    /** Returns frame {@code index} of an exception, counting only frames that the globs do not skip. */
     String exceptionFrame(Throwable t, int index, String globs) {
         FrameFilter[] filters = filtersWith(globs);
         int at = indexOf(filters, globs);
@@ -118,7 +129,10 @@ final class StackTable {
         return found == NO_FRAME ? null : (String) found;
     }
 
-    /** The first frame of a trace that the globs do not skip; where all are skipped, the first one. Null: there is none. */
+    /**
+     * Returns the first frame of a trace that the globs do not skip, or the first frame if they skip all. Returns null
+     * if there is no frame.
+     */
     String frame(StackTraceElement[] trace, String globs) {
         FrameFilter[] filters = filtersWith(globs);
         int at = indexOf(filters, globs);
@@ -127,7 +141,7 @@ final class StackTable {
         return frames.text(frame < 0 ? 0 : frame);
     }
 
-    /** How many frames decide on what was found: up to that one; all of them where none was found. */
+    /** The number of frames that determine the result: all up to the matching frame, or all frames if none matched. */
     private static int deciding(Frames walked, int frame) {
         return frame >= 0 ? frame + 1 : walked.count == MOST_SEARCHED ? MOST_SEARCHED : walked.count + 1;
     }
@@ -136,7 +150,7 @@ final class StackTable {
         return frame < 0 ? NO_FRAME : frames.text(frame);
     }
 
-    /** The filters, with the one of these globs among them unless there are too many. */
+    /** Returns the filters, including the one for these globs unless there are too many. */
     private FrameFilter[] filtersWith(String globs) {
         while (true) {
             FrameFilter[] filters = this.filters;
@@ -161,7 +175,7 @@ final class StackTable {
         return -1;
     }
 
-    /** Event thread only, now and then. */
+    /** The event thread calls this from time to time. */
     void sweep(long now) {
         lookup.sweep(now);
     }
@@ -174,7 +188,7 @@ final class StackTable {
         return intern(Frames.trace(trace, most, false));
     }
 
-    /** Called for every stack written into a record or a map, before the record is committed. */
+    /** Called for every stack that is written into a record or a map, before the record is committed. */
     void use(Stack stack) {
         if (!stack.shipped && stack.id != 0) {
             unshipped = true;
@@ -210,7 +224,10 @@ final class StackTable {
         return frames.toStack(0, hash);
     }
 
-    /** Every stack is shipped again, for a client that has seen none. While nothing is taken. */
+    /**
+     * Marks every stack to be shipped again, for a client that has seen none. No other thread may take stacks
+     * meanwhile.
+     */
     void forgetShipped() {
         for (Object entry : stacks) {
             Stack stack = (Stack) entry;
@@ -221,7 +238,10 @@ final class StackTable {
         }
     }
 
-    /** Drain thread only. @return the payload of STACKS with some that were not shipped before; null: all were */
+    /**
+     * Called only by the event thread.
+     * @return the payload of STACKS with some stacks that were not shipped before; null if all were
+     */
     byte[] take() {
         if (!unshipped) {
             return null;

@@ -1,10 +1,11 @@
 package btpy.runtime;
 
 /**
- * The characters of a {@code String}, read from its fields: {@code String} itself may be traced, so none of its methods is called.
+ * Reads the characters of a {@code String} from its fields. {@code String} itself may be traced, so none of its methods
+ * is called.
  *
- * <p>JDK 9 and later: {@code byte[] value} and {@code byte coder} (0: one byte a character, Latin-1; 1: two bytes, native order).
- * JDK 8: {@code char[] value}.
+ * <p>JDK 9 and later: {@code byte[] value} and {@code byte coder} (0: one byte a character, Latin-1; 1: two bytes,
+ * native order). JDK 8: {@code char[] value}.
  */
 final class Strings {
     private static final Memory MEMORY = Memory.instance();
@@ -30,7 +31,7 @@ final class Strings {
                 : MEMORY.getChar(bytes, Memory.BYTE_BASE + 2L * index);
     }
 
-    /** True when the first {@code count} characters all fit one byte. */
+    /** Whether the first {@code count} characters fit one byte each. */
     static boolean isLatin1(String s, int count) {
         if (isBytes(s)) {
             return true;
@@ -43,7 +44,7 @@ final class Strings {
         return true;
     }
 
-    /** How many characters to keep so that at most {@code limit} are left and no surrogate pair is split. */
+    /** The number of characters to keep, at most {@code limit}, so that no surrogate pair is split. */
     static int cut(String s, int limit) {
         int length = length(s);
         if (length <= limit) {
@@ -54,8 +55,9 @@ final class Strings {
     }
 
     /**
-     * {@code String.hashCode} of the first {@code count} characters. That of all of them is kept in the string, as {@code hashCode}
-     * itself does: keys that nobody has hashed before would be gone through at each firing.
+     * Returns {@code String.hashCode} of the first {@code count} characters. The hash of the whole string is stored in
+     * the string, as {@code hashCode} itself does. Otherwise each firing would read all characters of a key whose hash
+     * nobody has computed.
      */
     static int hash(String s, int count) {
         boolean all = count == length(s);
@@ -85,7 +87,7 @@ final class Strings {
                 : regionMatches(a, 0, b, 0, length);
     }
 
-    /** One byte a character. */
+    /** Whether the string stores one byte a character. */
     private static boolean isBytes(String s) {
         return CODER >= 0 && MEMORY.getByte(s, CODER) == 0;
     }
@@ -127,7 +129,7 @@ final class Strings {
         return aLength - bLength;
     }
 
-    /** Writes the first {@code count} characters, one byte each; they must be Latin-1. */
+    /** Writes the first {@code count} characters, which must be Latin-1, as one byte each. */
     static void copyLatin1(String s, int count, Object target, long offset) {
         if (!isBytes(s)) {
             for (int i = 0; i < count; i++) {
@@ -145,7 +147,7 @@ final class Strings {
         }
     }
 
-    /** Writes the first {@code count} characters, two bytes each, little-endian. */
+    /** Writes the first {@code count} characters as two bytes each, little-endian. */
     static void copyUtf16(String s, int count, Object target, long offset) {
         for (int i = 0; i < count; i++) {
             char c = charAt(s, i);

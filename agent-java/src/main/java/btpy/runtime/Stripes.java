@@ -84,7 +84,7 @@ final class Stripes {
         }
     }
 
-    /** Agent threads call this now and then. It frees the stripes of threads that have ended. */
+    /** Frees the stripes of threads that have ended. Agent threads call this from time to time. */
     static void disown() {
         for (int stripe = 0; stripe < COUNT; stripe++) {
             Object owner = OWNERS[stripe];

@@ -1,13 +1,13 @@
 package btpy.runtime;
 
 /**
- * Methods of the JDK and of Tomcat that the run time computes itself, from the fields of the object: the methods of that name would run
- * code of the application, wait, write, or take what no bound limits.
+ * Computes the results of methods of the JDK and of Tomcat from the fields of the object. The methods themselves would
+ * run code of the application, wait, write, or take unbounded time.
  *
- * <p>Nothing here calls a method of the object. Work and results are limited by {@link Texts#MOST} characters.
+ * <p>No method of the object is called. {@link Texts#MOST} characters limit work and results.
  */
 final class Substitutes {
-    /** Names of methods; the constants below are indices. */
+    /** The names of methods. The constants below are indices. */
     private static final String[] NAMES = {
         "length", "isEmpty", "charAt", "indexOf", "lastIndexOf", "contains", "startsWith", "endsWith",
         "equals", "equalsIgnoreCase", "compareTo", "substring", "toLowerCase", "toUpperCase", "trim",
@@ -49,7 +49,7 @@ final class Substitutes {
     static final int GET_HEADER = 30;
     static final int GET_STATUS = 31;
 
-    /** Owners of methods, in the order of the cases of {@link #call}. */
+    /** The owners of methods, in the order of the cases of {@link #call}. */
     private static final String[] OWNERS = {
         "java.lang.String#", "java.math.BigDecimal#", "java.math.BigInteger#", "java.time.", "org.apache.catalina.connector.",
         "java.util.UUID#", "java.net.URI#", "sun.nio.fs.UnixPath#", "sun.nio.fs.WindowsPath#", "java.lang.Character#",
@@ -58,9 +58,9 @@ final class Substitutes {
     private Substitutes() {}
 
     /**
-     * The number of {@code owner#name(types)}, for {@link #call}.
+     * Returns the number of {@code owner#name(types)} for {@link #call}.
      *
-     * @throws IllegalArgumentException when there is no substitute for it
+     * @throws IllegalArgumentException if it has no substitute
      */
     static int number(String method) {
         String name = method.substring(method.indexOf('#') + 1, method.indexOf('('));
@@ -75,9 +75,10 @@ final class Substitutes {
     }
 
     /**
-     * The result of the method for an object of exactly the owner's class.
+     * Returns the result of the method for an object of exactly the owner's class.
      *
-     * @throws ProbeError when an argument has another type, an index is out of range, or it would take too much
+     * @throws ProbeError if an argument has another type, an index is out of range, or the work would exceed the
+     * limit
      */
     static Object call(int number, Object target, Object[] arguments) {
         int method = number & 0xFF;
@@ -148,7 +149,7 @@ final class Substitutes {
         }
     }
 
-    /** The argument; nothing but a string is taken for one. */
+    /** Returns the argument if it is a string, otherwise throws. */
     static String text(Object argument) {
         if (argument == null) {
             throw ProbeError.NULL_OPERAND;
@@ -195,7 +196,7 @@ final class Substitutes {
         return made.toString();
     }
 
-    /** The text that it was made of, else its parts (RFC 2396). */
+    /** Returns the text from which the URI was created, otherwise joins its parts (RFC 2396). */
     private static String uri(Object uri) {
         String string = (String) Fields.read(uri, "string");
         if (string != null) {
@@ -233,7 +234,7 @@ final class Substitutes {
         }
     }
 
-    /** The text that the path has kept, else its bytes, as UTF-8 where they are not ASCII. */
+    /** Returns the text if the path stores it, otherwise its bytes, as UTF-8 if they are not ASCII. */
     private static String path(Object path) {
         String kept = (String) Fields.read(path, "stringValue");
         return kept != null ? kept : decoded((byte[]) Fields.read(path, "path"));
@@ -246,7 +247,7 @@ final class Substitutes {
         return new String(bytes, java.nio.charset.Charset.forName("UTF-8"));
     }
 
-    /** Names are separated by one slash; the empty path has one name, the root none. */
+    /** Counts the names, which are separated by one slash. The empty path has one name, the root none. */
     private static int names(byte[] path) {
         if (path.length > Texts.MOST) {
             throw ProbeError.BUDGET;

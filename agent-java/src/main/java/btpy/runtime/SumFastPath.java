@@ -9,7 +9,7 @@ import jdk.internal.vm.annotation.DontInline;
 final class SumFastPath {
     private final int map;
     private final Aggregation target;
-    /** The entry of a map without keys; null: the map has one key. */
+    /** The entry of a map without keys; null if the map has one key. */
     private final Entry only;
     private final boolean isCount;
     /** The counts of the probe. */
@@ -23,12 +23,12 @@ final class SumFastPath {
         this.counts = counts;
     }
 
-    /** @return false when nothing was done */
+    /** @return false if nothing was done */
     boolean add(int map, long sample) {
         return map == this.map && only != null && add(only, sample, 1);
     }
 
-    /** @return false when nothing was done */
+    /** @return false if nothing was done */
     boolean add(int map, Object key, long sample) {
         if (map != this.map || only != null) {
             return false;
@@ -37,7 +37,7 @@ final class SumFastPath {
         return entry != null && add(entry, sample, 1);
     }
 
-    /** With {@code one} 0 it takes the same steps, but counts nothing and adds nothing to a sum. */
+    /** Adds a sample. With {@code one} 0 it takes the same steps, but counts nothing and adds nothing to a sum. */
     private boolean add(Entry entry, long sample, int one) {
         int stripe = Stripes.owned();
         Cells own = stripe < 0 ? null : entry.own[stripe];
@@ -51,7 +51,8 @@ final class SumFastPath {
                 target.add(entry, own, sample, one);
             }
         } catch (Throwable interruption) {
-            // The error's count has the firing instead. There is no call here, because the stack may be at its end.
+            // The error's count includes the firing instead. There is no call here, because the stack may be at its
+            // end.
             counts[Probe.STRIDE + Probe.STRIDE * stripe + Probe.FIRED + Probe.OWN] -= one;
             throw interruption;
         }
@@ -59,9 +60,11 @@ final class SumFastPath {
     }
 
     /**
-     * Times a firing that takes less than the resolution of the clock: repeats the work of the fast path some times, without effect.
+     * Times a firing that takes less than the resolution of the clock: repeats the work of the fast path some times,
+     * without effect.
      *
-     * @return false if firings of this thread do not take the fast path, or if repeating would change the map (least and greatest sample)
+     * @return false if firings of this thread do not take the fast path, or if repeating would change the map
+     * (smallest and largest sample)
      */
     @DontInline
     boolean time(Probe probe, Object key, long sample, int readings) {

@@ -188,6 +188,16 @@ final class SunMemory extends Memory {
     }
 
     @Override
+    long staticFieldOffset(Field field) {
+        return UNSAFE.staticFieldOffset(field);
+    }
+
+    @Override
+    Object staticFieldBase(Field field) {
+        return UNSAFE.staticFieldBase(field);
+    }
+
+    @Override
     long arrayBase(Class<?> array) {
         return UNSAFE.arrayBaseOffset(array);
     }
@@ -211,7 +221,7 @@ final class SunMemory extends Memory {
         }
     }
 
-    /** By reflection: {@code sun.misc.Unsafe.defineClass} is gone from the JDKs that this file is compiled with. */
+    /** Uses reflection, because {@code sun.misc.Unsafe.defineClass} is missing in the JDKs that compile this file. */
     private static Class<?> defineClassJdk8(String name, byte[] data) {
         try {
             return (Class<?>) Unsafe.class

@@ -1,23 +1,26 @@
 package btpy.runtime;
 
 /**
- * Functions of the language on strings. Null gives null. A text longer than {@link #MOST} is {@link ProbeError#BUDGET}: the work of
- * one firing is bounded, whatever the application holds.
+ * Functions of the language on strings. They return null for null. A text longer than {@link #MOST} throws {@link
+ * ProbeError#BUDGET}, so that the work of one firing is bounded for every string of the application.
  */
 public final class Texts {
-    /** Characters of a text that a function reads or makes at most. */
+    /** The most characters of a text that a function reads or creates. */
     static final int MOST = 1 << 20;
 
-    /** Characters that one search compares at most: a text and a part that nearly fit everywhere take their product. */
+    /**
+     * The most characters that one search compares. Without it, a text and a part that nearly match everywhere would
+     * need their product.
+     */
     private static final int MOST_COMPARED = 4 * MOST;
 
-    /** The replacement of a text that is not to be seen. As a value of its own it is sent as it is. */
+    /** The replacement of a hidden text. As a separate value it is sent unchanged. */
     static final String REDACTED = "\u2022\u2022\u2022";
 
 
     private Texts() {}
 
-    /** The length of a text that may be worked on. */
+    /** Returns the length of a text, or throws if it is too long. */
     static int length(String s) {
         int length = Strings.length(s);
         if (length > MOST) {
@@ -26,23 +29,23 @@ public final class Texts {
         return length;
     }
 
-    /** The string, which may be worked on. */
+    /** Returns the string, or throws if it is too long. */
     static String bounded(String s) {
         length(s);
         return s;
     }
 
-    /** Where the part begins first; −1: nowhere. */
+    /** The first position of the part; −1 if there is none. */
     static int indexOf(String s, String part) {
         return search(s, part, 0, Strings.length(s) - Strings.length(part), 1);
     }
 
-    /** Where the part begins last; −1: nowhere. */
+    /** The last position of the part; −1 if there is none. */
     static int lastIndexOf(String s, String part) {
         return search(s, part, Strings.length(s) - Strings.length(part), 0, -1);
     }
 
-    /** Looks at each place from {@code from} to {@code to}, and compares {@link #MOST_COMPARED} characters at most. */
+    /** Searches each position from {@code from} to {@code to}, and compares at most {@link #MOST_COMPARED} characters. */
     private static int search(String s, String part, int from, int to, int step) {
         int count = length(part);
         length(s);
@@ -71,7 +74,7 @@ public final class Texts {
         return characters;
     }
 
-    /** Part {@code index} of what lies between separators, from the end when negative; null when there is no such part. */
+    /** Returns part {@code index} between separators, counted from the end if negative; null if there is no such part. */
     public static String split(String s, String separator, int index) {
         if (s == null || separator == null) {
             return null;
@@ -83,7 +86,7 @@ public final class Texts {
             for (int at = 0; (at = find(s, separator, at, length)) >= 0; at += step) {
                 wanted++;
             }
-            wanted++; // one part more than separators
+            wanted++; // there is one part more than separators
         }
         int start = 0;
         for (int part = 0; wanted >= 0; part++) {
@@ -99,7 +102,7 @@ public final class Texts {
         return null;
     }
 
-    /** Where {@code part} begins, at {@code from} or later; −1: nowhere. An empty part is nowhere. */
+    /** The first position of {@code part} at {@code from} or later; −1 if there is none. An empty part is never found. */
     private static int find(String s, String part, int from, int length) {
         int count = Strings.length(part);
         if (count == 0) {
@@ -143,12 +146,12 @@ public final class Texts {
         return kept == Strings.length(s) ? s : s.substring(0, kept);
     }
 
-    /** The same for equal texts, in all sessions of one client. */
+    /** Returns the same number for equal texts, in all sessions of one client. */
     public static Object hash(Session session, String s) {
         return s == null ? null : Long.valueOf(session.limits.hash.of(s));
     }
 
-    /** The same for every text: nothing that is done with it can show what it was. */
+    /** Returns the same result for every text, so that no operation on it can reveal the text. */
     public static String redact(String s) {
         return s == null ? null : REDACTED;
     }
@@ -156,8 +159,8 @@ public final class Texts {
     // ------------------------------------------------------------------------------------------------ SQL and URLs
 
     /**
-     * A statement without what differs from one execution to the next: literals become {@code ?}, a list of them {@code (?)},
-     * comments go, blanks become one.
+     * Returns a statement without the parts that differ between executions: literals become {@code ?}, a list of them
+     * {@code (?)}, comments are removed, and blanks become one.
      */
     public static String normalizeSql(String s) {
         if (s == null) {
@@ -218,7 +221,7 @@ public final class Texts {
         }
     }
 
-    /** A {@code ?}, unless it continues a list of them: {@code (?, ?} stays {@code (?}. */
+    /** Appends a {@code ?}, unless it continues a list of them: {@code (?, ?} remains {@code (?}. */
     private static void placeholder(StringBuilder made) {
         int end = made.length();
         while (end > 0 && made.charAt(end - 1) == ' ') {
@@ -235,7 +238,7 @@ public final class Texts {
         return made.length() != 0 && made.charAt(made.length() - 1) == c;
     }
 
-    /** Position after a text in quotes that begins at {@code at}; a quote is written twice inside. */
+    /** Returns the position after a quoted text that begins at {@code at}. A quote inside is written twice. */
     private static int quoted(char[] sql, int at, char quote) {
         int i = at + 1;
         while (i < sql.length) {
@@ -261,7 +264,7 @@ public final class Texts {
         return i;
     }
 
-    /** The path of a URL, without host, query and fragment; segments that name one thing of many become {@code {id}}. */
+    /** Returns the path of a URL, without host, query and fragment. Segments that are identifiers become {@code {id}}. */
     public static String urlPath(String s) {
         if (s == null) {
             return null;
@@ -308,7 +311,10 @@ public final class Texts {
         return made.toString();
     }
 
-    /** Digits only, or at least eight hexadecimal digits and hyphens of which one is a digit (a UUID, a hash). */
+    /**
+     * Whether a segment consists of digits, or of at least eight hexadecimal digits and hyphens with at least one digit
+     * (a UUID, a hash).
+     */
     private static boolean isId(String s, int from, int to) {
         int digits = 0;
         int letters = 0;

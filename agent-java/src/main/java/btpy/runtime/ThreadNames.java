@@ -1,13 +1,13 @@
 package btpy.runtime;
 
-/** The names of threads that the client has been told, those told last: by hash of the thread id, so a name may be told again. */
+/** The last thread names that the client has been told, by hash of the thread id. A name may be sent again. */
 final class ThreadNames {
     private static final int BITS = 11;
 
     private final long[] ids = new long[1 << BITS];
     private final String[] names = new String[1 << BITS];
 
-    /** Whether the thread was told by this name; threads are renamed. */
+    /** Whether the client knows this thread by this name. Threads may be renamed. */
     boolean knows(long thread, String name) {
         int at = Threads.hash(thread, BITS);
         return ids[at] == thread && names[at] == name;

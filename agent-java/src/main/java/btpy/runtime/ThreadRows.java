@@ -1,6 +1,9 @@
 package btpy.runtime;
 
-/** The {@link ThreadValues} of a session by thread: a bounded table, from which the event thread takes threads that have ended. */
+/**
+ * The {@link ThreadValues} of a session by thread: a bounded table, from which the event thread removes threads that
+ * have ended.
+ */
 final class ThreadRows {
     private static final Memory MEMORY = Memory.instance();
     private static final long ROWS = MEMORY.fieldOffset(Session.class, "threadRows");
@@ -10,19 +13,19 @@ final class ThreadRows {
     private final Object[] rows = new Object[8 << BITS];
     private long swept;
 
-    /** The rows of the session, made if there are none. */
+    /** Returns the rows of the session, and creates them if they are missing. */
     static ThreadRows made(Session session) {
         MEMORY.compareAndSetReference(session, ROWS, null, new ThreadRows());
         return session.threadRows;
     }
 
-    /** Of the running thread; null when it keeps nothing. */
+    /** Returns the row of the running thread; null if it has none. */
     ThreadValues find() {
         int entry = threads.find(Threads.id());
         return entry < 0 ? null : (ThreadValues) rows[entry];
     }
 
-    /** Of the running thread, made if need be; null when there is no room. */
+    /** Returns the row of the running thread, created if it is missing; null if the table is full. */
     ThreadValues claim(int variables) {
         long thread = Threads.id();
         int entry = threads.find(thread);
@@ -38,7 +41,10 @@ final class ThreadRows {
         return made;
     }
 
-    /** Event thread only, which alone takes entries away: the thread of an entry that is over cannot touch it any more. */
+    /**
+     * Called by the event thread, the only one that removes entries. The thread of a removed entry has ended and cannot
+     * access it.
+     */
     void sweep(long now) {
         if (now - swept < 1_000_000_000L) {
             return;

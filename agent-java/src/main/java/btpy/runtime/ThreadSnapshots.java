@@ -5,11 +5,11 @@ import java.lang.management.ThreadInfo;
 import java.lang.management.ThreadMXBean;
 
 /**
- * Takes snapshots of the platform threads of the application on a thread of the agent, and paces itself: samples take at most one
- * hundredth of the time, however many threads there are.
+ * Takes snapshots of the platform threads of the application on a thread of the agent, and limits its own rate: samples
+ * take at most one hundredth of the time, with any number of threads.
  *
- * <p>A sample asks all threads for their state, which stops none, and for the stacks of a few of them, which the JVM takes at one
- * safepoint. Nothing is woven, no lock of the application is taken, and no setting of the JVM is changed.
+ * <p>A sample reads the states of all threads, which stops none, and the stacks of a few threads, which the JVM reads
+ * at one safepoint. Nothing is woven, no lock of the application is taken, and no setting of the JVM is changed.
  */
 final class ThreadSnapshots {
     private static final int SHARE = 100;
@@ -21,7 +21,7 @@ final class ThreadSnapshots {
     private long began;
     private long took;
 
-    /** Whether it may take a sample now; {@link #end} follows. */
+    /** Whether it may take a sample now. If so, the caller calls {@link #end} afterwards. */
     boolean begin(long now) {
         if (samples > 0 && now - notBefore < 0) {
             return false;
@@ -30,11 +30,11 @@ final class ThreadSnapshots {
         return true;
     }
 
-    /** @return nanoseconds since the sample before, which this one stands for; 0 for the first */
+    /** @return the nanoseconds since the previous sample, for which this one stands; 0 for the first */
     long end(long now) {
         long interval = samples == 0 ? 0 : began - last;
-        // The first sample loads classes, and the system may take the processor away in the middle of any other one: the
-        // shorter one of the last two tells what a sample costs.
+        // The first sample loads classes, and the system may deschedule the thread during any other one. So the shorter
+        // of the last two is the cost of a sample.
         long before = took;
         took = now - began;
         long cost = samples == 0 ? 0 : samples == 1 ? took : Math.min(took, before);
@@ -44,7 +44,7 @@ final class ThreadSnapshots {
         return interval;
     }
 
-    /** All platform threads but the agent's, without stacks; a thread that has ended is null. */
+    /** Returns all platform threads except the agent's, without stacks. An element is null if its thread has ended. */
     static ThreadInfo[] states() {
         ThreadInfo[] threads = BEAN.getThreadInfo(BEAN.getAllThreadIds());
         for (int i = 0; i < threads.length; i++) {
@@ -55,7 +55,7 @@ final class ThreadSnapshots {
         return threads;
     }
 
-    /** The same of some threads, with {@code frames} frames at most, all at one moment. */
+    /** Returns some threads with at most {@code frames} frames, all at one moment. */
     static ThreadInfo[] stacks(long[] threads, int frames) {
         return BEAN.getThreadInfo(threads, frames);
     }

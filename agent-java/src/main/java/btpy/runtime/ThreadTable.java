@@ -1,14 +1,17 @@
 package btpy.runtime;
 
 /**
- * What is known of threads that are inside something now: a bounded table from a key that only the running thread uses to one
- * {@code long}. No allocation, no lock, and no thread-local that could stay behind in an application thread.
+ * A bounded table with a {@code long} for each key, for threads that are currently inside a method. Only the running
+ * thread uses its key. The table needs no allocation, no lock, and no thread-local that could remain in an application
+ * thread.
  *
- * <p>A key lives in one bucket of eight entries (a cache line). Only its own thread adds, finds and removes it, so there are no
- * races about a key, only about empty entries. A full bucket refuses: the caller counts that and does without.
+ * <p>A key is in one bucket of eight entries (a cache line). Only its own thread adds, finds and removes it, so there
+ * are no races for a key, only for empty entries. If a bucket is full, the table refuses the key, and the caller counts
+ * that and continues without it.
  *
- * <p>A key takes the first entry of its bucket if that is free, so two threads rarely look further. How many keys of a bucket are
- * not in its first entry is counted before one is put there and after it is taken away: a thread that sees 0 has no key there.
+ * <p>A key takes the first entry of its bucket if that is free, so two threads rarely search further. Each bucket
+ * counts its keys outside the first entry. The counter is increased before a key is added and decreased after it is
+ * removed. So a thread that reads 0 has no key there.
  */
 final class ThreadTable {
     private static final Memory MEMORY = Memory.instance();
@@ -16,12 +19,15 @@ final class ThreadTable {
 
     private final int bits;
     private final long[] keys;
-    /** By bucket: keys that are not in its first entry, or more than that where a stack ran over between the two. */
+    /**
+     * By bucket, the number of keys outside its first entry. It is larger if a stack overflow occurred between the two
+     * steps.
+     */
     private final long[] others;
-    /** By entry. */
+    /** The values, by entry. */
     final long[] values;
 
-    /** {@code 8 << bits} entries of 17 bytes. */
+    /** Creates {@code 8 << bits} entries of 17 bytes. */
     ThreadTable(int bits) {
         this.bits = bits;
         this.keys = new long[BUCKET << bits];
@@ -29,13 +35,16 @@ final class ThreadTable {
         this.values = new long[BUCKET << bits];
     }
 
-    /** The table in a field of an object, made if there is none. {@code field}: its offset. */
+    /**
+     * Returns the table in a field of an object, and creates it if it is missing. {@code field} is the offset of the
+     * field.
+     */
     static ThreadTable made(Object owner, long field, int bits) {
         MEMORY.compareAndSetReference(owner, field, null, new ThreadTable(bits));
         return (ThreadTable) MEMORY.getReferenceVolatile(owner, field);
     }
 
-    /** @return −1 when the key is not there; keys are not 0 */
+    /** @return the entry of the key, which is not 0; −1 if the key is missing */
     int find(long key) {
         int bucket = Threads.hash(key, bits);
         if (keys[bucket * BUCKET] == key) {
@@ -53,7 +62,7 @@ final class ThreadTable {
         return -1;
     }
 
-    /** Adds a key that is not there. @return −1 when its bucket is full */
+    /** Adds a new key. @return −1 if its bucket is full */
     int claim(long key) {
         int bucket = Threads.hash(key, bits);
         int first = bucket * BUCKET;

@@ -3,19 +3,19 @@ package btpy.runtime;
 import java.lang.ref.WeakReference;
 
 /**
- * What a script keeps for one thread ({@code thread.x}), in at most 32 variables: integers, doubles, and references in the form in
- * which maps hold them ({@link Keys}). Only that thread reads and writes it, so there are no races. All methods take null for a
- * thread that keeps nothing.
+ * The variables of a script for one thread ({@code thread.x}), at most 32: integers, doubles, and references in the
+ * form in which maps store them ({@link Keys}). Only that thread reads and writes it, so there are no races. All
+ * methods accept null for a thread without variables.
  */
 public final class ThreadValues {
-    /** Variables of all scripts. */
+    /** The most variables of all scripts. */
     static final int MOST = 32;
 
-    /** Until the event thread has seen it, which may allocate the weak reference that takes its place. */
+    /** The thread, until the event thread replaces it by a weak reference. Only the event thread may allocate that. */
     private Thread thread = Thread.currentThread();
     private WeakReference<Thread> weak;
 
-    /** Bit i: variable i holds something. */
+    /** Bit i: variable i has a value. */
     private int present;
     private long[] numbers;
     private Object[] references;
@@ -28,7 +28,7 @@ public final class ThreadValues {
 
     // ------------------------------------------------------------------------------------------------ for handlers
 
-    /** What this thread keeps, to be added to; null when there is no room, which is counted at the position. */
+    /** Returns the variables of this thread for a change; null if the table is full, which is counted at the position. */
     public static ThreadValues toChange(Session session, int variables, int probe, int at) {
         ThreadRows rows = session.threadRows == null ? ThreadRows.made(session) : session.threadRows;
         ThreadValues found = rows.find();
@@ -43,7 +43,7 @@ public final class ThreadValues {
         return found;
     }
 
-    /** What this thread keeps; null when that is nothing. */
+    /** Returns the variables of this thread; null if it has none. */
     public static ThreadValues now(Session session) {
         ThreadRows rows = session.threadRows;
         return rows == null ? null : rows.find();
@@ -64,7 +64,7 @@ public final class ThreadValues {
         return Double.longBitsToDouble(number(of, variable));
     }
 
-    /** Null where there is nothing. */
+    /** Returns null if the variable has no value. */
     public static Object boxedNumber(ThreadValues of, int variable) {
         return has(of, variable) ? Long.valueOf(of.numbers[variable]) : null;
     }
@@ -88,7 +88,7 @@ public final class ThreadValues {
         setNumber(of, variable, Double.doubleToRawLongBits(value));
     }
 
-    /** Null: the variable holds nothing any more. */
+    /** Sets a variable. Null removes its value. */
     public static void set(ThreadValues of, int variable, Object value, Session session) {
         if (of == null) {
             return;
@@ -97,7 +97,7 @@ public final class ThreadValues {
         of.present = value == null ? of.present & ~(1 << variable) : of.present | 1 << variable;
     }
 
-    /** A variable that holds nothing counts as 0. */
+    /** Adds to a variable. A variable without a value counts as 0. */
     public static void addNumber(ThreadValues of, int variable, long value) {
         setNumber(of, variable, has(of, variable) ? of.numbers[variable] + value : value);
     }
@@ -116,7 +116,7 @@ public final class ThreadValues {
         }
     }
 
-    /** A script that came later has more variables. */
+    /** Makes space for the variables of a later script. */
     void widen(int variables) {
         int count = variables < MOST ? variables : MOST;
         if (count > numbers.length) {
@@ -133,7 +133,7 @@ public final class ThreadValues {
 
     // ------------------------------------------------------------------------------------------------ for the event thread
 
-    /** Whether the thread has ended; from the first call on it is referred to weakly. */
+    /** Whether the thread has ended. After the first call the reference to it is weak. */
     boolean isOver() {
         Thread thread = this.thread;
         if (thread != null) {

@@ -1,6 +1,6 @@
 package btpy.runtime;
 
-/** Facts of the running thread, read from its fields: {@code Thread} itself may be traced. */
+/** Reads facts about the running thread from its fields, because {@code Thread} itself may be traced. */
 public final class Threads {
     private static final Memory MEMORY = Memory.instance();
     private static final long ID = MEMORY.fieldOffset(Thread.class, "tid");

@@ -3,10 +3,11 @@ package btpy.runtime;
 /**
  * Writes values in the format of docs/runtime.md ("Records").
  *
- * <p>With an array to write to, it writes; without one it measures, by the same code. The object may change between the two: the
- * writer keeps to the room it has, and what no longer fits is left out and said to be left out.
+ * <p>With an array it writes; without one it measures, by the same code. The object may change between the two. The
+ * writer never exceeds its space: it omits values that no longer fit, and marks the omission.
  *
- * <p>No method of an object is called. Objects are shown by their fields, JDK collections by what {@link Containers} knows.
+ * <p>No method of an object is called. Objects are shown by their fields, JDK collections by the knowledge of {@link
+ * Containers}.
  */
 final class Values {
     static final int NULL = 0;
@@ -29,7 +30,7 @@ final class Values {
     static final int MAP = 17;
     static final int END = 0xFF;
 
-    /** Why an object was not opened. */
+    /** Reasons why an object was not opened. */
     static final int WHY_DEPTH = 0;
     static final int WHY_CYCLE = 1;
     static final int WHY_NO_ROOM = 2;
@@ -47,7 +48,10 @@ final class Values {
     private final Object[] path;
     private int end;
 
-    /** {@code words} null: measure. Positions are bytes from the start of the array; {@code end} is the first that is not ours. */
+    /**
+     * Creates a writer, or one that measures if {@code words} is null. Positions are bytes from the start of the array.
+     * {@code end} is the first byte after its space.
+     */
     Values(Session session, long[] words, int end, int depth) {
         this.session = session;
         this.limits = session.limits;
@@ -56,7 +60,7 @@ final class Values {
         this.path = new Object[depth];
     }
 
-    /** @return the position after the value, which is written whole, or {@link #NO_ROOM} */
+    /** @return the position after the value, which is written completely, or {@link #NO_ROOM} */
     int write(Object o, int at) {
         return write(o, at, 0);
     }
@@ -86,7 +90,7 @@ final class Values {
         }
     }
 
-    /** From the order of this processor to that of records, or back. */
+    /** Converts the byte order of this processor to that of records, or back. */
     static int ordered(int v) {
         return Memory.BIG_ENDIAN ? swap(v) : v;
     }
@@ -95,20 +99,23 @@ final class Values {
         return Memory.BIG_ENDIAN ? swap(v) : v;
     }
 
-    /** {@code Integer.reverseBytes}, which may be traced. */
+    /** Replaces {@code Integer.reverseBytes}, which may be traced. */
     private static int swap(int v) {
         v = (v & 0x00FF00FF) << 8 | v >>> 8 & 0x00FF00FF;
         return v << 16 | v >>> 16;
     }
 
-    /** {@code Long.reverseBytes}, which may be traced. */
+    /** Replaces {@code Long.reverseBytes}, which may be traced. */
     private static long swap(long v) {
         v = (v & 0x00FF00FF00FF00FFL) << 8 | v >>> 8 & 0x00FF00FF00FF00FFL;
         v = (v & 0x0000FFFF0000FFFFL) << 16 | v >>> 16 & 0x0000FFFF0000FFFFL;
         return v << 32 | v >>> 32;
     }
 
-    /** Null, strings, boxes, stacks, classes and enums, without allocation; {@link #NOT_SIMPLE} for anything else. */
+    /**
+     * Writes null, strings, boxes, stacks, classes and enums, without allocation. Returns {@link #NOT_SIMPLE} for other
+     * values.
+     */
     static int simple(Session session, Object o, long[] words, int at, int end) {
         if (o == null) {
             return tag(words, at, end, NULL);
@@ -209,7 +216,7 @@ final class Values {
         return next;
     }
 
-    /** Constants with a body have a class of their own below the enum's. */
+    /** Returns the enum class. Constants with a body have a subclass of their own. */
     private static Class<?> enumClass(Object constant) {
         Class<?> type = constant.getClass();
         return type.getSuperclass() == Enum.class ? type : type.getSuperclass();
@@ -277,7 +284,7 @@ final class Values {
         put4(words, next, System.identityHashCode(o));
         int countAt = next + 4;
         next += 5;
-        end--; // for the last byte
+        end--; // reserves the last byte
         int count = 0;
         boolean more = false;
         boolean[] secret = limits.redact ? limits.names.fields(layout) : null;
@@ -344,7 +351,10 @@ final class Values {
         return at + 3;
     }
 
-    /** Tag, class name, length and an empty place for the number of elements shown. @return the position of that place */
+    /**
+     * Writes the tag, the class name, the length and space for the number of shown elements.
+     * @return the position of that space
+     */
     private int header(int tag, Class<?> type, int length, int at) {
         if (end - at < 1) {
             return NO_ROOM;
@@ -358,7 +368,7 @@ final class Values {
         return next + 4;
     }
 
-    /** {@code depth} −1: show the length only. */
+    /** Writes an array. With {@code depth} −1, writes only its length. */
     private int array(Object array, Class<?> type, int at, int depth) {
         int length = length(array);
         int countAt = header(SEQUENCE, type, length, at);
@@ -424,7 +434,7 @@ final class Values {
                 : array instanceof short[] ? ((short[]) array).length : ((float[]) array).length;
     }
 
-    /** What an array takes, before it is rounded up. */
+    /** The size of an array in bytes before rounding up. */
     static long bytes(Object array) {
         long length = length(array);
         return array instanceof Object[]

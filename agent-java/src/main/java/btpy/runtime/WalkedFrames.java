@@ -4,14 +4,14 @@ import java.util.Iterator;
 import java.util.function.Function;
 import java.util.stream.Stream;
 
-/** Frames found by {@code StackWalker} (JDK 9 and later). Lines are looked up for stacks that are new only. */
+/** Frames found by {@code StackWalker} (JDK 9 and later). Lines are looked up only for new stacks. */
 final class WalkedFrames extends Frames implements Function<Stream<StackWalker.StackFrame>, Frames> {
     private static final StackWalker WALKER = StackWalker.getInstance();
 
     private final StackWalker.StackFrame[] frames;
 
     private final FrameFilter filter;
-    /** How many frames that the filter does not skip are still wanted after the next one. */
+    /** The number of frames not skipped by the filter that are still needed after the next one. */
     private int left;
 
     private WalkedFrames(int most, FrameFilter filter, int index) {

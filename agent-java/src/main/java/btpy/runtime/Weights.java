@@ -1,26 +1,26 @@
 package btpy.runtime;
 
 /**
- * How far the value of an entry rests on samples that stand for others: what the client reckons the error of the value from. Kept only
- * where there are such samples.
+ * Sums of the weights above 1 in an entry, from which the client computes the error of the value. Allocated only if
+ * there are such samples.
  */
 final class Weights {
     static final int COUNT = 5;
 
     private static final Memory MEMORY = Memory.instance();
     private static final long WEIGHTS = MEMORY.fieldOffset(Entry.class, "weights");
-    /** How many samples have a weight above 1. */
+    /** The number of samples with a weight above 1. */
     private static final int SAMPLES = 0;
     /** The sum of their weights. */
     private static final int HITS = 1;
-    // Sums of weight × (weight − 1), times 1, the sample, and its square; doubles.
+    // Sums of weight × (weight − 1), multiplied by 1, by the sample, and by its square; doubles.
     private static final int SPREAD = 2;
     private static final int FIRST_MOMENT = 3;
     private static final int SECOND_MOMENT = 4;
 
     private Weights() {}
 
-    /** A sample of weight above 1. @return whether room was taken for the first one */
+    /** Adds a sample with a weight above 1. @return whether memory was allocated, because it is the first one */
     static boolean add(Entry entry, double sample, long weight) {
         long[] weights = entry.weights;
         boolean isFirst = weights == null;
@@ -37,7 +37,7 @@ final class Weights {
         return isFirst;
     }
 
-    /** Adds those of the entry to the sums. {@code take}: it has none afterwards. */
+    /** Adds the weights of the entry to the sums. With {@code take}, resets the weights of the entry. */
     static void merge(Entry entry, long[] sums, boolean take) {
         long[] weights = (long[]) MEMORY.getReferenceVolatile(entry, WEIGHTS);
         for (int i = 0; weights != null && i < COUNT; i++) {

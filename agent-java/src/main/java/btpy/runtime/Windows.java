@@ -1,8 +1,9 @@
 package btpy.runtime;
 
 /**
- * Samples by the interval of the wall clock in which they came, for the last so many intervals: a ring of windows, each {@code
- * {epoch, n, a, b}}. An epoch is the number of the interval since 1970, so that the windows of several JVMs lie on each other.
+ * Stores samples by interval of the wall clock, for a given number of the last intervals: a ring of windows, each
+ * {@code {epoch, n, a, b}}. An epoch is the number of the interval since 1970, so that the windows of several JVMs
+ * coincide.
  */
 final class Windows {
     static final int SUM = 0;
@@ -12,7 +13,7 @@ final class Windows {
     static final int COUNT = 4;
     static final int SIZE = 4;
 
-    /** {@code a} and {@code b} combined by the operator, as in {@link Cells}. */
+    /** The kinds of the cells n, {@code a} and {@code b} for each operator, as in {@link Cells}. */
     private static final char[][] CELLS = {{'n', 'S', 'D'}, {'n', 'S', 'D'}, {'n', 'l', 'd'}, {'n', 'L', 'X'}, {'n', 'S', 'D'}};
 
     private static final Memory MEMORY = Memory.instance();
@@ -23,7 +24,10 @@ final class Windows {
         return CELLS[operator];
     }
 
-    /** The window of the epoch, in place of the one that it follows; null when the epoch is older than all windows. */
+    /**
+     * Returns the window of an epoch, which replaces the older window at the same place. Returns null if the epoch is
+     * older than all windows.
+     */
     static long[] of(Object[] ring, long epoch, int operator) {
         int at = (int) (epoch % ring.length);
         long offset = Memory.REFERENCE_BASE + (long) Memory.REFERENCE_SCALE * at;

@@ -3,7 +3,7 @@ package btpy.runtime;
 import java.util.ArrayList;
 import java.util.Map;
 
-/** Objects of an application that handlers read. They throw when a handler calls a method of theirs. */
+/** Objects of an application that handlers read. They throw if a handler calls one of their methods. */
 final class ApplicationObjects {
     private ApplicationObjects() {}
 

@@ -2,7 +2,7 @@ package btpy.runtime;
 
 import java.io.File;
 
-/** How the budget restrains probes, by a clock that the scenario sets. */
+/** Scenarios of the budget's restraints, with a clock that the scenario sets. */
 final class BudgetScenarios extends Scenarios {
     BudgetScenarios(File directory) {
         super(directory);
@@ -15,7 +15,10 @@ final class BudgetScenarios extends Scenarios {
         add("fast-paths-restrained", this::fastPathsRestrained);
     }
 
-    /** The first probe takes a whole core by the scenario's clock, then nothing. The second makes records. The third is hit too often. */
+    /**
+     * By the scenario's clock, the first probe takes a whole core, then nothing. The second makes records. The third is
+     * hit too often.
+     */
     private void budget() throws Exception {
         open(defaults());
         session.budget(2_000);
@@ -62,7 +65,7 @@ final class BudgetScenarios extends Scenarios {
         now = hitUntilDisabled(now);
         restraints("too-many");
         fact("disabled", session.isEnabled(3));
-        for (String when : new String[] {"first", "second"}) { // twice the budget tries the probe again
+        for (String when : new String[] {"first", "second"}) { // the budget tries the probe twice again
             int ticks = 0;
             for (; ticks < 1200 && !session.isEnabled(3); ticks++) { // a minute
                 session.tick(now += 50_000_000L);
@@ -99,14 +102,14 @@ final class BudgetScenarios extends Scenarios {
             }
             session.tick(now += 50_000_000L);
             restraints(when);
-            for (int i = 0; i < 60; i++) { // three seconds
+            for (int i = 0; i < 60; i++) { // for three seconds
                 session.tick(now += 50_000_000L);
             }
         }
         finish();
     }
 
-    /** A probe becomes hot between two ticks; another probe fires now and then. */
+    /** A probe becomes hot between two ticks; another probe fires rarely. */
     private void atOnce() throws Exception {
         open(defaults());
         session.budget(10_000);
@@ -168,8 +171,9 @@ final class BudgetScenarios extends Scenarios {
     }
 
     /**
-     * Firings take 2 ns by the clock of the scenario: less than a skipped hit takes. In turn they take half of what the budget allows, a
-     * quarter more than it allows, the same beside a probe that takes less than half of the budget, and five times as much.
+     * Firings take 2 ns by the clock of the scenario, which is less than a skipped hit. They take, one after the other:
+     * half of the budget, a quarter more than it, the same beside a probe that takes less than half of it, and five
+     * times as much.
      */
     private void cheap() throws Exception {
         open(defaults());

@@ -2,7 +2,7 @@ package btpy.runtime;
 
 import java.io.File;
 
-/** Records in event buffers, and requests to the event thread. */
+/** Scenarios of records in event buffers, and of requests to the event thread. */
 final class BufferScenarios extends Scenarios {
     BufferScenarios(File directory) {
         super(directory);
@@ -53,13 +53,13 @@ final class BufferScenarios extends Scenarios {
         int half = Records.putInt(Records.position(stuck), words, end, 99);
         emit(0, 2);
         drainAll(now);
-        // Claims room as a writer that is stopped before it marks its claim.
+        // Claims space as a writer does that is stopped before it marks its claim.
         EventBuffer.Ring ring = session.events.ringOf(stuck);
         long head = ring.head();
         fact("claimed", ring.moveHead(head, head + 64));
         emit(0, 3);
         drainAll(now + EventBuffer.STALL_NANOS / 2);
-        drainAll(now + EventBuffer.STALL_NANOS + 1); // gives the ring up
+        drainAll(now + EventBuffer.STALL_NANOS + 1); // closes the ring
         emit(0, 4);
         drainAll(now + EventBuffer.STALL_NANOS + 2);
         drainAll(now + 2 * EventBuffer.STALL_NANOS + 3); // gives up the records in it

@@ -2,7 +2,7 @@ package btpy.runtime;
 
 import java.io.File;
 
-/** How the runtime measures the time that firings take, and which path a firing goes. */
+/** Scenarios of measuring the time of firings, and of the paths of firings. */
 final class CostScenarios extends Scenarios {
     CostScenarios(File directory) {
         super(directory);
@@ -69,7 +69,10 @@ final class CostScenarios extends Scenarios {
         finish();
     }
 
-    /** Runs of 16 firings take 24 ns together; then each firing has 4 ns of entry and two readings of the clock more. */
+    /**
+     * Runs of 16 firings take 24 ns together. In addition, each firing takes 4 ns of entry and two readings of the
+     * clock.
+     */
     private void runs() throws Exception {
         open(defaults());
         session.tick(System.nanoTime());
@@ -83,7 +86,7 @@ final class CostScenarios extends Scenarios {
                 session.probe(4).tookRun((i < 999 ? 100 : 1_000_000_000) + Costs.clock(), 1, 0, 0);
             }
         }
-        for (int i = 0; i < 100; i++) { // slow while they are few, fast when they are many
+        for (int i = 0; i < 100; i++) { // slow while they are rare, fast when they are frequent
             session.probe(5).tookRun((i < 50 ? 10_000 : 100) + Costs.clock(), 1, 0, 0);
             if (i == 49) {
                 session.tick(System.nanoTime() + 1_000_000_000L);

@@ -2,7 +2,7 @@ package btpy.runtime;
 
 import java.util.concurrent.Callable;
 
-/** Prints what operations on values of unknown type give, one line each, for tests/runtime/test_dynamic.py. */
+/** Prints the results of operations on values of unknown type, one line each, for tests/runtime/test_dynamic.py. */
 public final class DynamicDriver {
     private static void show(String name, Callable<Object> operation) throws Exception {
         String result;
@@ -93,6 +93,8 @@ public final class DynamicDriver {
             Dynamic.shiftLeft(1L, 65), Dynamic.shiftRight(-8, 1), Dynamic.shiftRightUnsigned(-1L, 60), Dynamic.negate(5),
             Dynamic.not(true), Dynamic.not(5), Dynamic.toInt(1L << 33 | 5), Dynamic.toLong(2.9), Dynamic.toDouble('a'),
             Dynamic.message(new RuntimeException("m")), Dynamic.cause(new RuntimeException("m")), Dynamic.cause(null),
+            Dynamic.indexOf("abcbc", "bc"), Dynamic.indexOf("abc", "cb"), Dynamic.indexOf("abc", ""), Dynamic.indexOf("", ""),
+            Dynamic.indexOf("ab", "abc"), Dynamic.indexOf(null, "a"), Dynamic.indexOf("a", null),
         };
         for (int i = 0; i < results.length; i++) {
             System.out.println("call " + i + "=" + results[i]);

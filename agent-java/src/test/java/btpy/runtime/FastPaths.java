@@ -1,8 +1,8 @@
 package btpy.runtime;
 
 /**
- * An application whose loop HotSpot compiles while firings still take the slow path, because the event thread has not looked yet. The
- * compiled code should know the fast path already. An agent thread runs the JIT warm-up before.
+ * An application whose loop HotSpot compiles while firings still take the slow path, because the event thread has not
+ * run yet. The compiled code should already include the fast path. An agent thread runs the JIT warm-up before.
  */
 public final class FastPaths {
     private static final int CALLS = 300_007;

@@ -2,12 +2,12 @@ package btpy.runtime;
 
 import java.io.File;
 
-/** Maps that are flushed or cleared while threads count into them. */
+/** Scenarios of maps that are flushed or cleared while threads count into them. */
 final class FlushScenarios extends Scenarios {
     private static final int FLUSHED_KEYS = 13;
     private static final int FLUSHED_ROUNDS = 30_011;
 
-    /** Flushes maps again and again. Each flush writes a MAP of its own; the last one has the rest. */
+    /** Flushes maps repeatedly. Each flush writes a MAP of its own; the last one contains the rest. */
     private class Flusher extends Thread {
         private final int maps;
         private volatile int flushes;
@@ -39,7 +39,7 @@ final class FlushScenarios extends Scenarios {
             }
         }
 
-        /** A writer waits for the next flush, so that there are many flushes however the threads are scheduled. */
+        /** A writer waits for the next flush, so that there are many flushes with every scheduling of the threads. */
         void waitFor() throws InterruptedException {
             int seen = flushes;
             while (flushes == seen && isAlive()) {
@@ -128,11 +128,11 @@ final class FlushScenarios extends Scenarios {
             }
             session.mapContent(0, true, 12 << 20);
             fact("size-" + round, map.size() + " " + map.has(map.find(Long.valueOf(7 * round))));
-            Thread.sleep(1010); // the map takes an empty table at most once a second
+            Thread.sleep(1010); // the map installs an empty table at most once a second
         }
         int before = map.slot(Long.valueOf(-1), 1);
         session.mapContent(0, true, 12 << 20);
-        map.count(before); // looked its key up before the flush, and counts after it
+        map.count(before); // it found its key before the flush, and counts after it
         finish(0);
     }
 

@@ -2,7 +2,7 @@ package btpy.runtime;
 
 import java.io.File;
 
-/** Maps: exact counts of many threads, buckets of histograms, keys, full maps, deletion, plain values. */
+/** Scenarios of maps: exact counts with many threads, buckets of histograms, keys, full maps, deletion, plain values. */
 final class MapScenarios extends Scenarios {
     private static final long[] SAMPLES = {
         0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 1000, 1023, 1024, 1025, (1L << 53) - 1, 1L << 53, (1L << 53) + 1, (1L << 54) - 1,
@@ -102,7 +102,7 @@ final class MapScenarios extends Scenarios {
         finish(0);
     }
 
-    /** Content that is larger than a frame, and maps that reach their bound of memory. */
+    /** The content is larger than a frame, and the maps reach their limit of memory. */
     private void tooMuch() throws Exception {
         open(defaults());
         session.addMap(0, MapShape.HIST, 1, 8, 1 << 17, new long[0]);
@@ -149,7 +149,7 @@ final class MapScenarios extends Scenarios {
         inParallel(new Work() {
             @Override
             public void run(int writer) {
-                for (int i = 0; i < 20_000; i++) { // many more keys than the map has room for, but few at a time
+                for (int i = 0; i < 20_000; i++) { // many more keys than fit into the map, but few at a time
                     Long key = Long.valueOf((long) writer << 32 | i);
                     map.count(map.slot(key, 1));
                     map.delete(map.find(key));

@@ -5,7 +5,7 @@ import java.io.File;
 import java.util.Arrays;
 import java.util.LinkedList;
 
-/** Stacks, fields, elements and sites. */
+/** Scenarios of stacks, fields, elements and sites. */
 final class ObjectScenarios extends Scenarios {
     ObjectScenarios(File directory) {
         super(directory);
@@ -42,7 +42,7 @@ final class ObjectScenarios extends Scenarios {
         fact("frame", StackProbe.frame(probe, 0));
         fact("past", Stack.frameHere(session, 7) + " " + Stack.frameHere(session, -1) + " " + Stack.frameHere(session, 1000));
         int before = 0;
-        for (int i = 0; i < 20_000; i++) { // more stacks than the table holds
+        for (int i = 0; i < 20_000; i++) { // more stacks than fit into the table
             StackTraceElement[] made = {new StackTraceElement("a.B" + i, "m", "B.java", i)};
             Throwable t = new Throwable();
             t.setStackTrace(made);
@@ -88,7 +88,7 @@ final class ObjectScenarios extends Scenarios {
         fact("apart", apart);
         java.lang.reflect.Method capture = StackProbe.class.getMethod("capture", StackProbe.class, int.class, int.class);
         Object[] reflected = new Object[30];
-        for (int i = 0; i < reflected.length; i++) { // the JVM changes its way of reflection after some calls
+        for (int i = 0; i < reflected.length; i++) { // the JVM changes its implementation of reflection after some calls
             reflected[i] = capture.invoke(null, probe, 2, 5);
         }
         boolean one = true;

@@ -4,9 +4,9 @@ import java.lang.management.ManagementFactory;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Prints what the hot paths cost, in ns a call on one thread, the least of several rounds; nothing is asserted. To be found by the boot
- * loader, as in a target: {@code java -Xbootclasspath/a:CLASSES --add-exports java.base/jdk.internal.misc=ALL-UNNAMED
- * btpy.runtime.RuntimeTiming}.
+ * Prints the cost of the hot paths in ns per call on one thread, the smallest of several rounds. It asserts nothing.
+ * The boot loader must find it, as in a target: {@code java -Xbootclasspath/a:CLASSES --add-exports
+ * java.base/jdk.internal.misc=ALL-UNNAMED btpy.runtime.RuntimeTiming}.
  */
 public final class RuntimeTiming {
     private static final int CALLS = 20_000_000;
@@ -244,12 +244,12 @@ public final class RuntimeTiming {
     private static void drain() {
         long start = now();
         while (session.drain(TARGET) > 0) {
-            // thrown away
+            // discards the records
         }
         drained += now() - start;
     }
 
-    /** CPU time of this thread, which other programs disturb less than they do the clock. */
+    /** The processor time of this thread, which other programs disturb less than the clock. */
     private static long now() {
         return ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
     }

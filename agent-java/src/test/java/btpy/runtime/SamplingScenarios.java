@@ -2,7 +2,7 @@ package btpy.runtime;
 
 import java.io.File;
 
-/** Which hits fire, and how many hits a firing stands for. */
+/** Scenarios of the choice of hits that fire, and of the number of hits for which a firing stands. */
 final class SamplingScenarios extends Scenarios {
     SamplingScenarios(File directory) {
         super(directory);
@@ -25,7 +25,7 @@ final class SamplingScenarios extends Scenarios {
         finish(0);
     }
 
-    /** One in 16 hits fires, of a thread that owns no stripe. */
+    /** One in 16 hits fires, on a thread that owns no stripe. */
     private void unowned() throws Exception {
         open(defaults());
         session.fired(1); // this thread owns a stripe from now on
@@ -48,7 +48,7 @@ final class SamplingScenarios extends Scenarios {
         finish();
     }
 
-    /** One in 64 hits fires, in 10,000 rounds of 41 hits, so no block of hits is ever finished. */
+    /** One in 64 hits fires, in 10,000 rounds of 41 hits, so no block of hits is ever completed. */
     private void unfinished() throws Exception {
         open(defaults());
         long weights = 0;

@@ -13,15 +13,15 @@ import java.util.Set;
 import java.util.concurrent.CyclicBarrier;
 
 /**
- * Scenarios of one subject. A scenario does what handlers and the agent do. It leaves its results in files for tests/runtime:
- * {@code NAME.events} (payloads of EVENTS), {@code NAME.stacks}, {@code NAME.counters}, {@code NAME.errors},
- * {@code NAME.map<id>}. It prints facts as lines {@code NAME KEY VALUE} to stdout.
+ * Scenarios of one subject. A scenario performs the steps of handlers and of the agent. It writes its results to files
+ * for tests/runtime: {@code NAME.events} (payloads of EVENTS), {@code NAME.stacks}, {@code NAME.counters}, {@code
+ * NAME.errors}, {@code NAME.map<id>}. It prints facts as lines {@code NAME KEY VALUE} to stdout.
  */
 abstract class Scenarios {
     static final Memory MEMORY = Memory.instance();
     static final int WRITERS = 8;
 
-    /** Where {@link #enterGuarded} has marked the thread. */
+    /** The entry at which {@link #enterGuarded} has marked the thread. */
     private static final ThreadLocal<Integer> MARKED = new ThreadLocal<Integer>();
 
     final byte[] target = new byte[1 << 19];

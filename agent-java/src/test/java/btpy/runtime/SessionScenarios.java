@@ -3,7 +3,7 @@ package btpy.runtime;
 import java.io.File;
 import java.util.ArrayList;
 
-/** Entering a handler, limits of firings, errors of probes, slots of sessions. */
+/** Scenarios of entering a handler, limits of firings, errors of probes, and slots of sessions. */
 final class SessionScenarios extends Scenarios {
     SessionScenarios(File directory) {
         super(directory);
@@ -106,7 +106,7 @@ final class SessionScenarios extends Scenarios {
         fact("second", Depths.enter(site(1), 1));
         fact("other-probe", Depths.enter(site(1), 2));
         fact("third", Depths.enter(site(1), 1));
-        Depths.leave(site(1), 1, 1); // no leave came for the third
+        Depths.leave(site(1), 1, 1); // the third activation does not call leave
         fact("healed", Depths.enter(site(1), 1));
         Depths.leave(site(1), 1, 1);
         Depths.leave(site(1), 1, 0);
@@ -188,7 +188,7 @@ final class SessionScenarios extends Scenarios {
         sessions[5].close();
         Session again = Session.open(small, 1);
         fact("reused", again != null && again.slot() == sessions[5].slot());
-        sessions[5].close(); // a second time: must not take the slot from its new owner
+        sessions[5].close(); // a second close must not free the slot of its new owner
         again.addProbe(0);
         again.setEnabled(0, true);
         fact("kept", Session.enter(again.slot() << 24 | 1, 0) == again);

@@ -2,7 +2,7 @@ package btpy.runtime;
 
 import java.io.File;
 
-/** Maps that summarize: linear histograms, most frequent and distinct values, examples, series over time. */
+/** Scenarios of maps that summarize: linear histograms, most frequent and distinct values, examples, series over time. */
 final class SketchScenarios extends Scenarios {
     SketchScenarios(File directory) {
         super(directory);

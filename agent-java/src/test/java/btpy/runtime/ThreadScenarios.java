@@ -3,7 +3,7 @@ package btpy.runtime;
 import java.io.File;
 import java.util.concurrent.CyclicBarrier;
 
-/** What the runtime keeps for each thread. */
+/** Scenarios of the values that the runtime stores for each thread. */
 final class ThreadScenarios extends Scenarios {
     ThreadScenarios(File directory) {
         super(directory);
@@ -12,7 +12,7 @@ final class ThreadScenarios extends Scenarios {
         add("thread-values", this::threadValues);
     }
 
-    /** One thread takes 200,000 ids, in everything that the runtime keeps for each thread. */
+    /** One thread takes 200,000 ids, in all tables that the runtime has by thread. */
     private void manyThreads() throws Exception {
         open(new Limits(256 << 10, 200, 2, 20, 20, 32));
         session.addMap(0, MapShape.COUNT, 0, 2, 1, new long[0]);
@@ -102,7 +102,7 @@ final class ThreadScenarios extends Scenarios {
         waiting.start();
         both.await();
         for (int i = 1; i < 4; i++) {
-            session.drain(target, now + i * 2_000_000_000L); // it lives on
+            session.drain(target, now + i * 2_000_000_000L); // the thread is still alive
         }
         both.await();
         waiting.join();
@@ -115,7 +115,10 @@ final class ThreadScenarios extends Scenarios {
         finish();
     }
 
-    /** Changes values of threads as {@code thread.n += 1} does. One thread takes the ids of {@code count} threads, one after the other. */
+    /**
+     * Changes values of threads as {@code thread.n += 1} does. One thread takes the ids of {@code count} threads, one
+     * after the other.
+     */
     private void keep(final long first, final int count, final int[] kept) throws Exception {
         final long offset = MEMORY.fieldOffset(Thread.class, "tid");
         Thread many = new Thread() {

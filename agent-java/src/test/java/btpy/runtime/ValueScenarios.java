@@ -13,7 +13,10 @@ import java.util.List;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** Values that handlers capture: every kind of value, the limits of a capture, values that change meanwhile. */
+/**
+ * Scenarios of values that handlers capture: every kind of value, the limits of a capture, and values that change
+ * meanwhile.
+ */
 final class ValueScenarios extends Scenarios {
     ValueScenarios(File directory) {
         super(directory);
@@ -77,7 +80,7 @@ final class ValueScenarios extends Scenarios {
         finish();
     }
 
-    /** A list grows between {@code bound} and {@code put}. Other values need more room than the handler asked for. */
+    /** A list grows between {@code bound} and {@code put}. Other values need more space than the handler requested. */
     private void growing() throws Exception {
         open(defaults());
         List<Object> list = new ArrayList<Object>();

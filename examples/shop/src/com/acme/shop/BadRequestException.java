@@ -1,6 +1,6 @@
 package com.acme.shop;
 
-/** A request that makes no sense. */
+/** A request that the shop does not understand. */
 public final class BadRequestException extends ShopException {
     private static final long serialVersionUID = 1L;
 

@@ -4,9 +4,9 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 
-/** What a customer wants to buy. */
+/** The articles that a customer wants to buy. */
 public final class Basket {
-    /** One article and how many of it. */
+    /** An article and its quantity. */
     public static final class Line {
         final String sku;
         final int quantity;

@@ -4,7 +4,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** All products, by article number and by category. Fixed from the start. */
+/** All products, by article number and by category. Never changes. */
 public final class Catalog {
     private static final String[] NAMES = {"lamp", "chair", "table", "kettle", "carpet", "mirror", "clock"};
 

@@ -27,7 +27,7 @@ public final class Category {
         products.add(product);
     }
 
-    /** How many products this category and all below it have. Recursive: once for every node below. */
+    /** Counts the products of this category and of all below it, recursively: one call for every node below. */
     public int countProducts() {
         Tally.count("countProducts");
         int count = products.size();

@@ -2,7 +2,7 @@ package com.acme.shop;
 
 import java.util.concurrent.locks.LockSupport;
 
-/** A mail to be sent; waits in the mailer's queue until its turn comes. */
+/** A mail that waits in the mailer's queue until it is sent. */
 final class ConfirmationMail implements Runnable {
     private final Order order;
 

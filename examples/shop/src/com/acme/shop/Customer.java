@@ -1,8 +1,8 @@
 package com.acme.shop;
 
-/** Somebody who buys; {@code spentCents} grows with every paid order. */
+/** A customer of the shop; {@code spentCents} grows with every paid order. */
 public final class Customer {
-    /** What a customer's loyalty is worth. */
+    /** The level of a customer's loyalty. */
     public enum Tier {
         BRONZE(0.0) {
             @Override
@@ -47,7 +47,7 @@ public final class Customer {
         return apiToken.equals(token);
     }
 
-    /** Adds to what the customer has spent so far and returns the new total. */
+    /** Adds to the total that the customer has spent, and returns the new total. */
     public synchronized long spend(Money amount) {
         Tally.count("spend");
         spentCents += amount.cents();

@@ -4,7 +4,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
 
-/** What is reserved of each product. */
+/** The reserved pieces of each product. */
 public final class Inventory {
     private final Catalog catalog;
     private final InventoryLock lock = new InventoryLock();
@@ -15,7 +15,7 @@ public final class Inventory {
         this.catalog = catalog;
     }
 
-    /** Sets pieces aside and returns how many of that product are now reserved. */
+    /** Reserves pieces, and returns the total number of reserved pieces of that product. */
     public int reserve(String sku, int quantity) {
         Tally.count("reserve");
         lock.acquire();
@@ -24,7 +24,7 @@ public final class Inventory {
                 Tally.count("reserve!OutOfStockException");
                 throw new OutOfStockException(sku);
             }
-            LockSupport.parkNanos(200_000L); // a walk through the warehouse, with the key in the pocket
+            LockSupport.parkNanos(200_000L); // simulates slow work while the lock is held
             reservedPieces += quantity;
             return reserved.merge(sku, quantity, Integer::sum);
         } finally {

@@ -2,7 +2,7 @@ package com.acme.shop;
 
 import java.util.concurrent.locks.ReentrantLock;
 
-/** The one lock in front of the warehouse: every order has to pass it. */
+/** The single lock of the warehouse, which every order takes. */
 public final class InventoryLock {
     private final ReentrantLock lock = new ReentrantLock();
 

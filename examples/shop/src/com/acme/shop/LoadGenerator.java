@@ -10,8 +10,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Shoppers. The n-th request is the same in every run with the same seed, whatever the threads do, so that two runs
- * have the same counts.
+ * Simulates shoppers. The n-th request is the same in every run with the same seed, with any scheduling of the threads,
+ * so two runs have the same counts.
  */
 final class LoadGenerator {
     static final String[] CUSTOMERS = {"ada", "ben", "cleo", "dora", "emil", "mia", "max"};
@@ -25,7 +25,7 @@ final class LoadGenerator {
     private long made;
     private long dueNanos;
 
-    /** {@code rate}: requests a second, 0 for as many as go; {@code limit}: how many in all. */
+    /** {@code rate}: requests a second, 0 for as many as possible; {@code limit}: the number of requests. */
     LoadGenerator(int port, int products, long seed, double rate, long limit) {
         this.port = port;
         this.products = products;
@@ -60,7 +60,7 @@ final class LoadGenerator {
         }
     }
 
-    /** The next request, when it is due; null when there are no more. */
+    /** Returns the next request when it is due; null when there are no more. */
     private String next() {
         String target;
         long due;
@@ -104,7 +104,7 @@ final class LoadGenerator {
         return "/orders?id=" + -(1 + random.nextInt(9));
     }
 
-    /** An article number; about one in thirty does not exist. */
+    /** Returns an article number; about one in thirty does not exist. */
     private String sku() {
         return Catalog.sku(random.nextInt(products + products / 30 + 1));
     }
@@ -116,7 +116,7 @@ final class LoadGenerator {
             InputStream in = socket.getInputStream();
             byte[] buffer = new byte[1024];
             while (in.read(buffer) >= 0) {
-                // the answer is of no interest, its end is
+                // only the end of the answer matters
             }
         }
     }

@@ -28,7 +28,7 @@ public final class Money {
         return new Money(Math.multiplyExact(cents, (long) quantity), currency);
     }
 
-    /** This amount less {@code percent} percent, rounded in the shop's favour. */
+    /** Returns this amount minus {@code percent} percent, rounded in the shop's favour. */
     public Money less(double percent) {
         return new Money((long) Math.ceil(cents * (100.0 - percent) / 100.0), currency);
     }

@@ -2,7 +2,7 @@ package com.acme.shop;
 
 /** A placed order. */
 public final class Order {
-    /** How far an order has come. */
+    /** The progress of an order. */
     public enum Status {
         NEW,
         PAID,

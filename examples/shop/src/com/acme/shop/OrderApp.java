@@ -10,16 +10,16 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A small web shop and its shoppers in one process: something to trace.
+ * A small web shop and its shoppers in one process, as a program to trace.
  *
  * <pre>
  * java -jar shop.jar [--rate N] [--requests N] [--seed N] [--port N] [--gate] [--exit-with-stdin]
- *   --rate N           requests a second (default 50; 0: as many as go)
- *   --requests N       make exactly N requests, print what was counted, end (default: go on for ever)
- *   --seed N           which requests (default 1)
- *   --port N           where to listen on the loopback interface (default: any free port)
+ *   --rate N           requests a second (default 50; 0: as many as possible)
+ *   --requests N       make exactly N requests, print the counts, and end (default: never end)
+ *   --seed N           the seed of the sequence of requests (default 1)
+ *   --port N           the port on the loopback interface (default: any free port)
  *   --gate             wait for a line on stdin before the first request, and for another one before the end
- *   --exit-with-stdin  end when stdin does
+ *   --exit-with-stdin  end when stdin ends
  * </pre>
  */
 public final class OrderApp {
@@ -66,7 +66,7 @@ public final class OrderApp {
         }
     }
 
-    /** Loads the report by name when it first runs, and with {@code limited} runs it {@link #REPORTS} times. */
+    /** Loads the report by name when it first runs. With {@code limited}, runs it {@link #REPORTS} times. */
     private static final class Nightly implements Runnable {
         private final CountDownLatch left;
         private final boolean limited;
@@ -143,10 +143,10 @@ public final class OrderApp {
     private static void exitWithStdin() {
         try {
             while (System.in.read() != -1) {
-                // whatever is typed is of no interest, the end of it is
+                // only the end of the input matters
             }
         } catch (IOException e) {
-            // a broken stdin has ended too
+            // a broken stdin counts as ended
         }
         System.exit(0);
     }

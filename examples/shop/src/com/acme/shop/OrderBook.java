@@ -3,7 +3,7 @@ package com.acme.shop;
 import java.util.HashMap;
 import java.util.Map;
 
-/** All orders. One monitor guards them: writers wait for each other. */
+/** All orders. One monitor guards them, so writers wait for each other. */
 public final class OrderBook {
     private final Map<Long, Order> orders = new HashMap<>();
     private long lastId;
@@ -12,7 +12,7 @@ public final class OrderBook {
         return ++lastId;
     }
 
-    /** Files the order and returns its receipt, which is (deliberately) written with the monitor held. */
+    /** Stores the order and returns its receipt, which is (deliberately) written while the monitor is held. */
     synchronized String file(Order order) {
         Tally.count("file");
         orders.put(order.id(), order);

@@ -1,6 +1,6 @@
 package com.acme.shop;
 
-/** A product that was ordered is not to be had. */
+/** An ordered product is not available. */
 public final class OutOfStockException extends ShopException {
     private static final long serialVersionUID = 1L;
 

@@ -1,6 +1,6 @@
 package com.acme.shop;
 
-/** The bank said no. */
+/** The bank declined the payment. */
 public final class PaymentDeclinedException extends ShopException {
     private static final long serialVersionUID = 1L;
 

@@ -6,7 +6,7 @@ import java.util.concurrent.TimeUnit;
 public final class PaymentGateway {
     private static final long LIMIT_CENTS = 90_000;
 
-    /** Takes the money; slow for large amounts. */
+    /** Charges the amount; slow for large amounts. */
     public void charge(Customer customer, Money amount) throws InterruptedException {
         Tally.count("charge");
         if (amount.cents() > LIMIT_CENTS) {

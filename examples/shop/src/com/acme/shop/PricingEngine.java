@@ -3,7 +3,7 @@ package com.acme.shop;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
-/** Says what things cost. */
+/** Computes prices. */
 public final class PricingEngine {
     private final Catalog catalog;
 
@@ -11,7 +11,7 @@ public final class PricingEngine {
         this.catalog = catalog;
     }
 
-    /** The price of {@code quantity} pieces. Slow for imported products. */
+    /** Returns the price of {@code quantity} pieces. Slow for imported products. */
     public Money quote(String sku, int quantity) {
         Tally.count("quote");
         if (quantity <= 0) {
@@ -25,7 +25,7 @@ public final class PricingEngine {
         return quantity >= 10 ? price.less(3.0) : price;
     }
 
-    /** The duty on an imported product: a slow question to somebody else. */
+    /** Returns the duty on an imported product. Simulates a slow remote service. */
     private Money tariff(Product product, int quantity) {
         Tally.count("tariff");
         long until = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(12 + quantity);

@@ -1,6 +1,6 @@
 package com.acme.shop;
 
-/** One article. Imported ones need a tariff that takes a while to find out; discontinued ones cannot be reserved. */
+/** One article. The tariff of imported ones takes time to compute; discontinued ones cannot be reserved. */
 public final class Product {
     final String sku;
     final String title;

@@ -4,11 +4,11 @@ import java.net.URL;
 import java.net.URLClassLoader;
 import java.util.function.LongUnaryOperator;
 
-/** Runs promotions as plug-ins: each has its own class loader and sees nothing of the shop. */
+/** Runs promotions as plug-ins. Each has its own class loader, which cannot see classes of the shop. */
 public final class Promotions {
     private LongUnaryOperator seasonal;
 
-    /** What is left of {@code cents} after the promotion. */
+    /** Returns the price in cents after the promotion. */
     public long apply(long cents) {
         Tally.count("promo");
         return seasonal().applyAsLong(cents);

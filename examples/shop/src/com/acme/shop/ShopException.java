@@ -1,6 +1,6 @@
 package com.acme.shop;
 
-/** Something the shop could not do; {@code status} is what HTTP calls it. */
+/** A failure of the shop; {@code status} is the HTTP status. */
 public abstract class ShopException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 

@@ -5,7 +5,7 @@ import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 
-/** What the shop counts about itself, so that what a tracer sees can be compared with the truth. */
+/** Counts of the shop itself, with which tests compare the counts of a tracer. */
 public final class Tally {
     private static final Map<String, LongAdder> COUNTS = new ConcurrentHashMap<>();
 

@@ -15,7 +15,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** A small HTTP server: one thread accepts, a pool answers, one request a connection. */
+/** A small HTTP server. One thread accepts connections, a pool answers them, with one request per connection. */
 public final class HttpServer {
     private final ServerSocket socket;
     private final Map<String, Endpoint> endpoints = new HashMap<>();
@@ -59,7 +59,7 @@ public final class HttpServer {
         }
     }
 
-    /** Finds the endpoint and turns what it throws into a status. */
+    /** Finds the endpoint, and turns its exceptions into a status. */
     Response dispatch(Request request) {
         Tally.count("request");
         Endpoint endpoint = endpoints.get(request.path());

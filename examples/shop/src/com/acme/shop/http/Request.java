@@ -49,7 +49,7 @@ public final class Request {
         return path;
     }
 
-    /** A parameter that must be there. */
+    /** Returns a required parameter. */
     public String parameter(String name) {
         String value = parameters.get(name);
         if (value == null) {

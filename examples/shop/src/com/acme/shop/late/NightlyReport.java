@@ -2,7 +2,7 @@ package com.acme.shop.late;
 
 import com.acme.shop.Tally;
 
-/** Loaded by name when a timer first fires: not there when a tracer attaches early. */
+/** Loaded by name when a timer first fires, so it is not loaded yet when a tracer attaches early. */
 public final class NightlyReport implements Runnable {
     private int pages;
 

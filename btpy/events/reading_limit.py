@@ -15,7 +15,7 @@ from btpy.model.templates import Template, TemplateKind
 _DECISIONS = (TemplateKind.COMMIT, TemplateKind.DISCARD, TemplateKind.EXIT)
 
 
-class Allowance:
+class ReadingLimit:
     """``most``: records of one probe in a second. ``templates``: the templates of the session, which may grow. Records
     of a speculation, and those that settle one, are always decoded."""
 

@@ -1,0 +1,76 @@
+package btpy.agent;
+
+import btpy.runtime.ClassNames;
+import btpy.runtime.Contexts;
+import java.lang.instrument.Instrumentation;
+
+/**
+ * Finds the classes of libraries that store the context of a thread ({@link Contexts}). It searches the loaded classes
+ * before the first handler that reads a context, and again when a class with one of their names is loaded later.
+ */
+final class ContextClasses {
+    private static final byte[] CONTEXTS = {
+        'b', 't', 'p', 'y', '/', 'r', 'u', 'n', 't', 'i', 'm', 'e', '/', 'C', 'o', 'n', 't', 'e', 'x', 't', 's'
+    };
+
+    /**
+     * How many turns of the event thread follow after the name of a class has been seen. The JVM does not list a class
+     * while it is being loaded, so the turns 1, 2, 4, 8 … search.
+     */
+    private static final int TURNS = 256;
+
+    private static Instrumentation instrumentation;
+    private static volatile int turnsLeft;
+
+    private ContextClasses() {
+    }
+
+    static synchronized void begin(Instrumentation given) {
+        instrumentation = given;
+    }
+
+    /** Whether the handler reads a context. */
+    static boolean areUsedBy(ClassHeader handler) {
+        return handler != null && !handler.mentioned(CONTEXTS).isEmpty();
+    }
+
+    /** Searches before a handler that reads a context is used. */
+    static synchronized void require() {
+        if (!Contexts.isSearched()) {
+            search();
+            Contexts.searched();
+            search(); // a class that was loaded meanwhile was not reported to this
+        }
+    }
+
+    /** Called by any thread that loads a class; {@code name} has dots or slashes. */
+    static void loading(String name) {
+        if (Contexts.isSearched() && Contexts.wants(name.replace('/', '.'))) {
+            turnsLeft = TURNS;
+        }
+    }
+
+    /** Searches if it is time to; only the event thread calls it. */
+    static void look() {
+        int left = turnsLeft;
+        if (left > 0) {
+            lookOnce(left);
+        }
+    }
+
+    private static synchronized void lookOnce(int left) {
+        turnsLeft = left - 1;
+        int turn = TURNS - left + 1;
+        if ((turn & turn - 1) == 0) {
+            search();
+        }
+    }
+
+    private static void search() {
+        for (Class<?> type : instrumentation.getAllLoadedClasses()) {
+            if (!type.isArray() && Contexts.wants(ClassNames.of(type))) {
+                Contexts.found(type);
+            }
+        }
+    }
+}

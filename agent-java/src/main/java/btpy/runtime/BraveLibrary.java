@@ -1,0 +1,113 @@
+package btpy.runtime;
+
+/**
+ * Brave 5 and 6, by itself or under Micrometer Tracing: a thread-local of a {@code TraceContext}, which has its ids as numbers. Trace
+ * ids of 64 bits get zeros in front, as in W3C Trace Context.
+ */
+final class BraveLibrary extends TraceLibrary {
+    static final String CURRENT = "brave.propagation.ThreadLocalCurrentTraceContext";
+    static final String INHERITED = "brave.propagation.CurrentTraceContext$Default";
+    private static final Memory MEMORY = Memory.instance();
+
+    /** {@code InternalPropagation.FLAG_SAMPLED}. */
+    private static final int SAMPLED = 2;
+
+    private static final Long SET = Long.valueOf(1);
+    private static final Long CLEAR = Long.valueOf(0);
+    private static final char[] HEX = {'0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'};
+    private static final int MOST_EXTRAS = 16;
+    private static final int MOST_FIELDS = 256;
+
+    /** Tells which class it is; the numbers are read by the layout. */
+    private final KnownField extras = new KnownField("brave.propagation.TraceContext", "extraList");
+    private final KnownField state = new KnownField("brave.internal.baggage.BaggageFields", "state");
+    private final KnownField name = new KnownField("brave.baggage.BaggageField", "name");
+
+    private BraveLibrary(StaticField storage) {
+        super(storage);
+    }
+
+    /** Null: the class lacks the field. */
+    static TraceLibrary of(Class<?> type) {
+        StaticField storage = StaticField.of(type, "DEFAULT", "INHERITABLE");
+        return storage == null ? null : new BraveLibrary(storage);
+    }
+
+    @Override
+    Object current(Session session, int probe, int at) {
+        Object context = ofThread();
+        if (context == null) {
+            return null;
+        }
+        if (extras.read(context) == KnownField.UNKNOWN) {
+            session.contexts.unknown(session, probe, at, context);
+            return null;
+        }
+        return context;
+    }
+
+    @Override
+    String traceId(Object ids) {
+        char[] digits = new char[ID];
+        return write(ids, "traceIdHigh", digits, 0) && write(ids, "traceId", digits, SPAN_ID) ? new String(digits) : null;
+    }
+
+    @Override
+    String spanId(Object ids) {
+        char[] digits = new char[SPAN_ID];
+        return write(ids, "spanId", digits, 0) ? new String(digits) : null;
+    }
+
+    @Override
+    Object flags(Object ids) {
+        Layout layout = Layouts.of(ids);
+        int field = layout.find("flags");
+        if (field < 0 || layout.types[field] != 'I') {
+            return null;
+        }
+        return (MEMORY.getInt(ids, layout.offsets[field]) & SAMPLED) != 0 ? SET : CLEAR;
+    }
+
+    @Override
+    String baggage(Session session, String key, int probe, int at) {
+        Object context = current(session, probe, at);
+        Object list = context == null ? null : extras.read(context);
+        if (list == null) {
+            return null;
+        }
+        Object[] found = Elements.of(LoggingLibrary.unwrapped(list), MOST_EXTRAS, false);
+        for (Object extra : found) {
+            Object pairs = extra == null ? null : state.read(extra);
+            if (pairs instanceof Object[]) {
+                String value = value((Object[]) pairs, key);
+                if (value != null) {
+                    return value;
+                }
+            }
+        }
+        return null;
+    }
+
+    private String value(Object[] pairs, String key) {
+        for (int i = 0; i + 1 < pairs.length && i < MOST_FIELDS; i += 2) {
+            Object itsName = pairs[i] == null ? null : name.read(pairs[i]);
+            if (itsName instanceof String && Strings.equal((String) itsName, key) && pairs[i + 1] instanceof String) {
+                return (String) pairs[i + 1];
+            }
+        }
+        return null;
+    }
+
+    private static boolean write(Object ids, String field, char[] digits, int from) {
+        Layout layout = Layouts.of(ids);
+        int found = layout.find(field);
+        if (found < 0 || layout.types[found] != 'J') {
+            return false;
+        }
+        long id = MEMORY.getLong(ids, layout.offsets[found]);
+        for (int i = SPAN_ID - 1; i >= 0; i--, id >>>= 4) {
+            digits[from + i] = HEX[(int) id & 15];
+        }
+        return true;
+    }
+}

@@ -1,0 +1,50 @@
+package btpy.runtime;
+
+import java.lang.ref.WeakReference;
+
+/** What a session has said about contexts that it could not read: each is said once. */
+final class ContextWarnings {
+    private static final int MOST = 16;
+    private static final String CANNOT_READ = "btpy cannot read ";
+
+    private final WeakReference<?>[] unknown = new WeakReference<?>[MOST];
+    private boolean traceAbsent;
+    private boolean loggingAbsent;
+
+    /** {@code unread}: a class of such a library that lacks the expected field; null: no library is loaded. */
+    void noTrace(Session session, int probe, int at, String unread) {
+        if (!traceAbsent) {
+            traceAbsent = true;
+            String none = "no library that keeps a current span is loaded (OpenTelemetry, Brave)";
+            say(session, probe, at, unread == null ? none : CANNOT_READ.concat(unread));
+        }
+    }
+
+    /** {@code unread}: as in {@link #noTrace}. */
+    void noLogging(Session session, int probe, int at, String unread) {
+        if (!loggingAbsent) {
+            loggingAbsent = true;
+            String none = "no library with an MDC is loaded (SLF4J with Logback, Log4j 2)";
+            say(session, probe, at, unread == null ? none : CANNOT_READ.concat(unread));
+        }
+    }
+
+    /** An object of a class that btpy cannot read, where one of another class was expected. */
+    void unknown(Session session, int probe, int at, Object object) {
+        Class<?> type = object.getClass();
+        for (int i = 0; i < MOST; i++) {
+            if (unknown[i] == null) {
+                unknown[i] = new WeakReference<Object>(type);
+                say(session, probe, at, CANNOT_READ.concat(ClassNames.of(type)));
+                return;
+            }
+            if (unknown[i].get() == type) {
+                return;
+            }
+        }
+    }
+
+    private static void say(Session session, int probe, int at, String message) {
+        session.errors.count(probe, at, ProbeError.KIND_NO_CONTEXT, ProbeError.noContext(message));
+    }
+}

@@ -1,0 +1,182 @@
+package btpy.runtime;
+
+import java.util.Arrays;
+
+/**
+ * The current span, baggage and diagnostic context of the running thread, read from the fields of the libraries that keep them. No
+ * code of the application runs and no class is initialised.
+ *
+ * <p>The agent looks for the classes of these libraries among the loaded ones when a probe needs them, and again when one of them is
+ * loaded later. They are known for all sessions, and weakly, until the last session ends.
+ */
+public final class Contexts {
+    private static final TraceLibrary[] NO_TRACES = {};
+    private static final LoggingLibrary[] NO_LOGS = {};
+
+    /** Copies of one library that are read: one for each of so many web applications. */
+    private static final int MOST = 32;
+
+    private static volatile TraceLibrary[] traces = NO_TRACES;
+    private static volatile LoggingLibrary[] logs = NO_LOGS;
+    private static volatile boolean searched;
+
+    /** Names of classes that are there without the field that btpy reads: another version of the library. */
+    private static volatile String unreadTrace;
+    private static volatile String unreadLog;
+
+    private Contexts() {}
+
+    // ------------------------------------------------------------------------------------------------ for handlers
+
+    /** The trace of the current span, 32 hexadecimal digits; null: this thread has none. */
+    public static String traceId(Session session, int probe, int at) {
+        TraceLibrary[] libraries = traces;
+        for (TraceLibrary library : libraries) {
+            Object ids = library.current(session, probe, at);
+            if (ids != null) {
+                return library.traceId(ids);
+            }
+        }
+        return noTrace(libraries, session, probe, at);
+    }
+
+    /** The current span, 16 hexadecimal digits; null: this thread has none. */
+    public static String spanId(Session session, int probe, int at) {
+        TraceLibrary[] libraries = traces;
+        for (TraceLibrary library : libraries) {
+            Object ids = library.current(session, probe, at);
+            if (ids != null) {
+                return library.spanId(ids);
+            }
+        }
+        return noTrace(libraries, session, probe, at);
+    }
+
+    /** The flags of the current span (W3C Trace Context), a Long; null: this thread has none. */
+    public static Object traceFlags(Session session, int probe, int at) {
+        TraceLibrary[] libraries = traces;
+        for (TraceLibrary library : libraries) {
+            Object ids = library.current(session, probe, at);
+            if (ids != null) {
+                return library.flags(ids);
+            }
+        }
+        return noTrace(libraries, session, probe, at);
+    }
+
+    /** The value of a key of the current baggage; null: there is none. */
+    public static String baggage(Session session, String key, int probe, int at) {
+        TraceLibrary[] libraries = traces;
+        for (TraceLibrary library : libraries) {
+            String value = library.baggage(session, key, probe, at);
+            if (value != null) {
+                return value;
+            }
+        }
+        return noTrace(libraries, session, probe, at);
+    }
+
+    /** The value of a key of the diagnostic context; null: there is none. */
+    public static String mdc(Session session, String key, int probe, int at) {
+        LoggingLibrary[] libraries = logs;
+        for (LoggingLibrary library : libraries) {
+            String value = library.value(session, key, probe, at);
+            if (value != null) {
+                return value;
+            }
+        }
+        if (libraries.length == 0) {
+            session.contexts.noLogging(session, probe, at, unreadLog);
+        }
+        return null;
+    }
+
+    private static String noTrace(TraceLibrary[] libraries, Session session, int probe, int at) {
+        if (libraries.length == 0) {
+            session.contexts.noTrace(session, probe, at, unreadTrace);
+        }
+        return null;
+    }
+
+    // ------------------------------------------------------------------------------------------------ for the agent
+
+    /** Whether the loaded classes have been searched since the first session began. */
+    public static boolean isSearched() {
+        return searched;
+    }
+
+    /** From now on {@link #isSearched}. */
+    public static void searched() {
+        searched = true;
+    }
+
+    /** Whether a class of this name, with dots, is one that {@link #found} wants. */
+    public static boolean wants(String name) {
+        char last = Strings.length(name) == 0 ? 0 : Strings.charAt(name, Strings.length(name) - 1);
+        return last == 'e' && KnownField.isOrEndsIn(name, OpenTelemetryLibrary.STORAGE)
+                || last == 't' && (KnownField.isOrEndsIn(name, BraveLibrary.CURRENT) || KnownField.isOrEndsIn(name, BraveLibrary.INHERITED))
+                || last == 't' && KnownField.isOrEndsIn(name, LoggingLibrary.LOG4J)
+                || last == 'C' && KnownField.isOrEndsIn(name, LoggingLibrary.SLF4J);
+    }
+
+    /** A loaded class that {@link #wants} has said yes to; the same one any number of times. */
+    public static synchronized void found(Class<?> type) {
+        String name = ClassNames.of(type);
+        if (KnownField.isOrEndsIn(name, LoggingLibrary.SLF4J) || KnownField.isOrEndsIn(name, LoggingLibrary.LOG4J)) {
+            addLogging(type);
+        } else {
+            addTrace(type, KnownField.isOrEndsIn(name, OpenTelemetryLibrary.STORAGE));
+        }
+    }
+
+    private static void addTrace(Class<?> type, boolean openTelemetry) {
+        TraceLibrary[] kept = new TraceLibrary[traces.length + 1];
+        int count = 0;
+        for (TraceLibrary library : traces) {
+            Class<?> known = library.storage.get();
+            if (known == type) {
+                return;
+            }
+            if (known != null) {
+                kept[count++] = library;
+            }
+        }
+        TraceLibrary added = openTelemetry ? OpenTelemetryLibrary.of(type) : BraveLibrary.of(type);
+        if (added == null) {
+            unreadTrace = ClassNames.of(type);
+        } else if (count < MOST) {
+            kept[count++] = added;
+        }
+        traces = Arrays.copyOf(kept, count);
+    }
+
+    private static void addLogging(Class<?> type) {
+        LoggingLibrary[] kept = new LoggingLibrary[logs.length + 1];
+        int count = 0;
+        for (LoggingLibrary library : logs) {
+            Class<?> known = library.adapter.get();
+            if (known == type) {
+                return;
+            }
+            if (known != null) {
+                kept[count++] = library;
+            }
+        }
+        LoggingLibrary added = LoggingLibrary.of(type);
+        if (added == null) {
+            unreadLog = ClassNames.of(type);
+        } else if (count < MOST) {
+            kept[count++] = added;
+        }
+        logs = Arrays.copyOf(kept, count);
+    }
+
+    /** With the last session. */
+    static synchronized void clear() {
+        traces = NO_TRACES;
+        logs = NO_LOGS;
+        unreadTrace = null;
+        unreadLog = null;
+        searched = false;
+    }
+}

@@ -1,0 +1,70 @@
+package btpy.runtime;
+
+import java.lang.ref.WeakReference;
+
+/**
+ * A field that classes of a library have, found by the names of the classes: the version of the library decides which class there is.
+ * Remembers the two classes that it has seen last, because a span that is recorded and one that is not differ in their class.
+ */
+final class KnownField {
+    private static final Memory MEMORY = Memory.instance();
+
+    /** What {@link #read} gives for an object of a class that is not listed, or that lacks its fields. */
+    static final Object UNKNOWN = new Object();
+
+    /** In turn: the end of the name of a class, the name of a field. */
+    private final String[] rows;
+
+    private Seen first;
+    private Seen second;
+
+    /** Immutable, so that threads may exchange it without synchronisation. */
+    private static final class Seen extends WeakReference<Class<?>> {
+        final long offset;
+
+        Seen(Class<?> type, long offset) {
+            super(type);
+            this.offset = offset;
+        }
+    }
+
+    /** @param rows ends of class names (whole names, or what follows a dot), each with one of its possible fields */
+    KnownField(String... rows) {
+        this.rows = rows;
+    }
+
+    /** The value of the reference; {@link #UNKNOWN}: the class is not a known one. */
+    Object read(Object target) {
+        Class<?> type = target.getClass();
+        Seen seen = first;
+        if (seen == null || seen.get() != type) {
+            seen = second;
+            if (seen == null || seen.get() != type) {
+                seen = new Seen(type, find(type));
+                second = first;
+                first = seen;
+            }
+        }
+        return seen.offset < 0 ? UNKNOWN : MEMORY.getReference(target, seen.offset);
+    }
+
+    private long find(Class<?> type) {
+        String name = ClassNames.of(type);
+        Layout layout = Layouts.of(type);
+        for (int i = 0; i < rows.length; i += 2) {
+            int field = isOrEndsIn(name, rows[i]) ? layout.find(rows[i + 1]) : -1;
+            if (field >= 0 && layout.types[field] == 'L') {
+                return layout.offsets[field];
+            }
+        }
+        return -1;
+    }
+
+    /** Whether the name is {@code end}, or ends with a dot and {@code end}: shaded copies have a prefix. */
+    static boolean isOrEndsIn(String name, String end) {
+        int from = Strings.length(name) - Strings.length(end);
+        return from >= 0
+                && (from == 0 || Strings.charAt(name, from - 1) == '.')
+                && Strings.regionMatches(name, from, end, 0, Strings.length(end));
+    }
+}

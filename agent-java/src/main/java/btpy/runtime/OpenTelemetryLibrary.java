@@ -1,0 +1,149 @@
+package btpy.runtime;
+
+/**
+ * The OpenTelemetry API and SDK 1.x, and the copies that agents have of them under names of their own
+ * ({@code io.opentelemetry.javaagent.shaded.…}).
+ *
+ * <p>{@code ThreadLocalContextStorage.THREAD_LOCAL_STORAGE} is a thread-local of a {@code Context}; an {@code ArrayBasedContext} has
+ * keys and values in turn; keys have names. What is current under the key of spans has a {@code SpanContext} with the ids.
+ */
+final class OpenTelemetryLibrary extends TraceLibrary {
+    static final String STORAGE = "io.opentelemetry.context.ThreadLocalContextStorage";
+    private static final String LOCAL = "THREAD_LOCAL_STORAGE";
+    private static final String SPAN = "opentelemetry-trace-span-key";
+    private static final String BAGGAGE = "opentelemetry-baggage-key";
+
+    /** Keys and values of a context, and of baggage, that are looked at. */
+    private static final int MOST_ENTRIES = 256;
+
+    /** A span of an application may stand for one of an agent, and that for another one. */
+    private static final int MOST_SPANS = 4;
+
+    private final KnownField entries = new KnownField("io.opentelemetry.context.ArrayBasedContext", "entries");
+    private final KnownField keyName = new KnownField("io.opentelemetry.context.DefaultContextKey", "name");
+    private final KnownField span = new KnownField(
+            "io.opentelemetry.sdk.trace.SdkSpan", "context",
+            "io.opentelemetry.sdk.trace.RecordEventsReadableSpan", "context",
+            "io.opentelemetry.api.trace.PropagatedSpan", "spanContext",
+            "io.opentelemetry.javaagent.instrumentation.opentelemetryapi.trace.ApplicationSpan", "agentSpan");
+    private final KnownField traceId = new KnownField("io.opentelemetry.api.internal.AutoValue_ImmutableSpanContext", "traceId");
+    private final KnownField spanId = new KnownField("io.opentelemetry.api.internal.AutoValue_ImmutableSpanContext", "spanId");
+    private final KnownField flags = new KnownField("io.opentelemetry.api.internal.AutoValue_ImmutableSpanContext", "traceFlags");
+    private final KnownField pairs = new KnownField("io.opentelemetry.api.baggage.ImmutableBaggage", "data");
+    private final KnownField value = new KnownField("io.opentelemetry.api.baggage.AutoValue_ImmutableEntry", "value");
+
+    private OpenTelemetryLibrary(StaticField storage) {
+        super(storage);
+    }
+
+    /** Null: the class lacks the field. */
+    static TraceLibrary of(Class<?> type) {
+        StaticField storage = StaticField.of(type, LOCAL);
+        return storage == null ? null : new OpenTelemetryLibrary(storage);
+    }
+
+    @Override
+    Object current(Session session, int probe, int at) {
+        Object span = underKey(SPAN, session, probe, at);
+        for (int i = 0; i < MOST_SPANS && span != null; i++) {
+            Object inside = this.span.read(span);
+            if (inside == KnownField.UNKNOWN) {
+                session.contexts.unknown(session, probe, at, span);
+                return null;
+            }
+            if (inside != null) {
+                Object id = traceId.read(inside);
+                if (id instanceof String) {
+                    return isValid((String) id) ? inside : null;
+                }
+            }
+            span = inside;
+        }
+        if (span != null) {
+            session.contexts.unknown(session, probe, at, span);
+        }
+        return null;
+    }
+
+    @Override
+    String traceId(Object ids) {
+        return text(traceId.read(ids), ID);
+    }
+
+    @Override
+    String spanId(Object ids) {
+        return text(spanId.read(ids), SPAN_ID);
+    }
+
+    @Override
+    Object flags(Object ids) {
+        Object found = flags.read(ids);
+        if (found == null || found == KnownField.UNKNOWN) {
+            return null;
+        }
+        Layout layout = Layouts.of(found);
+        int bits = layout.find("byteRep");
+        Object number = bits < 0 ? null : layout.read(found, bits);
+        return number instanceof Long ? Long.valueOf(((Long) number).longValue() & 0xFF) : null;
+    }
+
+    @Override
+    String baggage(Session session, String key, int probe, int at) {
+        Object baggage = underKey(BAGGAGE, session, probe, at);
+        if (baggage == null) {
+            return null;
+        }
+        Object data = pairs.read(baggage);
+        if (!(data instanceof Object[])) {
+            session.contexts.unknown(session, probe, at, baggage);
+            return null;
+        }
+        Object[] found = (Object[]) data;
+        for (int i = 0; i + 1 < found.length && i < MOST_ENTRIES; i += 2) {
+            if (found[i] instanceof String && Strings.equal((String) found[i], key) && found[i + 1] != null) {
+                Object text = value.read(found[i + 1]);
+                if (text instanceof String) {
+                    return (String) text;
+                }
+                session.contexts.unknown(session, probe, at, found[i + 1]);
+            }
+        }
+        return null;
+    }
+
+    /** What the current context has under the key of that name. */
+    private Object underKey(String name, Session session, int probe, int at) {
+        Object context = ofThread();
+        if (context == null) {
+            return null;
+        }
+        Object found = entries.read(context);
+        if (!(found instanceof Object[])) {
+            session.contexts.unknown(session, probe, at, context);
+            return null;
+        }
+        Object[] array = (Object[]) found;
+        for (int i = 0; i + 1 < array.length && i < MOST_ENTRIES; i += 2) {
+            Object key = array[i];
+            Object itsName = key == null ? null : keyName.read(key);
+            if (itsName instanceof String && Strings.equal((String) itsName, name)) {
+                return array[i + 1];
+            }
+        }
+        return null;
+    }
+
+    private static String text(Object id, int length) {
+        return id instanceof String && Strings.length((String) id) == length ? (String) id : null;
+    }
+
+    /** An id of zeros stands for none. */
+    private static boolean isValid(String id) {
+        for (int i = 0; i < Strings.length(id); i++) {
+            if (Strings.charAt(id, i) != '0') {
+                return true;
+            }
+        }
+        return false;
+    }
+}

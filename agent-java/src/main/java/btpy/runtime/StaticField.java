@@ -1,0 +1,56 @@
+package btpy.runtime;
+
+import java.lang.ref.WeakReference;
+import java.lang.reflect.Field;
+import java.lang.reflect.Modifier;
+
+/** A static field of a loaded class, which is read without initialising the class. Knows the class weakly. */
+final class StaticField extends WeakReference<Class<?>> {
+    private static final Memory MEMORY = Memory.instance();
+
+    private final long offset;
+    private boolean initialized;
+
+    private StaticField(Class<?> type, long offset) {
+        super(type);
+        this.offset = offset;
+    }
+
+    /** The first of these fields that the class has and that holds a reference; null: it has none. May load classes. */
+    static StaticField of(Class<?> type, String... names) {
+        Field[] fields;
+        try {
+            fields = type.getDeclaredFields();
+        } catch (LinkageError missing) {
+            return null;
+        } catch (SecurityException refused) {
+            return null;
+        }
+        for (String name : names) {
+            for (Field field : fields) {
+                if (field.getName().equals(name)
+                        && Modifier.isStatic(field.getModifiers())
+                        && !field.getType().isPrimitive()
+                        && MEMORY.staticFieldBase(field) == type) {
+                    return new StaticField(type, MEMORY.staticFieldOffset(field));
+                }
+            }
+        }
+        return null;
+    }
+
+    /** Null also while the class is not initialised, and when it is gone. */
+    Object read() {
+        Class<?> type = get();
+        if (type == null) {
+            return null;
+        }
+        if (!initialized) {
+            if (!MEMORY.isInitialized(type)) {
+                return null;
+            }
+            initialized = true;
+        }
+        return MEMORY.getReferenceVolatile(type, offset);
+    }
+}

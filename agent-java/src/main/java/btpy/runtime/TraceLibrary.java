@@ -1,0 +1,38 @@
+package btpy.runtime;
+
+/**
+ * A library that keeps the current span of a thread, as far as its fields tell. Every method gives null for what is not there.
+ *
+ * <p>{@code session}, {@code probe} and {@code at} say whose warning it is where a class is not a known one.
+ */
+abstract class TraceLibrary {
+    static final int ID = 32;
+    static final int SPAN_ID = 16;
+
+    /** Where the library has its thread-local. */
+    final StaticField storage;
+
+    TraceLibrary(StaticField storage) {
+        this.storage = storage;
+    }
+
+    /** What this thread has in the thread-local of the library; null: nothing. */
+    final Object ofThread() {
+        Object local = storage.read();
+        return local instanceof ThreadLocal ? ThreadLocals.get((ThreadLocal<?>) local) : null;
+    }
+
+    /** The ids of the current span; null: this thread has no span in this library. */
+    abstract Object current(Session session, int probe, int at);
+
+    /** 32 hexadecimal digits. */
+    abstract String traceId(Object ids);
+
+    /** 16 hexadecimal digits. */
+    abstract String spanId(Object ids);
+
+    /** The flags of W3C Trace Context: bit 0 says that the trace is sampled. */
+    abstract Object flags(Object ids);
+
+    abstract String baggage(Session session, String key, int probe, int at);
+}

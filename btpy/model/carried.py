@@ -1,0 +1,63 @@
+"""The parts of a thread's context that every event carries: ``--with trace,mdc:userId,baggage:tenant``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+
+from btpy.errors import UsageError
+from btpy.frozen import dataclass
+
+MOST = 32
+LONGEST_KEY = 64
+
+_HELP = ("--with trace,mdc:userId,baggage:tenant",)
+
+
+class CarriedKind(Enum):
+    """The value is the spelling in ``--with``."""
+
+    TRACE = "trace"
+    MDC = "mdc"
+    BAGGAGE = "baggage"
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """``key``: of the MDC or the baggage; empty for a trace."""
+
+    kind: CarriedKind
+    key: str = ""
+
+    @property
+    def text(self) -> str:
+        """The spelling in ``--with``."""
+        return f"{self.kind.value}:{self.key}" if self.key else self.kind.value
+
+    @property
+    def label(self) -> str:
+        """The name of the field of an event. A trace has three fields with names of their own."""
+        return f"{self.kind.value}.{self.key}"
+
+
+def carried(texts: Iterable[str], said: str = "--with") -> tuple[Carried, ...]:
+    """Parses lists with commas. ``said``: the source of the texts in messages. Raises UsageError."""
+    parts = [part.strip() for text in texts for part in text.split(",")]
+    distinct = tuple(dict.fromkeys(_parsed(part, said) for part in parts))
+    if len(distinct) > MOST:
+        raise UsageError(f"{said} names {len(distinct)} values, and {MOST} are possible", help=_HELP)
+    return distinct
+
+
+def _parsed(text: str, said: str) -> Carried:
+    name, colon, key = text.partition(":")
+    kind = next((kind for kind in CarriedKind if kind.value == name), None)
+    if kind is None:
+        raise UsageError(f"{said} {text!r}: it is trace, mdc:KEY or baggage:KEY", help=_HELP)
+    if kind is CarriedKind.TRACE:
+        if colon:
+            raise UsageError(f"{said} {text!r}: trace has no key", help=_HELP)
+        return Carried(kind)
+    if not key or len(key) > LONGEST_KEY or not key.isprintable():
+        raise UsageError(f"{said} {text!r} needs a key of 1 to {LONGEST_KEY} printable characters", help=_HELP)
+    return Carried(kind, key)

@@ -1,0 +1,242 @@
+"""``trace_id``, ``span_id``, ``trace_flags``, ``baggage`` and ``mdc`` with the libraries that keep them."""
+
+from __future__ import annotations
+
+import http.client
+import secrets
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import btpy
+from btpy.output.writer import ProbeError
+from tests.jdks import all_jdks, compiled
+from tests.maven import artifact
+from tests.targets import Target, target
+
+JAVA = Path(__file__).parents[1] / "java"
+CONTEXTS = JAVA / "contexts"
+AGENT, FIRST_AGENT = "2.20.1", "2.0.0"
+SDK = tuple(
+    f"io.opentelemetry:opentelemetry-{part}:1.54.1" for part in ("api", "context", "common", "sdk-common", "sdk-trace")
+)
+LOGBACK = ("org.slf4j:slf4j-api:2.0.17", "ch.qos.logback:logback-core:1.5.18", "ch.qos.logback:logback-classic:1.5.18")
+JUL = ("org.slf4j:slf4j-api:2.0.17", "org.slf4j:slf4j-jdk14:2.0.17")
+LOG4J = ("org.apache.logging.log4j:log4j-api:2.25.1", "org.apache.logging.log4j:log4j-core:2.25.1")
+OLD_LOG4J = ("org.apache.logging.log4j:log4j-api:2.17.1",)
+BRAVE = ("io.zipkin.brave:brave:6.3.0",)
+QUIET = [f"-Dotel.{signal}.exporter=none" for signal in ("traces", "metrics", "logs")]
+SERVED = 'Served::work { emit("seen", parent=arg0, trace=trace_id, span=span_id, flags=trace_flags) }'
+SPANS = """::work { emit("seen", expected=arg0, trace=trace_id, of=arg1, span=span_id, flags=trace_flags,
+    owner=arg2, tenant=baggage("tenant"), token=baggage("token")) }"""
+
+
+@contextmanager
+def program(
+    jdk: int, main: str, coordinates: Sequence[str], *arguments: str, flags: Sequence[str] = ()
+) -> Iterator[Target]:
+    jars = [artifact(name) for name in coordinates]
+    classes = compiled([JAVA / "Gate.java", CONTEXTS / f"{main}.java"], release=11, classpath=jars)
+    with target(jdk, main, *arguments, classpath=[classes, *jars], flags=flags) as running:
+        yield running
+
+
+def values(session: btpy.Session, count: int) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = []
+    for event in session.events(timeout=60):
+        found.append(dict(event.values))
+        if len(found) == count:
+            break
+    return found
+
+
+def called(running: Target, script: str, count: int) -> tuple[list[dict[str, object]], list[ProbeError]]:
+    """The events of a program that begins its calls at its gate, and the errors of probes."""
+    with btpy.attach(running.pid) as session:
+        session.add(script)
+        running.send()
+        running.wait_for("done")
+        found = values(session, count)
+    running.send()
+    return found, list(session.errors)
+
+
+@contextmanager
+def served(mode: str, version: str) -> Iterator[tuple[Target, int]]:
+    """A server of the JDK under the OpenTelemetry agent, and its port. ``mode``: platform or virtual threads."""
+    classes = compiled([JAVA / "Served.java"], release=17, flags=["--add-modules", "jdk.httpserver"])
+    agent = artifact(f"io.opentelemetry.javaagent:opentelemetry-javaagent:{version}")
+    flags = [f"-javaagent:{agent}", *QUIET]
+    with target(21, "Served", mode, classpath=[classes], flags=flags, ready=None) as running:
+        yield running, int(running.wait_for("ready ").split()[1])
+
+
+def asked(port: int, count: int) -> dict[str, int]:
+    """Asks so many times, each with a trace of its own: the flags of each trace."""
+    traces = {secrets.token_hex(16): number % 3 != 0 for number in range(count)}
+
+    def ask(part: Sequence[str]) -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        for trace in part:
+            parent = f"00-{trace}-{secrets.token_hex(8)}-{int(traces[trace]):02x}"
+            connection.request("GET", "/", headers={"traceparent": parent})
+            connection.getresponse().read()
+        connection.close()
+
+    names = list(traces)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(ask, [names[start::4] for start in range(4)]))
+    return {trace: int(sampled) for trace, sampled in traces.items()}
+
+
+def check_requests(mode: str, version: str, count: int) -> None:
+    with served(mode, version) as (running, port), btpy.attach(running.pid) as session:
+        session.add(SERVED)
+        reader = session.events(timeout=60)
+        traces = asked(port, count)
+        events = [dict(event.values) for event, _ in zip(reader, range(count), strict=False)]
+        assert not session.errors
+    assert len(events) == count
+    for event in events:
+        _, trace, parent, _ = str(event["parent"]).split("-")
+        assert event["trace"] == trace
+        assert event["flags"] == traces[trace]
+        assert len(str(event["span"])) == 16
+        assert event["span"] != parent
+    assert {event["trace"] for event in events} == set(traces)
+    assert len({event["span"] for event in events}) == count
+
+
+@pytest.mark.parametrize("mode", ["platform", "virtual"])
+def test_requests_under_the_opentelemetry_agent_have_their_trace(mode: str) -> None:
+    check_requests(mode, AGENT, 211)
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("mode", ["platform", "virtual"])
+def test_ten_thousand_requests_have_their_trace(mode: str) -> None:
+    check_requests(mode, AGENT, 10_007)
+
+
+@pytest.mark.parametrize("version", [AGENT, FIRST_AGENT])
+def test_spans_of_methods_that_the_opentelemetry_agent_makes(version: str) -> None:
+    classes = compiled([JAVA / "Gate.java", JAVA / "Nesting.java"], release=8)
+    agent = artifact(f"io.opentelemetry.javaagent:opentelemetry-javaagent:{version}")
+    flags = [f"-javaagent:{agent}", *QUIET, "-Dotel.instrumentation.methods.include=Nesting[outer]"]
+    script = 'Nesting::inner { emit("seen", trace=trace_id, span=span_id, flags=trace_flags) }'
+    with target(17, "Nesting", classpath=[classes], flags=flags) as running:
+        events, errors = called(running, script, 14)
+    assert not errors
+    for first, second in zip(events[::2], events[1::2], strict=True):
+        assert first == second
+        assert first["flags"] == 1
+    assert len({event["trace"] for event in events} - {None}) == 7
+    assert len({event["span"] for event in events} - {None}) == 7
+
+
+def check_spans(events: list[dict[str, object]]) -> None:
+    for event in events:
+        assert event["trace"] == event["expected"]
+        assert event["span"] == event["of"]
+        assert event["tenant"] == event["owner"]
+        assert event["token"] in (None, "•••")
+
+
+@all_jdks
+def test_spans_of_the_sdk_without_an_agent(jdk: int) -> None:
+    with program(jdk, "SdkSpans", SDK) as running:
+        events, errors = called(running, f"SdkSpans{SPANS}", 40)
+    check_spans(events)
+    assert [event["flags"] for event in events] == 2 * [*17 * [1], 0, None, None]
+    assert sum(event["trace"] is not None for event in events) == 36
+    assert not errors
+
+
+@pytest.mark.parametrize("jdk", [21, 25])
+def test_spans_on_a_virtual_thread(jdk: int) -> None:
+    with program(jdk, "SdkSpans", SDK, "virtual") as running:
+        events, errors = called(running, f"SdkSpans{SPANS}", 40)
+    check_spans(events)
+    assert sum(event["trace"] is not None for event in events) == 36
+    assert not errors
+
+
+def test_a_library_that_is_loaded_after_the_probe_is_found() -> None:
+    with program(17, "SdkSpans", SDK, "late") as running, btpy.attach(running.pid) as session:
+        session.add(f"SdkSpans{SPANS}")
+        running.send()
+        begun = False
+        for event in session.events(timeout=60):
+            seen = dict(event.values)
+            if begun:
+                assert seen["trace"] == seen["expected"]
+            else:
+                assert seen["trace"] in (None, seen["expected"])
+            if seen["trace"] is not None:
+                if begun:
+                    break
+                begun = True
+        running.send()
+
+
+def test_spans_of_brave() -> None:
+    with program(17, "BraveSpans", BRAVE) as running:
+        events, errors = called(running, f"BraveSpans{SPANS}", 24)
+    check_spans(events)
+    assert sum(event["trace"] is not None for event in events) == 21
+    assert not errors
+
+
+DIAGNOSTICS = '::work { emit("seen", expected=arg0, user=mdc("userId"), password=mdc("password")) }'
+
+
+@pytest.mark.parametrize(
+    ("main", "coordinates", "flags"),
+    [
+        ("Diagnostics", LOGBACK, ()),
+        ("Diagnostics", JUL, ()),
+        ("Log4jDiagnostics", LOG4J, ()),
+        ("Log4jDiagnostics", LOG4J, ("-Dlog4j2.isThreadContextMapInheritable=true",)),
+        ("Log4jDiagnostics", LOG4J, ("-Dlog4j2.garbagefreeThreadContextMap=true",)),
+        ("Log4jDiagnostics", OLD_LOG4J, ()),
+        ("Log4jDiagnostics", OLD_LOG4J, ("-Dlog4j2.garbagefreeThreadContextMap=true",)),
+    ],
+    ids=["logback", "slf4j", "log4j", "log4j-inherited", "log4j-sorted", "log4j-2.17", "log4j-2.17-sorted"],
+)
+def test_the_diagnostic_context_of(main: str, coordinates: Sequence[str], flags: Sequence[str]) -> None:
+    with program(17, main, coordinates, flags=flags) as running:
+        events, errors = called(running, main + DIAGNOSTICS, 38)
+    assert [event["user"] for event in events] == 2 * [*(f"u{number}" for number in range(17)), None, None]
+    assert [event["user"] for event in events] == [event["expected"] for event in events]
+    assert {event["password"] for event in events} == {"•••"}
+    assert not errors
+
+
+@all_jdks
+def test_without_a_library_all_is_null_and_that_is_said_once(jdk: int) -> None:
+    script = """Nesting::inner @return { emit("seen", trace=trace_id, span=span_id, flags=trace_flags,
+        baggage=baggage("k"), user=mdc("userId")) }"""
+    classes = compiled([JAVA / "Gate.java", JAVA / "Nesting.java"], release=8)
+    with target(jdk, "Nesting", classpath=[classes]) as running:
+        events, errors = called(running, script, 14)
+    assert all(set(event.values()) == {None} for event in events)
+    said = sorted((error.kind_name, error.count, error.message) for error in errors)
+    assert said == [
+        ("no-context", 1, "no library that keeps a current span is loaded (OpenTelemetry, Brave)"),
+        ("no-context", 1, "no library with an MDC is loaded (SLF4J with Logback, Log4j 2)"),
+    ]
+
+
+def test_classes_of_a_version_that_nobody_knows_are_named_once() -> None:
+    classes = compiled(sorted((CONTEXTS / "unknown").glob("*.java")))
+    with target(17, "Unknown", classpath=[classes]) as running:
+        script = 'Unknown::work { emit("seen", trace=trace_id, user=mdc("userId")) }'
+        events, errors = called(running, script, 13)
+    assert all(event == {"trace": None, "user": None} for event in events)
+    assert sorted((error.count, error.message) for error in errors) == [
+        (1, "btpy cannot read io.opentelemetry.context.ThreadLocalContextStorage$TreeContext"),
+        (1, "btpy cannot read org.slf4j.MDC"),
+    ]
