@@ -169,6 +169,7 @@ def test_resize(shop: Target, tmp_path: Path) -> None:
         screen.resize(120, 30)
         screen.wait_for("duration, thread_name) }")
         screen.resize(60, 12)
+        screen.wait_for("retval,\n       duration, thread_name) }")  # btpy has drawn both lines anew
         screen.enter()
         screen.wait_for("#1 sell", scrolled=True)
         screen.wait_for(PROMPT)
