@@ -133,7 +133,8 @@ def _greater_or_less(tree: nodes.Call) -> str:
 
 def _unknown(context: Context, tree: nodes.Call) -> Diagnostic:
     name = tree.function.text
-    value = name if name in VARIABLES or is_known(context, name) else foreign_names.value_of(name)
+    is_value = name not in foreign_names.FUNCTIONS and (name in VARIABLES or is_known(context, name))
+    value = name if is_value else foreign_names.value_of(name)
     if value is not None:
         help_: tuple[str, ...] = (f"`{value}` is a value: write it without ()",)
     else:

@@ -31,10 +31,11 @@ _INSTEAD_OF_METHODS = {
     "startsWith": "startswith",
     "endsWith": "endswith",
     "indexOf": "indexof",
+    **{name: name for name in ("startswith", "endswith", "lower", "upper")},
     "toLowerCase": "lower",
     "toUpperCase": "upper",
-    "trim": "trim",
-    "strip": "trim",
+    **dict.fromkeys(("trim", "strip", "rstrip", "lstrip"), "trim"),
+    "find": "indexof",
     "substring": "substr",
     "name": "enum_name",
     "getMessage": "message",
@@ -54,11 +55,16 @@ _OPERATORS_INSTEAD = {
     "contains": "{1} in {0}",
     "containsKey": "{1} in {0}",
     "format": 'f"{{a}} {{b:.2f}}"',
-    "forEach": "for x in {0} limit 20 {{ … }}",
-    "stream": "for x in {0} limit 20 {{ … }}",
-    "iterator": "for x in {0} limit 20 {{ … }}",
+    **dict.fromkeys(("forEach", "stream", "iterator"), "for x in {0} limit 20 {{ … }}"),
+    **dict.fromkeys(("entrySet", "items"), "for key, value in {0} limit 20 {{ … }}"),
+    **dict.fromkeys(("keySet", "keys"), "for key in {0} limit 20 {{ … }}"),
+    "join": "print({1})",
+    **dict.fromkeys(("toString", "toJson", "dump"), "print({0}), with more of its fields print(show({0}))"),
 }
 """The usual purpose of a method call, by its name. Some of these methods may be called on strings."""
+
+_CHANGES = ("add", "append", "put", "set", "push", "offer", "remove", "pop", "clear", "update", "insert", "addAll")
+_OF_CONTAINERS = ("size", "length", "isEmpty", "get", "contains", "containsKey", "forEach", "stream", "iterator")
 
 
 def field_value(context: Context, tree: nodes.Field) -> Expr:
@@ -71,6 +77,10 @@ def field_value(context: Context, tree: nodes.Field) -> Expr:
     if context.places == (Place.FAILURE,) and isinstance(tree.target, nodes.Name) and tree.target.text == "error":
         return _error_field(context, tree)
     refuse_static_field(context, tree)
+    if tree.name.text in ("__class__", "__name__", "__dict__"):
+        owner = tree.target.span.text.removesuffix(".__class__")
+        written = f"show({owner})" if tree.name.text == "__dict__" else f"typeof({owner})"
+        raise FaultError(_no_field(tree, f"`{tree.name.text}` is Python's", (f"write {written}",)))
     target = context.value(tree.target)
     if isinstance(target, typed_tree.InputValue) and target.input.kind is InputKind.EXCEPTION:
         _check_exception(context, tree)
@@ -173,7 +183,7 @@ def _no_field(tree: nodes.Field, message: str, help_: tuple[str, ...], reasons: 
 
 
 def _refuse_index_from_the_end(tree: nodes.Index) -> None:
-    """Raises FaultError for ``x[-1]`` of an array; a map may have such a key."""
+    """Raises FaultError for ``x[-1]`` of an array or list; a map may have such a key."""
     text = tree.index.span.text.replace(" ", "")
     if text.startswith("-") and text[1:].isdecimal() and isinstance(tree.index, nodes.Prefix):
         written = f"{tree.target.span.text}[len({tree.target.span.text}) - {text[1:]}]"
@@ -211,7 +221,7 @@ def element_value(context: Context, tree: nodes.Index) -> Expr:
             )
         )
     _refuse_no_container(context, target, tree)
-    if target.type.kind is Kind.ARRAY:
+    if target.type.kind is Kind.ARRAY or target.type.class_name in _LISTS:
         _refuse_index_from_the_end(tree)
     index_value = context.value(tree.index)
     if target.type.kind is not Kind.ARRAY and not index_value.type.is_numeric:
@@ -221,16 +231,23 @@ def element_value(context: Context, tree: nodes.Index) -> Expr:
     return typed_tree.ElementValue(element, tree.span, typed_null(target), index_value)
 
 
+_LISTS = ("java.util.List", "java.util.ArrayList", "java.util.LinkedList", "java.util.Collection")
 _CONTAINERS = ("java.util.", "java.lang.Iterable", "kotlin.collections.", "scala.collection.")
 """The places of the classes whose elements a probe can reach, and their supertypes."""
 
 
+def _of_no_container(context: Context, value: Expr) -> ClassFields | None:
+    """The class of the value, if it is known and neither it nor a supertype has elements that a probe can reach."""
+    facts = context.classes.fields(value.type.class_name) if value.type.class_name is not None else None
+    if facts is None or not facts.complete or facts.name.startswith(_CONTAINERS):
+        return None
+    return None if any(name.startswith(_CONTAINERS) for name in facts.supertypes) else facts
+
+
 def _refuse_no_container(context: Context, target: Expr, tree: nodes.Index) -> None:
     """Raises FaultError where the class of the target is known, and neither is a collection nor can be one."""
-    facts = context.classes.fields(target.type.class_name) if target.type.class_name is not None else None
-    if facts is None or not facts.complete or facts.name.startswith(_CONTAINERS):
-        return
-    if any(name.startswith(_CONTAINERS) for name in facts.supertypes):
+    facts = _of_no_container(context, target)
+    if facts is None:
         return
     containers = [
         name
@@ -289,6 +306,8 @@ def method_call(context: Context, tree: nodes.MethodCall) -> Expr:
         found = ()
     elif facts is not None:
         found = tuple(each for each in found if _may_be(each, facts))
+    if not found and target.type.kind not in (Kind.ANY, Kind.OBJECT, Kind.STRING, Kind.NULL, Kind.ARRAY):
+        raise FaultError(_no_methods(context, tree, target))
     if not found:
         raise FaultError(_not_allowed(context, tree, target))
     fitting = tuple(method for method in found if method.takes(tuple(argument.type for argument in arguments)))
@@ -299,6 +318,18 @@ def method_call(context: Context, tree: nodes.MethodCall) -> Expr:
     results = {each.result for each in found}
     result = results.pop().or_null() if len(results) == 1 else ANY
     return typed_tree.SafeCall(result, tree.span, typed_null(target), spelled, tuple(map(boxed, arguments)))
+
+
+def _no_methods(context: Context, tree: nodes.MethodCall, value: Expr) -> Diagnostic:
+    """The fault when a method of a number or a boolean is called."""
+    converts = re.fullmatch(r"\w+Value|toString|intern|format|get\w*", tree.method.text)
+    return Diagnostic(
+        "BT402",
+        f"{named(value.type)} has no methods",
+        Label(tree.method.span),
+        reasons(context, value),
+        help=(f"write {tree.target.span.text}",) if converts is not None else (),
+    )
 
 
 def cast(context: Context, tree: nodes.Cast) -> Expr:
@@ -338,18 +369,23 @@ def _not_allowed(context: Context, tree: nodes.MethodCall, value: Expr) -> Diagn
     getter = re.fullmatch(r"(?:get|is)([A-Z])(\w*)", method)
     texts = [target, *(argument.span.text for argument in tree.arguments)]
     operator = _OPERATORS_INSTEAD.get(method)
+    if _of_no_container(context, value) is not None and method in _OF_CONTAINERS:
+        function = operator = None
     if function is not None:
         call = f"{function.name}({', '.join(texts)})"
         help_.append(f"write {call}" if function.takes(len(texts)) else f"use {function.synopsis}")
     elif operator is not None and (operator.count("{1}") == 0 or len(texts) > 1):
         help_.append("write " + operator.format(*texts))
+    elif method in _CHANGES:
+        help_.append("a probe changes nothing in the program; it keeps values in maps:  @name[key] = value")
     elif getter is not None and not tree.arguments:
         field = getter.group(1).lower() + getter.group(2)
         facts = context.classes.fields(value.type.class_name) if value.type.class_name else None
         is_there = facts is not None and field in facts.fields
         if called is not None and called.field:
             field, is_there = called.field, True
-        help_.append(f"the value {'is' if is_there else 'may be'} a field:  {target}.{field}")
+        if is_there or facts is None or not facts.complete:
+            help_.append(f"the value {'is' if is_there else 'may be'} a field:  {target}.{field}")
     elif not tree.arguments:
         help_.append(f"the value may be a field:  {target}.{method}")
     refused = [other for other in refused_methods(method) if owner in (None, other.owner)]

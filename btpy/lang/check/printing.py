@@ -137,9 +137,7 @@ def print_format(context: Context, call: nodes.Call) -> Statement:
                         "BT207",
                         f"unknown conversion `{piece}`",
                         Label(first.span),
-                        help=('a time is put into text by  strftime("%Y-%m-%d %H:%M:%S")',)
-                        if piece[-1] in "YHMST"
-                        else (),
+                        help=_INSTEAD_OF_CONVERSIONS.get(piece[-1], ()),
                         notes=("conversions: %d %u %x %o %s %c %e %f %g %b %%, flags, width or *, precision",),
                     )
                 )
@@ -201,6 +199,14 @@ def _check_conversion(context: Context, conversion: str, value: Expr, tree: node
         fits = fits and value.type.kind is not Kind.DOUBLE
     if not fits:
         raise FaultError(mistyped(context, value, tree, f"`{conversion}` does not show {with_article(value.type)}"))
+
+
+_INSTEAD_OF_CONVERSIONS = {
+    **dict.fromkeys("YHMST", ('a time is put into text by  strftime("%Y-%m-%d %H:%M:%S")',)),
+    **dict.fromkeys("rpk", ("any value is put into text by  %s",)),
+    "i": ("an integer is put into text by  %d",),
+    "n": ("leave it out: each printf is a line",),
+}
 
 
 def _split_printf(text: str) -> list[str]:

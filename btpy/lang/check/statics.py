@@ -26,6 +26,13 @@ def refuse_static_field(context: Context, tree: nodes.Field) -> None:
 def is_static(owner: str, tree: nodes.Field) -> Diagnostic:
     """Says that the field is one of the class ``owner``."""
     name = tree.name.text
+    if name == "class":
+        return Diagnostic(
+            "BT213",
+            "a class is not a value here",
+            Label(tree.name.span),
+            help=(f'its name is a text:  "{owner}"', f"a test:  value instanceof {owner}    a name:  typeof(value)"),
+        )
     by_name = f'a constant of an enum is compared by its name:  x.status == "{name}"'
     return Diagnostic(
         "BT213",
@@ -43,12 +50,13 @@ def refuse_static_call(context: Context, tree: nodes.MethodCall) -> None:
     if owner is None:
         return
     name = tree.method.text
+    arguments = [argument.value.span.text for argument in tree.arguments]
     raise FaultError(
         Diagnostic(
             "BT213",
             f"`{name}` is a static method of `{owner}`",
             Label(tree.method.span, "static: a body cannot call it"),
-            help=foreign_names.of_member(owner.rpartition(".")[2], name)
+            help=foreign_names.of_member(owner.rpartition(".")[2], name, *arguments[:1])
             or foreign_names.of_name(owner.rpartition(".")[2])
             or (f"its result, when it returns:   {owner}::{name} @return {{ print(retval) }}",),
             notes=(_WHY,),

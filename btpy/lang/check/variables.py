@@ -94,6 +94,11 @@ def not_assignable(context: Context, target: nodes.Name, tree: nodes.Assign) -> 
     help_ = did_you_mean(target.text, [name for scope in context.scopes for name in scope])
     if tree.operator.text == "=":
         help_ = (*help_, f"a new variable is made by:  let {target.text} = …", f"a map by:  @{target.text} = …")
+    elif not help_:
+        help_ = (
+            f"a map counts over all firings, without a declaration:  @{target.text} {tree.operator.text} …",
+            f"a variable of this firing is made before:  let {target.text} = 0;",
+        )
     return Diagnostic("BT101", f"unknown name `{target.text}`", Label(target.span, "not defined here"), help=help_)
 
 
@@ -521,8 +526,13 @@ def _unknown(context: Context, tree: nodes.Name) -> Diagnostic:
     help_ = of_member or foreign_names.of_name(tree.text) or did_you_mean(tree.text, here) or _elsewhere(tree.text)
     if function is not None:
         help_ = (f"it is a function:  {function.synopsis}",)
-    elif any(name == f"@{tree.text}" for name in (f"@{map_}" for map_ in context.maps)):
+    elif tree.text in context.maps:
         help_ = (f"did you mean `@{tree.text}`?",)
+    elif not help_ and "args" in here:
+        help_ = (
+            f"a parameter of the method has a $:  ${tree.text}",
+            f"a field of its object:  self.{tree.text}    a map:  @{tree.text}",
+        )
     places = ", ".join(place.value for place in context.places)
     written = foreign_names.NAMES.get(tree.text)
     variable = VARIABLES.get(written or "")

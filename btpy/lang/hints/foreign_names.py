@@ -5,6 +5,7 @@ The table has only names for which the most similar name of our language is a wr
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 NAMES = {
@@ -21,7 +22,7 @@ NAMES = {
     **dict.fromkeys(("return", "returned", "returnValue", "return_value", "rval", "result", "returnObj"), "retval"),
     **dict.fromkeys(("throwable", "Throwable", "exc", "thrown", "throwExp"), "exception"),
     **dict.fromkeys(("latency", "took", "elapsedTime", "duration_ns", "cost", "elapsed_time"), "duration"),
-    **dict.fromkeys(("this", "receiver", "thisObject"), "self"),
+    **dict.fromkeys(("this", "receiver", "thisObject", "super"), "self"),
     **dict.fromkeys(("arguments", "params", "argv"), "args"),
     **dict.fromkeys(("None", "NULL", "nil", "nullptr", "undefined"), "null"),
     **dict.fromkeys(("pp", "pn", "probename"), "probe"),
@@ -44,6 +45,8 @@ _MAPS = "keep it in a map:  @name[key] = …"
 _WAIT = "a probe cannot wait; do later work in a timer:  @OnTimer(5s) { … }"
 _LOOP = "a loop ends by its limit:  for x in items limit 10 { … }   or tests:  first(x in items: x.price > 3)"
 _SKIP = "skip() ends this firing; to skip the rest of a loop round write:  if … { … }"
+_SHARED = "all threads share maps:  @n = …   and a thread has values of its own:  thread.n = …"
+_NOTHING = "a probe changes nothing in the program"
 _EMPTY = "a body may be empty:  { }"
 _CATCH = "an error ends this firing and is counted: handle it in @OnError { … }; for null write  a ?? b"
 
@@ -52,14 +55,15 @@ FORMS = {
     "continue": _SKIP,
     "next": _SKIP,
     **dict.fromkeys(("pass", "noop"), _EMPTY),
+    "with": "a probe takes no locks and opens nothing; a value gets a name by:  let x = …",
     "assert": 'a test that is to be seen:  if arg0 == null { print("null") }',
-    **dict.fromkeys(
-        ("yield", "await", "async", "goto", "global"), "there is nothing like it: a probe is a list of statements"
-    ),
+    **dict.fromkeys(("await", "async", "goto"), "there is nothing like it: a probe is a list of statements"),
+    **dict.fromkeys(("global", "nonlocal"), _SHARED),
+    "yield": 'values leave a probe by print(value, …) or emit("name", key=value)',
     **dict.fromkeys(("import", "from"), "libraries are imported outside of probes:  import btpy.jdbc;"),
     **dict.fromkeys(("lambda",), "functions cannot be values; one with a name is:  fn twice(int n): int = n * 2;"),
     **dict.fromkeys(("try", "catch", "finally", "except"), _CATCH),
-    **dict.fromkeys(("throw", "raise"), "a probe changes nothing in the program, so it cannot throw"),
+    **dict.fromkeys(("throw", "raise", "THROW"), f"{_NOTHING}, so it cannot throw"),
     **dict.fromkeys(("switch", "case", "match"), "write if … { … } else if … { … }, or c ? a : b"),
     "System": "print(…) writes a line; of the JVM there are property(name), nanos, uptime(), …",
     "Thread": "of the thread there are tid, thread_name, is_virtual; stack(8) is its stack",
@@ -69,12 +73,15 @@ FORMS = {
         ("BTraceUtils", "Sys", "Threads", "Reflective", "Aggregations"), "functions stand alone, as stack(8)"
     ),
     **dict.fromkeys(
-        ("LOG", "LOGGER", "log", "logger", "Log"), "print(value, …) writes a line, warn(value, …) to stderr"
+        ("LOG", "LOGGER", "log", "logger", "Log", "logging"), "print(value, …) writes a line, warn(value, …) to stderr"
     ),
     **dict.fromkeys(
         ("RETURN", "ENTRY", "EXIT"), "`return` ends this firing; a location is written @return, @entry, @exit"
     ),
     **dict.fromkeys(("del", "unset"), "write delete @name[key]; a whole map is emptied by clear(@name)"),
+    **dict.fromkeys(("isThrow", "is_throw"), "write exception != null, at @exit"),
+    **dict.fromkeys(("isReturn", "is_return"), "write exception == null, at @exit"),
+    "isBefore": "a location says it:  com.acme.Foo::bar @entry { … }",
     **dict.fromkeys(("uid", "username", "user"), 'of the process:  @OnBegin { print(property("user.name")) }'),
     **dict.fromkeys(("cpu", "gid", "cgroup", "curtask", "ppid"), "the JVM does not know it; there are tid and pid"),
 }
@@ -85,15 +92,17 @@ FUNCTIONS = {
         ("println", "echo", "log", "trace", "traceln", "debug", "puts", "console", "printArray"), "print(value, …)"
     ),
     **dict.fromkeys(("printFields", "dump", "inspect", "tracemem", "repr", "vars"), "print(show(object))"),
-    **dict.fromkeys(("printa", "printAggregation"), "print(@name)"),
+    **dict.fromkeys(("printa", "printAggregation", "printMap", "printNumberMap", "readCounter"), "print(@name)"),
+    **dict.fromkeys(("int", "long", "float", "double", "Number", "parseInt"), "value as int, as long or as double"),
+    **dict.fromkeys(("error", "fatal"), "warn(value, …), and exit(1) to end the session"),
+    "speculation": "let id = new_id();  speculate(id)",
     "join": "print(array)",
     "zero": "clear(@name)",
     "trunc": "clear(@name), or print(@name, top=10)",
+    "ftruncate": "clear(@name); the output goes to a file by  -o FILE",
     **dict.fromkeys(("remove", "unset"), "delete @name[key]"),
     **dict.fromkeys(("has_key", "exists", "containsKey"), "has(@name, key)"),
-    **dict.fromkeys(
-        ("strcat", "strjoin", "concat", "sprintf", "format", "toString", "string", "stringof", "String"), 'f"{a} {b}"'
-    ),
+    **dict.fromkeys(("strcat", "strjoin", "concat", "sprintf", "format", "toString", "string", "String"), 'f"{a} {b}"'),
     **dict.fromkeys(("strlen", "length", "arraylen"), "len(x)"),
     **dict.fromkeys(("strcmp", "equals", "streq"), "a == b"),
     **dict.fromkeys(("strncmp", "startsWith", "hasPrefix"), "startswith(text, start)"),
@@ -110,7 +119,8 @@ FUNCTIONS = {
     "lquantize": "@name = lhist(value, min, max, step)",
     **dict.fromkeys(("percentile", "percentiles", "quantile"), "@name = pctl(value, 50, 99)"),
     **dict.fromkeys(("average", "mean"), "@name = avg(value)"),
-    **dict.fromkeys(("classOf", "getClass", "type", "instanceOf", "isinstance"), "typeof(object)"),
+    **dict.fromkeys(("classOf", "getClass", "type"), "typeof(object)"),
+    **dict.fromkeys(("isinstance", "instanceOf", "issubclass"), "object instanceof java.lang.String"),
     **dict.fromkeys(("identityHashCode", "hashCode", "identityStr"), "id(object)"),
     "sizeof": "shallow_size(object)",
     **dict.fromkeys(("name", "currentThread"), "thread_name"),
@@ -135,18 +145,21 @@ FUNCTIONS = {
     **dict.fromkeys(("not", "NOT"), "!(a > b)"),
     **dict.fromkeys(("isnull", "isNull", "is_null"), "x == null"),
     **dict.fromkeys(("ifnull", "coalesce", "nvl", "orElse"), "a ?? b"),
-    **dict.fromkeys(("get", "field", "getField", "getInt", "getLong"), "object.field"),
+    **dict.fromkeys(("get", "field", "getField", "getInt", "getLong", "getattr"), "object.field"),
+    "thread_indent": 'indent, at the beginning of a text:  print(f"{indent}{method}")',
 }
 """The counterpart of a function of another language."""
 
 FUNCTION_FORMS = {
     **dict.fromkeys(("kernel_string", "user_string", "user_string_quoted", "kstr_utf8"), _NO_CAST),
-    **dict.fromkeys(("flag", "flagged", "setFlag"), "a map keeps it:  @flagged[key] = true"),
+    **dict.fromkeys(("flag", "flagged", "isFlagged", "setFlag", "clearFlag"), "a map keeps it:  @flagged[key] = true"),
+    "setopt": "settings stand outside of probes:  config { max_map_keys = 8192; }",
     **dict.fromkeys(("openTrace", "closeTrace", "freopen"), "the output goes to a file by  -o FILE"),
     **dict.fromkeys(("createTimer", "getElapsedTime", "resetTimer"), "what a method took is `duration` at @return"),
     **dict.fromkeys(("createCountDown", "countDown", "waitFor", "signalWake", "rendezvous"), _WAIT),
-    **dict.fromkeys(("strace", "ptrace", "kill", "raise", "panic"), "a probe changes nothing in the program"),
-    **dict.fromkeys(("str", "buf", "kstr", "copyinstr", "copyin"), _NO_CAST),
+    **dict.fromkeys(("strace", "ptrace", "kill", "raise", "panic", "stop", "breakpoint", "chill", "setattr"), _NOTHING),
+    **dict.fromkeys(("copyout", "copyoutstr", "killJVM", "killThread"), _NOTHING),
+    **dict.fromkeys(("str", "buf", "kstr", "copyinstr", "copyin", "stringof"), _NO_CAST),
     **dict.fromkeys(
         (
             "printStackTrace",
@@ -213,12 +226,17 @@ MEMBERS = {
     "Thread": {
         "currentThread": "thread_name, tid, is_virtual",
         "dumpStack": "print(stack())",
-        "sleep": "@OnTimer(5s) { … }",
+        "sleep": f"leave it out: {_WAIT}",
     },
     "Math": _MATH,
     "math": _MATH,
     "String": {"format": 'f"{a} {b:>8}"', "valueOf": 'f"{a}"', "join": 'f"{a}, {b}"'},
-    "Strings": {"strcat": 'f"{a}{b}"', "str": "values need no conversion", "length": "len(text)"},
+    "Strings": {
+        "strcat": 'f"{a}{b}"',
+        "str": "values need no conversion",
+        "length": "len(text)",
+        "strlen": "len(text)",
+    },
     "Reflective": {
         "classOf": "typeof(object), or cls",
         "probeClass": "cls",
@@ -239,8 +257,21 @@ MEMBERS = {
         "nonNull": "a != null",
         "requireNonNull": "a ?? b",
     },
-    "Arrays": {"toString": "print(array)", "asList": "print(array)"},
+    "Arrays": dict.fromkeys(("toString", "deepToString", "asList", "stream"), "print({0})"),
     "Threads": dict.fromkeys(("jstack", "jstackStr", "jstackAll"), "print(stack(8)); of all threads:  print_threads()"),
+    "Optional": {
+        "of": "leave it out: null in a path gives null",
+        "ofNullable": "leave it out: null in a path gives null, and for null there is  a ?? b",
+        "empty": "null",
+    },
+    "Profiling": dict.fromkeys(
+        ("newProfiler", "recordEntry", "recordExit", "snapshot", "printSnapshot"),
+        "@took[cls, method] = stats(duration), at @exit",
+    ),
+    "D": dict.fromkeys(("probe",), 'print(value, …) or emit("name", key=value)'),
+    "datetime": dict.fromkeys(("now", "utcnow", "today", "datetime"), 'print(strftime("%H:%M:%S"))'),
+    "Instant": {"now": "now"},
+    "LocalDateTime": {"now": 'print(strftime("%H:%M:%S"))'},
     "Sys": {"exit": "exit(code)"},
     "time": dict.fromkeys(("time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic"), "now, nanos"),
     "sys": {"exit": "exit(code)", "argv": "param name = 5;", "stderr": "warn(value, …)"},
@@ -251,12 +282,14 @@ MEMBERS = {
 
 METHODS_OF_MAPS = {
     **dict.fromkeys(("add", "append", "insert", "offer", "push"), "{map}[{0}] = true"),
-    **dict.fromkeys(("put", "set", "setdefault", "putIfAbsent"), "{map}[{0}] = {1}"),
+    **dict.fromkeys(("put", "set"), "{map}[{0}] = {1}"),
+    **dict.fromkeys(("setdefault", "putIfAbsent"), "if !has({map}, {0}) {{ {map}[{0}] = {1} }}"),
     **dict.fromkeys(("get", "getOrDefault"), "{map}[{0}] ?? {1}"),
     **dict.fromkeys(("merge", "increment", "incr", "inc", "incrementAndGet", "addAndGet"), "{map}[{0}] += 1"),
     **dict.fromkeys(("containsKey", "contains", "has", "has_key"), "has({map}, {0})"),
     **dict.fromkeys(("remove", "pop", "discard", "delete"), "delete {map}[{0}]"),
-    **dict.fromkeys(("size", "length", "len", "isEmpty"), "size({map})"),
+    **dict.fromkeys(("size", "length", "len"), "size({map})"),
+    "isEmpty": "size({map}) == 0",
     "clear": "clear({map})",
     **dict.fromkeys(
         ("items", "entrySet", "keys", "keySet", "values", "forEach"), "for key, value in {map} limit 100 {{ … }}"
@@ -313,11 +346,12 @@ OF_METHOD = {
 """The counterpart of the name of an operand, used at a location that is a whole method."""
 
 
-def of_member(owner: str, member: str) -> tuple[str, ...]:
-    """Like ``of_name``, for ``System.nanoTime``."""
+def of_member(owner: str, member: str, argument: str = "array") -> tuple[str, ...]:
+    """Like ``of_name``, for ``System.nanoTime``; ``argument``: the first one of a call."""
     written = MEMBERS.get(owner, {}).get(member)
     if written is None:
         return ()
+    written = written.replace("{0}", argument)
     return (written if written.startswith("leave it out") else f"write {written}",)
 
 
@@ -338,6 +372,36 @@ def value_of(name: str) -> str | None:
 def in_our_words(names: str) -> str:
     """Translates a list of names that are separated by commas."""
     return ", ".join(NAMES.get(name.strip(), name.strip()) for name in names.split(","))
+
+
+OPERATORS = {
+    **dict.fromkeys(("and", "AND"), "&&"),
+    **dict.fromkeys(("or", "OR"), "||"),
+    **dict.fromkeys(("eq", "EQ", "IS"), "=="),
+    **dict.fromkeys(("ne", "NE", "NEQ", "is not"), "!="),
+    **dict.fromkeys(("gt", "GT"), ">"),
+    **dict.fromkeys(("ge", "GE", "gte", "GTE"), ">="),
+    **dict.fromkeys(("lt", "LT"), "<"),
+    **dict.fromkeys(("le", "LE", "lte", "LTE"), "<="),
+    **dict.fromkeys(("mod", "MOD"), "%"),
+    **dict.fromkeys(("div", "DIV"), "/"),
+    **dict.fromkeys(("like", "LIKE", "matches", "MATCHES"), "=~"),
+    "is": "==",
+    "<>": "!=",
+    "===": "==",
+}
+"""The counterpart of an operator of another language."""
+
+_WORDS_BETWEEN = re.compile(r"(?<=[\w)\]\"])\s+(is\s+not|is|and|or)\s+(?=[\w($@\"])")
+_LITERALS = re.compile(r"(?<![\w.$@\"])(?:None|True|False)(?![\w\"(])")
+
+
+def expression_in_our_words(text: str) -> str:
+    """Translates the operators and constants of Python in an expression without texts in quotes."""
+    if '"' in text:
+        return text
+    operators = _WORDS_BETWEEN.sub(lambda word: f" {OPERATORS[' '.join(word[1].split())]} ", text)
+    return _LITERALS.sub(lambda word: NAMES[word[0]], operators)
 
 
 def of_annotation(name: str) -> tuple[str, ...]:

@@ -61,12 +61,22 @@ def _form(pattern: str, write: str | Callable[[re.Match[str]], str], used: str |
     return Form(re.compile(pattern), write, used)
 
 
+_BY_TYPE = ("THROW", "RAISE", "CATCH", "CAST", "INSTANCEOF", "NEWARRAY", "ARRAY_GET", "ARRAY_SET")
+
+
+def _argument_of_btrace(location: str, key: str, value: str) -> str:
+    """``clazz="X"`` of a location; BTrace names an array by the type of its elements."""
+    if key not in ("clazz", "class"):
+        return f'{key}="{value}"'
+    if location in _BY_TYPE:
+        return f'type="{value}[]"' if location == "NEWARRAY" and not value.startswith("/") else f'type="{value}"'
+    return f'class="{value}"'
+
+
 def location_of_btrace(match: re.Match[str]) -> str:
     """A location of BTrace in this language; ``match`` names its ``kind``."""
     name = LOCATIONS_OF_BTRACE.get(match["kind"], match["kind"])
-    inner = [
-        f"{key.replace('clazz', 'class')}={value}" for key, value in re.findall(r"(\w+)\s*=\s*(\"[^\"]*\")", match[0])
-    ]
+    inner = [_argument_of_btrace(name, key, value) for key, value in re.findall(r"(\w+)\s*=\s*\"([^\"]*)\"", match[0])]
     line = re.search(r"\bline\s*=\s*(-?\d+)", match[0])
     if line is not None:
         inner.append("1..65535" if line[1].startswith("-") else line[1])
@@ -159,6 +169,11 @@ _BTRACE = (
     _form(r"\bSys\.exit\s*\(|(?<![.\w])exit\s*\(", "exit(code)", "exit(code)"),
     _form(r"\bSys\.\$\s*\(|\$\s*\(\s*\d", "param name: type = default;  and  --name value", "$(n)"),
     _form(r"\bsizeof\s*\(", "shallow_size(object)", "sizeof(object)"),
+    _form(
+        r"\bimport\s+(?:static\s+)?(?:org\.openjdk\.btrace|com\.sun\.btrace)\.[\w.*]+;?",
+        "leave it out: what the language has needs no import",
+        "import …",
+    ),
     _form(
         r"\bpublic\s+(?:static\s+)?class\b|\bclass\s+\w+\s*\{", "no class: a script is a list of probes", "class … { }"
     ),
@@ -276,17 +291,26 @@ def _systemtap_java(match: re.Match[str]) -> str:
 
 
 _SYSTEMTAP_POINT = (
-    r"(?:begin|end|error|never|(?:timer|kernel|process|module|java|hotspot|jvm|python\d?|procfs|netfilter|perf|syscall"
+    r"(?:begin|end|error|never|oneshot|(?:timer|kernel|process|module|java|hotspot|jvm|python\d?|procfs|netfilter|perf|syscall"
     r"|nd_syscall|scheduler|vm|vfs|ioblock|socket|tcp|udp|signal|stap|task_finder|user)\b[\w.*(\"]*)"
 )
 _SYSTEMTAP_SCRIPT = re.compile(
-    rf"\s*(?:#![^\n]*stap\b[^\n]*\s*|global\b[^\n]*\s+)*probe\s+{_SYSTEMTAP_POINT}[^\n{{]*?(?=\s*[{{\n,?!])"
+    rf"\s*(?:#![^\n]*stap\b[^\n]*\s*|(?:private\s+)?global\b(?:[^\n;]*[\n;])\s*)*"
+    rf"probe\s+{_SYSTEMTAP_POINT}[^\n{{]*?(?=\s*[{{\n,?!])"
 )
 
 _SYSTEMTAP = (
     _form(r"\bprobe\s+begin\b", "@OnBegin { … }"),
     _form(r"\bprobe\s+(?:end|error)\b", "@OnEnd { … }"),
+    _form(r"\bprobe\s+oneshot\b", "@OnBegin { …; exit() }"),
+    _form(r"\bprobe\s+never\b", "leave it out"),
     _form(r"\btimer\.(s|sec)\((\d+)\)", lambda match: f"@OnTimer({match[2]}s) {{ … }}"),
+    _form(
+        r"\btimer\.(us|usec|ns|nsec|jiffies)\((\d+)\)[.\w()]*",
+        "@OnTimer(10ms) { … }    (of threads that run:  @OnSample(99) { … })",
+    ),
+    _form(r"\bprobe\s+process(?:\([^()\n]*\))?\.(?:begin|thread\.begin)\b", "@OnBegin { … }"),
+    _form(r"\bprobe\s+process(?:\([^()\n]*\))?\.(?:end|thread\.end)\b", "@OnEnd { … }"),
     _form(r"\btimer\.(ms|msec)\((\d+)\)", lambda match: f"@OnTimer({match[2]}ms) {{ … }}"),
     _form(
         r"\btimer\.(?:profile|hz)\b(?:\((\d+)\))?",
@@ -306,10 +330,11 @@ _SYSTEMTAP = (
         "com.acme.Foo::bar @return { … }    (a Java method)",
     ),
     _form(
-        r"\bprobe\s+(?!timer|java|hotspot|begin|end|error)[\w.*]+(?:\([^()\n]*\))?[\w.]*(?:\([^()\n]*\))?(?!\.return)(?=\s*[{,])",
+        r"\bprobe\s+(?!timer|java|hotspot|begin|end|error|oneshot|never)[\w.*]+(?:\([^()\n]*\))?[\w.]*(?:\([^()\n]*\))?(?!\.return)"
+        r"(?=[?!]?\s*[{,])",
         "com.acme.Foo::bar @entry { … }    (a Java method)",
     ),
-    _form(r"\bglobal\s+(\w+)", lambda match: f"a map, without a declaration: @{match[1]}[key] = …"),
+    _form(r"\b(?:private\s+)?global\s+(\w+)%?", lambda match: f"a map, without a declaration: @{match[1]}[key] = …"),
     _form(r"(\w+)(?:\[[^\]\n]*\])?\s*<<<\s*[^;\n}]+", lambda match: f"@{match[1]}[key] = stats(value)"),
     _form(
         r"@(count|sum|min|max|avg)\s*\(",
@@ -378,23 +403,36 @@ _BYTEMAN = (
 
 _ARTHAS_SCRIPT = re.compile(
     r"\s*(?:(?:watch|trace|stack|tt|monitor|sc|sm|jad|getstatic|vmtool|dump|redefine|retransform)"
-    r"(?:\s+-{1,2}\w+(?:\s+\d+)?)*\s+[\w.*$/]+(?:(?:\s+|::|\#)[\w*<>$]+)?(?=\s|$)|ognl(?=\s+['\"])|"
-    r"(?:thread(?=\s+-|\s*$)|dashboard|memory|jvm|sysprop|sysenv|heapdump|logger|profiler)\b[^\n{:=]*$)"
+    r"(?:\s+-{1,2}\w+(?:\s+\d+)?)*\s+[\w.*$/|?^]+(?:(?:\s+|::|\#)[\w*<>$|.]+)?(?=\s|$)|tt(?=\s+-[lipd]\b)|ognl(?=\s+['\"])|"
+    r"(?:thread(?=\s+-|\s*$)|dashboard|memory|jvm|sysprop|sysenv|heapdump|logger|profiler|classloader|perfcounter|vmoption)\b[^\n{:=]*$|"
+    r"mbean\b[^\n{}]*$)"
 )
 
 
 def _arthas_method(match: re.Match[str], location: str) -> str:
-    return f"{match['owner']}::{match['method'] or '*'}{location}"
+    names = (match["owner"], match["method"] or "*")
+    patterns = [f"/{name}/" if "|" in name else name for name in names]
+    return f"{'::'.join(patterns)}{location}"
 
 
-_ARTHAS_TARGET = r"(?:\s+-{1,2}\w+(?:\s+\d+)?)*\s+(?P<owner>[\w.*$]+)(?:(?:\s+|::|\#)(?P<method>[\w*<>$]+))?"
+_ARTHAS_TARGET = (
+    r"(?:\s+-{1,2}\w+(?:\s+\d+)?)*\s+(?!-)(?P<owner>[A-Za-z*][\w.*$|?^]*)(?:(?:\s+|::|\#)(?P<method>[\w*<>$|.]+))?"
+)
 
 _ARTHAS = (
     _form(
         rf"^\s*watch{_ARTHAS_TARGET}",
         lambda match: _arthas_method(match, " @exit { print(args, show(retval), exception) }"),
     ),
-    _form(rf"^\s*tt{_ARTHAS_TARGET}", lambda match: _arthas_method(match, " @exit { print(args, retval) }")),
+    _form(
+        r"^\s*tt(?=\s+-[lipd]\b)[^\n]*",
+        "calls are not kept and not repeated; events are:  btpy PID -e '…' --record FILE",
+        "tt",
+    ),
+    _form(
+        rf"^\s*tt(?!\s+-[lipd]\b){_ARTHAS_TARGET}",
+        lambda match: _arthas_method(match, " @exit { print(args, retval) }"),
+    ),
     _form(
         rf"^\s*trace{_ARTHAS_TARGET}",
         lambda match: f"btpy trace PID {_arthas_method(match, '')} --min 10ms    (at the command line)",
@@ -424,8 +462,10 @@ _ARTHAS = (
     _form(r"^\s*sysprop\b", '@OnBegin { print(property("user.dir")) }'),
     _form(r"^\s*sysenv\b", '@OnBegin { print(environment("HOME")) }'),
     _form(r"^\s*heapdump\b", '@OnBegin { heap_dump("/tmp/a.hprof") }, with --allow heap-dump'),
+    _form(r"^\s*classloader\b", "of a class that is traced:  loader; of a value:  loader_of(value)"),
+    _form(r"^\s*(?:mbean|perfcounter|vmoption)\b", "@OnBegin { print(vm_arguments(), heap_used(), gc_count()) }"),
     _form(r"^\s*profiler\b", "@OnSample(99) { @busy[stack()] = count() }"),
-    _form(r"^\s*logger\b", "nothing here is like it"),
+    _form(r"^\s*logger\b", "nothing here is like it: btpy changes nothing in the program"),
     _form(r"\bparams\b(?:\[(\d)\])?", lambda match: f"arg{match[1]}" if match[1] else "args", None),
     _form(r"\breturnObj\b", "retval"),
     _form(r"\bthrowExp\b", "exception"),
@@ -506,10 +546,14 @@ def recognise(source: Source) -> Diagnostic | None:
             tool.code,
             tool.title,
             Label(Span(source, start, start + len(match[0].strip())), f"{tool.name}'s"),
-            help=("how the forms that it uses are written here:\n" + _table(text, tool.forms),),
+            help=_help(_table(text, tool.forms)),
             notes=(tool.note,),
         )
     return None
+
+
+def _help(table: str) -> tuple[str, ...]:
+    return (f"how the forms that it uses are written here:\n{table}",) if table else ()
 
 
 def _table(text: str, forms: tuple[Form, ...]) -> str:

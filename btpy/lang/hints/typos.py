@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from btpy.frozen import dataclass
 from btpy.lang.builtins import ANNOTATIONS
-from btpy.lang.hints.foreign_names import FORMS, in_our_words
+from btpy.lang.hints.foreign_names import FORMS, OPERATORS, expression_in_our_words, in_our_words, of_annotation
 from btpy.lang.hints.foreign_names import of_map as of_map_method
 from btpy.lang.hints.other_tools import VARIABLES_OF_BTRACE, head_of_probe, location_of_btrace
 from btpy.lang.syntax.lalr import END
@@ -172,6 +172,44 @@ def _btrace_state(failure: Failure) -> Diagnostic | None:
     )
 
 
+_ANNOTATION = r"@[A-Z]\w*(?:\s*\((?:[^()\n]|\([^()\n]*\))*\))?"
+_POINT_WITH_LOCATION = r"([^\s(){};]+)::([^\s(){};]+)(?:\s*\([^(){};]*\))?(?:\s*@([a-z_]+)\b(?:\([^()\n]*\))?)?"
+_ANNOTATIONS_BEFORE = re.compile(rf"\s*((?:{_ANNOTATION}\s+)+){_POINT_WITH_LOCATION}")
+_ANNOTATIONS_BEHIND = re.compile(rf"\s*{_POINT_WITH_LOCATION}\s*((?:{_ANNOTATION}\s*)+)(?:@([a-z_]+)\b)?")
+
+
+def _annotations_at_point(failure: Failure) -> Diagnostic | None:
+    """``@Sample(every=10) com.acme.Foo::bar { … }``, ``com.acme.Foo::bar @return @Limit(hits=3) { … }``"""
+    text = failure.source.text
+    before, behind = (pattern.match(text, failure.start) for pattern in (_ANNOTATIONS_BEFORE, _ANNOTATIONS_BEHIND))
+    if failure.token == "POINT" and before is not None and before.start(2) == failure.at:
+        annotations, owner, method, location = before.groups()
+        start = before.start(1)
+    elif failure.token == "ANNOT" and behind is not None and behind.start(4) == failure.at:
+        owner, method, location, annotations, after = behind.groups()
+        location, start = location or after, behind.start(4)
+    else:
+        return None
+    names = list(re.finditer(r"@([A-Z]\w*)", annotations))
+    for name in names:
+        if name[1] not in ANNOTATIONS:
+            return Diagnostic(
+                "BT106",
+                f"unknown annotation `{name[0]}`",
+                Label(Span(failure.source, start + name.start(), start + name.end())),
+                help=of_annotation(name[1]) or ("leave it out",),
+            )
+    others = [each for each in re.findall(_ANNOTATION, annotations) if not ANNOTATIONS[each[1:].split("(")[0]].attaches]
+    placed = f", location={location_of_point(location)}" if location else ""
+    head = f'@OnMethod(class="{owner}", method="{method}"{placed})'
+    return Diagnostic(
+        "BT001",
+        "a probe with annotations does not have the form Class::method",
+        Label(failure.span),
+        help=(f"write {' '.join((head, *others))} {{ … }}",),
+    )
+
+
 def _annotation_as_value(failure: Failure) -> Diagnostic | None:
     """``enableAt=@Level("1")``"""
     match = re.match(r"@([A-Z]\w*)", failure.rest)
@@ -250,7 +288,7 @@ _BLOCKS_OF_OTHERS = {
     "unroll": "numbers from a to b:  for i in 1..{0} {{ … }}",
     "repeat": "numbers from a to b:  for i in 1..{0} {{ … }}",
     "synchronized": "a probe takes no locks: maps and thread variables need none",
-    "with": "a value gets a name by:  let x = …",
+    "with": "a probe takes no locks and opens nothing; a value gets a name by:  let x = …",
 }
 
 
@@ -349,11 +387,18 @@ _DECLARATION = re.compile(
 )
 
 
+_ANNOTATED = re.compile(r"([A-Za-z_]\w*)\s*(:)\s*[A-Za-z_][\w.\[\] ]*(?=\s=(?!=))")
+
+
 def _typed_variable(failure: Failure) -> Diagnostic | None:
-    """``String name = …``, ``var name = …``, ``List<String> name = …``: in a body, or outside of all."""
+    """``String name = …``, ``List<String> name = …``, ``name: str = …``: in a body, or outside of all."""
     if not failure.before:
         return _shared_variable(failure)
     start = failure.source.text.rindex(failure.statement, failure.start, failure.at)
+    annotated = _ANNOTATED.match(failure.source.text, start)
+    if annotated is not None and annotated.start(2) == failure.at:
+        place = Span(failure.source, start, annotated.end())
+        return _rewritten("BT016", "a variable is made by `let`", place, f"let {annotated[1]}")
     declared = _DECLARATION.match(failure.source.text, start)
     if declared is None or failure.source.text.index("=", declared.end()) < failure.at:
         return None
@@ -375,7 +420,7 @@ def _name_of_map(name: str) -> str:
 
 def _shared_variable(failure: Failure) -> Diagnostic | None:
     """``int calls = 0;`` outside of all probes."""
-    outside = re.match(r"(?:[A-Za-z]\w*\s+)+([A-Za-z_]\w*)\s*(?:=(?!=)|;)", failure.rest)
+    outside = re.match(r"(?:[A-Za-z]\w*\s+)+([A-Za-z_]\w*)(?:\[[\w\s,]*\])*\s*(?:=(?!=)|;)", failure.rest)
     if failure.before or outside is None:
         return None
     return Diagnostic(
@@ -390,16 +435,42 @@ def _shared_variable(failure: Failure) -> Diagnostic | None:
 
 
 def _conditional(failure: Failure) -> Diagnostic | None:
-    """``a if c else b``."""
+    """``a if c else b``, ``print(a) if c``"""
     word = re.match(r"if\s+([^{};]+?)\s+else\s+([^{};,)]+)", failure.rest)
-    if word is None or "MUL_OP" not in failure.accepts:
+    if "MUL_OP" not in failure.accepts:
         return None
+    if word is None:
+        return _condition_behind(failure)
     value = re.search(r"(\"[^\"\n]*\"|[\w.$@]+)$", failure.before)
+    shown = expression_in_our_words(value[1]) if value is not None else "…"
     return Diagnostic(
         "BT016",
         "`if` is not an operator here",
         Label(failure.span),
-        help=(f"write {word[1]} ? {value[1] if value is not None else '…'} : {word[2].rstrip()}",),
+        help=(f"write {expression_in_our_words(word[1])} ? {shown} : {expression_in_our_words(word[2].rstrip())}",),
+    )
+
+
+def _condition_behind(failure: Failure) -> Diagnostic | None:
+    """``print(a) if c``: on one line, and no block follows"""
+    inside = re.match(r"if\s+([^{};,()\n]+?)\s*\)", failure.rest)
+    if inside is not None and failure.before.count("(") > failure.before.count(")"):
+        return Diagnostic(
+            "BT016",
+            "`if` is not an operator here",
+            Label(failure.ahead(len("if"))),
+            help=(f"write {expression_in_our_words(inside[1])} ? … : null",),
+        )
+    word = re.match(r"(if|unless)\s+([^{};\n]+?)\s*(?=[;}\n])", failure.rest)
+    statement = failure.statement
+    if word is None or not statement or statement.startswith("if") or "SEMICOLON" not in failure.accepts:
+        return None
+    condition = expression_in_our_words(word[2])
+    return Diagnostic(
+        "BT016",
+        "a condition stands before its statement",
+        Label(failure.ahead(len(word[1]))),
+        help=(f"write if {condition if word[1] == 'if' else f'!({condition})'} {{ {statement} }}",),
     )
 
 
@@ -493,6 +564,8 @@ def _bare_dollar(failure: Failure) -> Diagnostic | None:
         notes = ("locals() is there at @line(n)",) if written == "locals()" else ()
         return _rewritten("BT016", f"`{listed[0]}` is SystemTap's form", failure.ahead(listed.end()), written, notes)
     value = _SHELL_VARIABLES.get(failure.rest[:2])
+    if value is not None and re.match(r"..\s*=(?!=)", failure.rest):
+        return Diagnostic("BT401", "the traced program is read-only", Label(failure.ahead(2), "cannot be assigned"))
     if value is not None:
         return _rewritten("BT016", f"`{failure.rest[:2]}` is Byteman's form", failure.ahead(2), value)
     if failure.rest.startswith("$#"):
@@ -605,6 +678,10 @@ def _positional(failure: Failure) -> Diagnostic | None:
     name = re.match(r"\$(\d+)", failure.rest)
     if name is None:
         return None
+    field = re.search(r"(?<![\w.$@])\$?([A-Za-z_]\w*)$", failure.source.text[failure.start : failure.at])
+    if field is not None:
+        whole = Span(failure.source, failure.at - len(field[0]), failure.at + name.end())
+        return _rewritten("BT016", "a field belongs to an object", whole, f"self.{field[1]}{name[0]}")
     return Diagnostic(
         "BT016",
         f"`{name[0]}` is the shell's form",
@@ -755,7 +832,10 @@ def _statement_of_others(failure: Failure) -> Diagnostic | None:
     word = re.match(r"([A-Za-z]+)\b", failure.statement)
     if failure.before.endswith("{") and word is None:
         word = re.search(r"([A-Za-z]+)\s*\{$", failure.before)
-    if word is None or "{" not in failure.before or not (word[1] in FORMS and word[1].islower()):
+    if word is None or "{" not in failure.before or word[1] not in FORMS:
+        return None
+    action = word[1] == failure.statement and word[1].isupper()  # of Byteman, as RETURN null
+    if not (action or word[1].islower()):
         return None
     at = failure.source.text.rindex(word[1], failure.start, failure.at)
     return Diagnostic(
@@ -777,36 +857,21 @@ def _new(failure: Failure) -> Diagnostic | None:
     )
 
 
-_WORDS = {
-    **dict.fromkeys(("and", "AND"), "&&"),
-    **dict.fromkeys(("or", "OR"), "||"),
-    **dict.fromkeys(("eq", "EQ", "IS"), "=="),
-    **dict.fromkeys(("ne", "NE", "NEQ", "is not"), "!="),
-    **dict.fromkeys(("gt", "GT"), ">"),
-    **dict.fromkeys(("ge", "GE", "gte", "GTE"), ">="),
-    **dict.fromkeys(("lt", "LT"), "<"),
-    **dict.fromkeys(("le", "LE", "lte", "LTE"), "<="),
-    **dict.fromkeys(("mod", "MOD"), "%"),
-    **dict.fromkeys(("div", "DIV"), "/"),
-    **dict.fromkeys(("like", "LIKE", "matches", "MATCHES"), "=~"),
-    "elif": "else if",
-    "elsif": "else if",
-    "elseif": "else if",
-    "is": "==",
-    "<>": "!=",
-    "===": "==",
-}
+_WORDS = {**OPERATORS, **dict.fromkeys(("elif", "elsif", "elseif"), "else if")}
 
 
 def _other_language(failure: Failure) -> Diagnostic | None:
     match = re.match(r"is\s+not\b|not\s+in\b|\w+|<>|===", failure.rest)
     word = " ".join(match.group().split()) if match else ""
     if word == "not in":
+        operand = re.search(r"[\w.$@]+$", failure.before)
+        listed = re.match(r"not\s+in\s+(\[[^\[\]\n]*\]|[\w.$@]+)", failure.rest)
+        written = f"!({operand[0]} in {listed[1]})" if operand is not None and listed is not None else "!(x in list)"
         return Diagnostic(
             "BT016",
             "`not in` is not an operator here",
             Label(failure.ahead(match.end() if match else 1)),
-            help=("write !(x in list)",),
+            help=(f"write {written}",),
         )
     span = failure.ahead(match.end() if match else 0)
     if word not in _WORDS and failure.before.endswith("=") and failure.rest.startswith("="):
@@ -1049,6 +1114,24 @@ def _throws(failure: Failure) -> Diagnostic | None:
     )
 
 
+_CLAUSES = re.compile(
+    r"\s*(CLASS|INTERFACE)\s+(\^?)([\w.$*]+)\s+METHOD\s+([\w$*<>]+(?:\([^()\n]*\))?)(?:\s+(AT|AFTER)\s+(ENTRY|EXIT|THROW)\b)?"
+)
+
+
+def _clauses_of_byteman(failure: Failure) -> Diagnostic | None:
+    """``INTERFACE java.util.List METHOD add``, without ``RULE``"""
+    clauses = _CLAUSES.match(failure.source.text, failure.start)
+    if clauses is None:
+        return None
+    subtypes = "+" if clauses[1] == "INTERFACE" or clauses[2] else ""
+    location = _LOCATION_WORDS[clauses[6] or "ENTRY"]
+    start = clauses.start(1)
+    place = Span(failure.source, start, clauses.end())
+    written = f"{subtypes}{clauses[3]}::{clauses[4]} {location}"
+    return _rewritten("BT016", "these are Byteman's clauses", place, written)
+
+
 def _modifiers(failure: Failure) -> Diagnostic | None:
     """``public void com.acme.Foo::bar() { … }``"""
     method = re.match(
@@ -1186,20 +1269,25 @@ def _statistics_operator(failure: Failure) -> Diagnostic | None:
     )
 
 
-_FOR_EACH_OF_OTHERS = re.compile(r"(foreach|forEach)\s*\(\s*(?:\[?([\w, ]+)\]?)\s+(?:in|as|of)\s+([^()]+)\)")
+_FOR_EACH_OF_OTHERS = re.compile(
+    r"(foreach|forEach)\s*\(\s*\[?([\w, ]+?)\]?\s+(?:in|as|of)\s+([^()]+?)[-+]?(?:\s*limit\s+(\d+)\s*)?\)"
+)
 
 
 def _foreach(failure: Failure) -> Diagnostic | None:
     """``foreach (k in @m) { … }``"""
-    loop = _FOR_EACH_OF_OTHERS.search(failure.statement)
+    word = re.search(r"\b(?:foreach|forEach)\b", failure.statement)
+    if word is None:
+        return None
+    start = failure.source.text.rindex(word[0], failure.start, failure.at)
+    loop = _FOR_EACH_OF_OTHERS.match(failure.source.text, start)
     if loop is None:
         return None
-    start = failure.source.text.rindex(loop[1], failure.start, failure.at)
     return Diagnostic(
         "BT016",
         f"there is no `{loop[1]}` here",
         Label(Span(failure.source, start, start + len(loop[1]))),
-        help=(f"write for {loop[2].strip()} in {loop[3].strip()} limit 100 {{ … }}",),
+        help=(f"write for {loop[2].strip()} in {loop[3].strip()} limit {loop[4] or 100} {{ … }}",),
     )
 
 
@@ -1246,6 +1334,43 @@ def _called_map(failure: Failure) -> Diagnostic | None:
     )
 
 
+def _block_of_text(failure: Failure) -> Diagnostic | None:
+    """``\"\"\"text\"\"\"``: read as an empty text and another one"""
+    if not failure.before.endswith('""') or not failure.rest.startswith('"'):
+        return None
+    start = failure.behind(2).start
+    return Diagnostic(
+        "BT016",
+        "a text has one quote at each end",
+        Label(Span(failure.source, start, start + 3)),
+        help=('write "…"; a new line in a text is  \\n',),
+    )
+
+
+def _prefix_of_text(failure: Failure) -> Diagnostic | None:
+    """``r"\\d"``, ``u"x"``, ``b"x"``"""
+    prefix = re.search(r"(?<![\w.$@])([rubRUB]{1,2})$", failure.source.text[failure.start : failure.at])
+    if prefix is None or not failure.rest.startswith('"'):
+        return None
+    place = failure.behind(len(prefix[1]))
+    note = ("a backslash in a text is written twice; a regular expression is  /…/",) if "r" in prefix[1].lower() else ()
+    return Diagnostic(
+        "BT016",
+        f"a text has no `{prefix[1]}` before it",
+        Label(place),
+        help=("leave it out", *note),
+        fixes=(Fix(place, ""),),
+    )
+
+
+def _spread(failure: Failure) -> Diagnostic | None:
+    """``print(*args)``"""
+    spread = re.match(r"\*{1,2}([A-Za-z_$][\w$.]*)", failure.rest)
+    if spread is None or failure.before[-1:] not in ("(", ","):
+        return None
+    return _rewritten("BT016", "a list is printed as it is", failure.ahead(spread.end()), in_our_words(spread[1]))
+
+
 def _joined_by_a_dot(failure: Failure) -> Diagnostic | None:
     """``tid . "x"``"""
     if not failure.before.endswith(".") or not failure.rest.startswith('"'):
@@ -1284,6 +1409,9 @@ def _location_word(failure: Failure) -> Diagnostic | None:
     """``A::b AT ENTRY``, ``A::b return``, ``A::b IF x``, ``A::b where x``"""
     if ("AT_LOC" not in failure.accepts and "WHEN" not in failure.accepts) or "::" not in failure.before:
         return None
+    clause = re.match(r":(entry|return)\b", failure.rest)
+    if clause is not None and "AT_LOC" in failure.accepts:
+        return _rewritten("BT001", "a location begins with `@`", failure.ahead(clause.end()), f"@{clause[1]}")
     location = re.match(r"(?:(?:AT|at|ON|on)\s+)?([A-Za-z]+)\b", failure.rest)
     if "AT_LOC" in failure.accepts and location is not None and location[1].upper() in _LOCATION_WORDS:
         place = failure.ahead(location.end())
@@ -1391,7 +1519,8 @@ def _power(failure: Failure) -> Diagnostic | None:
 def _word_of_others(failure: Failure) -> Diagnostic | None:
     """``import time``, ``lambda x: x``, ``assert x``: a word that was read as a name, and what follows it"""
     word = re.search(
-        r"(?<![\w.$@])(import|from|lambda|assert|pass|next|yield|await|async|goto|global)$", failure.before
+        r"(?<![\w.$@])(import|from|lambda|assert|pass|next|yield|await|async|goto|global|nonlocal|with)$",
+        failure.before,
     )
     if word is None or "{" not in failure.before or not re.match(r"[\w$@\"(]", failure.rest):
         return None
@@ -1515,6 +1644,12 @@ def _tuple(failure: Failure) -> Diagnostic | None:
                 f"{stored[2] or ''} = {stored[3].strip()}",
             ),
         )
+    grouped = re.search(r"[(,]\s*\(\s*([\w.$@\"]+)$", failure.before)
+    further = re.match(r"((?:,\s*[\w.$@\"]+)+)\s*\)", failure.rest)
+    if grouped is not None and further is not None and not re.search(r"\bin\s*\([^()]*$", failure.before):
+        start = failure.source.text.rindex("(", failure.start, failure.at)
+        place = Span(failure.source, start, failure.at + further.end())
+        return _rewritten("BT016", "values are not grouped in brackets", place, f"{grouped[1]}{further[1]}")
     values = re.search(r"\bin\s*\(([^()]*)$", failure.before)
     rest = re.match(r"([^()\n]*)\)", failure.rest)
     if values is None or rest is None or not failure.rest.startswith(","):
@@ -1570,6 +1705,8 @@ SLIPS: tuple[Callable[[Failure], Diagnostic | None], ...] = (
     _btrace_parameter,
     _btrace_state,
     _import_from,
+    _clauses_of_byteman,
+    _annotations_at_point,
     _modifiers,
     _btrace_class,
     _btrace_method,
@@ -1588,6 +1725,9 @@ SLIPS: tuple[Callable[[Failure], Diagnostic | None], ...] = (
     _aggregation_by,
     _statistics_operator,
     _called_map,
+    _block_of_text,
+    _prefix_of_text,
+    _spread,
     _joined_by_a_dot,
     _projection,
     _slice,

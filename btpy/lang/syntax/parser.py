@@ -212,6 +212,7 @@ _TOKENS = {
     "STRING": "a string",
     "FSTRING": "a string",
     "IDENT": "a name",
+    "MEMBER": "a name",
     "QNAME": "a name",
     "QUANT": "a name",
     "TARGET_VAR": "a name",

@@ -184,7 +184,7 @@ def _is_probe(text: str, start: int) -> bool:
 
 COMMENT_MEANT = {
     "//": ("a quotient is a / b; of whole numbers it is a whole number",),
-    "#": ("of an object's field the name is enough:  self.name", "of how long the method took:  duration"),
+    "#": ("leave the # out:  arg0.name, self.name", "the time that the method took is `duration`"),
 }
 
 
@@ -235,11 +235,15 @@ def _counted_loop(source: Source, at: int) -> Diagnostic:
     )
 
 
-_VALUES = re.compile(r"\{\s*([\w.$\[\]\"]+(?:\s*,\s*[\w.$\[\]\"]+)*)\s*\}(?=\s*[,)])")
+_VALUES = re.compile(r"\{\s*([\w.$\[\]\"]+(?:\s*[,:]\s*[\w.$\[\]\"]+)*)\s*\}(?=\s*[,)])")
 
 
 def _values_in_braces(source: Source, at: int, values: re.Match[str]) -> Diagnostic:
-    """``print({a, b})``: OGNL's list, Python's set"""
+    """``print({a, b})``: OGNL's list, Python's set; ``print({a: b})``"""
+    if ":" in values[1]:
+        pairs = ", ".join(f"{key}={value}" for key, value in re.findall(r"\"?(\w+)\"?\s*:\s*([^,]+)", values[1]))
+        helps = (f'values with names are an event:  emit("name", {pairs})',)
+        return Diagnostic("BT016", "braces do not make a value", Label(Span(source, at, values.end())), help=helps)
     return Diagnostic(
         "BT016",
         "braces do not make a value",
@@ -281,6 +285,13 @@ def _brace_fault(source: Source, start: int, end: int) -> Diagnostic:
             at += 2
             continue
         if source.text[at] == "{":
+            if opener is not None and ":" in source.text[opener:at]:
+                return Diagnostic(
+                    "BT010",
+                    "the format of a value is a constant",
+                    Label(Span(source, at, at + 1)),
+                    help=('a width that is computed:  printf("%*s", width, value)',),
+                )
             if opener is not None:
                 break
             opener = at
