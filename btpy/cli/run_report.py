@@ -166,7 +166,8 @@ class RunReport:
         ends |= self._not_due(reports)
         telling = [report for report in reports if report.probe not in ends or report.account.produced or report.errors]
         accounted = reports if console.verbosity > 0 else telling
-        for line in account_lines(accounted, all_=len(accounted) > 1 or console.verbosity > 0):
+        several = len(accounted) > 1 and self._drawing is None  # the probes of a drawing are not the user's
+        for line in account_lines(accounted, all_=several or console.verbosity > 0):
             console.say(line)
         exited = left is None and presenter.exiting
         alive = left is None and not exited and jvms.is_alive(self._session.target.process)

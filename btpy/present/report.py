@@ -109,6 +109,8 @@ def banner(
         if refused:
             return f"btpy: {probes} of classes that cannot be traced in {whose}: {grouped(refused)} refused.{end}"
         return f"btpy: {probes} of classes that are not loaded yet in {whose}.{end}"
+    if not waiting and not deployment.methods:
+        return f"btpy: {probes} in {whose}, without changes to its methods.{end}"
     where = f"{counted(deployment.methods, 'method')} in {counted(deployment.classes, 'class')} of {whose}"
     facts = [counted(len(deployment.sites), "place")] if deployment.sites else []
     if nanos[1]:
@@ -180,13 +182,14 @@ def _skipped(accounts: Sequence[ProbeAccount]) -> list[str]:
 
 
 def _firings(summary: Summary) -> list[str]:
-    """``1 312 firings into @c``."""
+    """``1 312 firings into @c``, without the maps that nothing went into, unless nothing went into any."""
     into: dict[str, int] = {}
     for report in summary.reports:
         maps = summary.fillers.get(report.probe)
         if maps is not None:
             into[maps] = into.get(maps, 0) + report.account.fired
-    return [f"{counted(fired, 'firing')} into {maps}" for maps, fired in into.items()]
+    filled = {maps: fired for maps, fired in into.items() if fired} or into
+    return [f"{counted(fired, 'firing')} into {maps}" for maps, fired in filled.items()]
 
 
 def status(
@@ -216,8 +219,8 @@ def status(
 
 
 def accounts(reports: Sequence[ProbeReport], *, all_: bool = False) -> list[str]:
-    """``quote: 12 fired · 88 skipped`` for each probe with hits of more than one kind, or for every probe. If two
-    probes have one name, the later has replaced the other."""
+    """``quote: 12 fired · 88 skipped`` for each probe with hits of more than one kind, or with ``all_`` for every probe
+    that was hit; ``silent`` explains the others. If two probes have one name, the later has replaced the other."""
     lines = []
     last = {report.probe: report for report in reports}
     for report in reports:
@@ -240,7 +243,7 @@ def accounts(reports: Sequence[ProbeReport], *, all_: bool = False) -> list[str]
             parts.append(f"{counted(account.delivered, 'event')} delivered, {grouped(report.dropped)} dropped")
         if account.cost.timed:
             parts.append(f"{_each(account.cost)} by {counted(account.cost.timed, 'measurement')}")
-        if interesting or all_:
+        if interesting or (all_ and (account.fired or len(parts) > 1)):
             replaced = "" if report is last[report.probe] else " (replaced)"
             lines.append(f"{report.probe}{replaced}: {' · '.join(parts)}")
     return lines

@@ -106,6 +106,7 @@ def _content(jvm: Target, map_: Map) -> dict[tuple[object, ...], object]:
         ("$order.quantity == 7", True),
         ("$order.price < 12.6", True),
         ("$order.customer.name", "Ada"),
+        ("$order.val$buyer.name", "Ada"),
         ('$order.nobody.name ?? "nobody"', "nobody"),
         ('$order.level == "GOLD"', True),
         ("$order.lines[1]", 20),

@@ -98,7 +98,7 @@ def test_the_banner() -> None:
         "btpy: 1 probe of classes that cannot be traced in OrderApp (31337): 2 refused."
     )
     assert banner(deployed("@OnTimer(1s) { exit(0); }", []), TARGET) == (
-        "btpy: 1 probe → 0 methods in 0 classes of OrderApp (31337). Ctrl-C to end."
+        "btpy: 1 probe in OrderApp (31337), without changes to its methods. Ctrl-C to end."
     )
     assert "1 method in 1 class of" in banner(deployed(one, [("A", "f")]), TARGET)
     assert banner(deployed(one, [("A", "f")] * 4, weave_ns=1), TARGET, nanos=(12, 2144), refused=1).startswith(
@@ -129,6 +129,15 @@ def test_what_probes_cost() -> None:
     assert summary_lines(Summary((other,), LEFT, 10))[1].startswith(
         "probe cpu <0.1 % of one core, mean of all firings 5 ns"
     )
+
+
+def test_a_probe_that_was_not_hit_is_explained_elsewhere() -> None:
+    hit, silent_one = _report("a", 1, 7, 0, 0), _report("b", 1, 0, 0, 0)
+    assert accounts([hit, silent_one], all_=True) == ["a: 7 fired"]
+    assert accounts([replace(silent_one, errors=2)], all_=True) == ["b: 0 fired · 2 errors"]
+    filled = {"a": "@n", "b": "@m"}
+    assert summary_lines(Summary((hit, silent_one), LEFT, 1, fillers=filled))[0] == "7 firings into @n"
+    assert summary_lines(Summary((silent_one,), LEFT, 1, fillers=filled))[0] == "0 firings into @m"
 
 
 def test_what_the_budget_does_is_said_with_its_reason_and_remedy() -> None:

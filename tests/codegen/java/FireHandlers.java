@@ -43,6 +43,7 @@ public class FireHandlers {
         private final int quantity = 7;
         private final double price = 12.5;
         private final Person customer = new Person();
+        private final Person val$buyer = customer;
         private final Person nobody = null;
         private final int[] lines = {10, 20, 30};
     }
