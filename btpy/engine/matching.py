@@ -258,7 +258,8 @@ def doubtful(
     probes: Iterable[Probe], classes: Sequence[MatchedClass], inventory: Inventory, exists: Callable[[str, str], bool]
 ) -> tuple[Diagnostic, ...]:
     """Warnings about parts of probes that can never have a value: exceptions of a class that is not there (BT310), the
-    object of static methods (BT311). ``exists``: whether a loader finds the class of a name.
+    object of static methods (BT311); and about methods of an interface without code (BT302). ``exists``: whether a
+    loader finds the class of a name.
     """
     warnings: list[Diagnostic] = []
     for probe in probes:
@@ -280,7 +281,32 @@ def doubtful(
         if self_span is not None and all(_is_static(matched.file, method) for matched, method in methods):
             spelled = [diagnose.method_of(matched.loaded.name, method.name) for matched, method in methods]
             warnings.append(diagnose.always_null_self(probe, self_span, list(dict.fromkeys(spelled))))
+        abstract = _abstract_methods(probe.attachment, [matched for matched, _ in methods])
+        if abstract:
+            owner, names = abstract
+            warnings.append(diagnose.interface_with_some_code(probe, owner, names, inventory.subtypes(owner)))
     return tuple(warnings)
+
+
+def _abstract_methods(attachment: MethodAttachment, classes: Sequence[MatchedClass]) -> tuple[str, list[str]] | None:
+    """An interface that is named, and its methods that match and have no code; None if there are none, or if the
+    probe is in other classes too. ``classes``: those that the probe is in.
+    """
+    first = classes[0]
+    named = all(pattern.kind is ClassPatternKind.EXACT for text in attachment.classes for pattern in text.classes)
+    if not named or attachment.signature is not None or first.file is None:
+        return None
+    if any(matched.loaded.name != first.loaded.name for matched in classes):
+        return None
+    if not first.loaded.access_flags & ACC_INTERFACE:
+        return None
+    patterns = [pattern.methods for pattern in attachment.methods]
+    names = [
+        method.name
+        for method in first.file.methods
+        if method.code is None and any(pattern.matches(method.name, method.annotations) for pattern in patterns)
+    ]
+    return (first.loaded.name, list(dict.fromkeys(names))) if names else None
 
 
 def _is_there(

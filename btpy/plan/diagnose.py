@@ -174,6 +174,26 @@ def interface_without_code(probe: Probe, interface: str, implementors: Sequence[
     )
 
 
+def interface_with_some_code(
+    probe: Probe, interface: str, abstract: Sequence[str], implementors: Sequence[str]
+) -> Diagnostic:
+    """BT302, a warning: the probe is in the default and static methods of an interface only. ``abstract``: the names
+    of the methods that match and have no code there.
+    """
+    attachment = _attachment(probe)
+    named = [simple_name(implementor) for implementor in implementors if "$$Lambda" not in implementor]
+    more = f" and {len(named) - 5} more" if len(named) > 5 else ""
+    loaded = f"   (now loaded: {', '.join(named[:5])}{more})" if named else ""
+    shown = ", ".join(abstract[:4]) + (f" and {len(abstract) - 4} more" if len(abstract) > 4 else "")
+    return Diagnostic(
+        "BT302",
+        f'"{interface}" is an interface; {shown} {"has" if len(abstract) == 1 else "have"} no code there',
+        Label(attachment.classes[0].span, "the probe is only in the methods that the interface itself implements"),
+        help=(f'match its implementors, too:  class="+{interface}"{loaded}',),
+        severity=Severity.WARNING,
+    )
+
+
 def _of_lambdas(attachment: MethodAttachment, interface: str) -> tuple[str, ...]:
     """The code that can be traced in place of a lambda class."""
     method = attachment.methods[0].text

@@ -151,7 +151,7 @@ def test_parts_of_a_name_are_enough_to_suggest_it(name: str, meant: str, overloa
         ("Overloaded::execute.*", "BT303", "as a glob:  execute*   (matches executeQuery, executeUpdate)"),
         ("Overloaded::executeQuery|executeUpdate", "BT001", "|"),
         ("Overloaded::/execute*/", "BT303", "as a glob:  execute*   (matches executeQuery, executeUpdate)"),
-        ("Overloaded.Priced::pri.*", "BT303", "as a glob:  pri*   (matches price)"),
+        ("Overloaded.Priced::pri.*", "BT303", "as a glob:  pri*   (matches price, pricier)"),
         ("Overloaded.Priced::price", "BT302", 'match its implementors:  class="+Overloaded$Priced"'),
     ],
 )
@@ -159,6 +159,15 @@ def test_a_glob_that_is_meant_as_a_regular_expression(pattern: str, code: str, h
     stderr = problem(f"{pattern} {{ }}", overloaded)
     assert f"error[{code}]" in stderr
     assert help_ in stderr
+
+
+def test_a_probe_in_default_methods_only_says_which_methods_have_no_code(overloaded: str) -> None:
+    code, _, stderr = check("Overloaded.Priced::pric* { @n = count() }", "--cp", overloaded)
+    assert code == 0
+    assert 'warning[BT302]: "Overloaded$Priced" is an interface; price has no code there' in stderr
+    assert 'match its implementors, too:  class="+Overloaded$Priced"' in stderr
+    for right in ("Overloaded.Priced::pricier { @n = count() }", "+Overloaded.Priced::pric* { @n = count() }"):
+        assert "BT302" not in check(right, "--cp", overloaded)[2]
 
 
 def test_what_is_no_container_is_not_indexed(overloaded: str) -> None:

@@ -9,6 +9,10 @@ public class Overloaded {
 
     interface Priced {
         void price(Basket basket);
+
+        default void pricier(Basket basket) {
+            price(basket);
+        }
     }
 
     static void ship(long order) {}
