@@ -10,11 +10,14 @@ from btpy.distribution import install_command
 from btpy.engine.target import Target
 from btpy.errors import UsageError
 from btpy.jvm.service import service_of
+from btpy.model.secrets import names_secret
 from btpy.recording.entries import Started
 
 if TYPE_CHECKING:
     from btpy.output.otlp.exporter import Exporter
     from btpy.output.otlp.resource import Origin
+
+_HIDDEN = "•••"
 
 
 def exporter(url: str, environment: Mapping[str, str], *, patient: bool = False) -> Exporter:
@@ -35,12 +38,13 @@ def exporter(url: str, environment: Mapping[str, str], *, patient: bool = False)
     return Exporter(settings_of(url, environment), patient=patient)
 
 
-def origin_of(target: Target) -> Origin:
-    """A running target."""
+def origin_of(target: Target, *, redact: bool) -> Origin:
+    """A running target. ``redact``: hide the values of attributes that are named like secrets."""
     from btpy.output.otlp.resource import Origin
 
     process = target.process
     service = service_of(process)
+    attributes = service.attributes
     return Origin(
         service=service.name,
         instance=f"{socket.gethostname()} {process.pid} {process.start_ticks}",
@@ -48,7 +52,7 @@ def origin_of(target: Target) -> Origin:
         pid=process.pid,
         java_version=target.java_version,
         vm_name=target.vm_name,
-        given=service.attributes,
+        given=tuple((name, _HIDDEN if redact and names_secret(name) else value) for name, value in attributes),
     )
 
 

@@ -122,7 +122,8 @@ class TargetRun:
             from btpy.api.export import origin_of
             from btpy.present.export import Export
 
-            self._export = Export(self._exporter, session.context, origin_of(session.target), settings.hits)
+            origin = origin_of(session.target, redact=session.context.outline.redact)
+            self._export = Export(self._exporter, session.context, origin, settings.hits)
         signals.ask()  # before the banner says that Ctrl-C ends the run
         self._report = RunReport(
             session,

@@ -27,6 +27,8 @@ from btpy.engine.class_sources import _in_archive_of, _inner_archives, _named_in
 from btpy.jvm import perfdata
 from btpy.lang.check.checker import check_source
 from btpy.model.source import Source, read_text
+from btpy.output.otlp.exporter import rejected_points, rejected_records
+from btpy.output.otlp.transport import Delivered
 from btpy.recording.file import MAX_CHUNK
 from btpy.recording.lines import Lines
 from btpy.recording.player import Recording
@@ -35,6 +37,7 @@ from btpy.wire.messages import FROM_AGENT, FROM_CLIENT, Message
 from tests.lsp.editor import editor
 from tests.security.test_bombs import MIB, PROGRAM, held
 from tests.security.test_lsp_messages import WRONG
+from tests.security.test_otlp_answers import answered
 
 CORPUS = Path(__file__).parent / "corpus"
 GOLDEN = Path(__file__).parent.parent / "golden" / "recording"
@@ -90,6 +93,14 @@ def decode_frames(data: bytes, kinds: tuple[type[Message], ...]) -> None:
         at += 4 + max(size, 1)
 
 
+def read_answer(path: Path) -> None:
+    """An answer of a backend, status line and headers included."""
+    outcome = answered(path.read_bytes())
+    if isinstance(outcome, Delivered):
+        rejected_records(outcome.answer)
+        rejected_points(outcome.answer)
+
+
 READERS: dict[str, tuple[Callable[[Path], object], int]] = {
     "class": (read_class, 256 * 1024),
     "jar": (read_jar, 2 * MAX_ENTRY_BYTES),
@@ -100,6 +111,7 @@ READERS: dict[str, tuple[Callable[[Path], object], int]] = {
     "frames-from-agent": (lambda path: decode_frames(path.read_bytes(), FROM_AGENT), MIB),
     "frames-from-client": (lambda path: decode_frames(path.read_bytes(), FROM_CLIENT), MIB),
     "script": (read_script, 32 * MIB),
+    "otlp-answer": (read_answer, MIB),
 }
 """By directory: the reader, and the bytes that it may take beside what its input allows."""
 

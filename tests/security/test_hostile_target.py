@@ -29,6 +29,7 @@ from btpy.wire import messages
 from btpy.wire.messages import FROM_AGENT, Hello, Message, Welcome
 from tests.containers.cells import NOBODY, needs_root, passable, readable_cache
 from tests.live.scripts import counted_classes
+from tests.output.otlp.backend import backend
 from tests.security.lies import HOSTILE, LIES, about
 from tests.security.stand_in import StandIn, counters_of, honest, stand_in
 from tests.targets import PATIENCE
@@ -229,6 +230,11 @@ def as_ndjson(run: Run, target: StandIn) -> None:
     traced(run, target, "-f", "ndjson", "-o", "run.ndjson")
 
 
+def exported(run: Run, target: StandIn) -> None:
+    with backend() as running:
+        traced(run, target, "-o", running.url)
+
+
 def later(run: Run, target: StandIn) -> None:
     target.program = check_source(Source("lies.bt", LATER))
     run(str(target.pid), "-e", LATER, "--for", "300ms", "--hits", "0", "--missing", "ignore")
@@ -326,9 +332,10 @@ def test_lies_in_each_message(kind: type[Message], targets: Callable[..., StandI
 
 
 def some_commands(kind: type[Message], every: int) -> Iterator[tuple[str, Callable[[Run, StandIn], None]]]:
-    """One lie of so many, beginning with another one for each kind of message."""
+    """One lie of so many, beginning with another one for each kind of message. Every other run is exported."""
     first = list(COMMANDS).index(kind) % every
-    return ((name, COMMANDS[kind]) for name in list(LIES)[first::every])
+    for at, name in enumerate(list(LIES)[first::every]):
+        yield name, exported if at % 2 and COMMANDS[kind] is traced else COMMANDS[kind]
 
 
 @needs_root
@@ -361,7 +368,7 @@ def test_every_lie_in_each_message(
         with pytest.raises(AssertionError, match="no Locations was sent"):  # root reads no files for other users
             lied(targets(jdk, uid), run, kind, "empty texts", COMMANDS[kind])
         return
-    commands = (COMMANDS[kind], as_ndjson) if COMMANDS[kind] is traced else (COMMANDS[kind],)
+    commands = (traced, as_ndjson, exported) if COMMANDS[kind] is traced else (COMMANDS[kind],)
     all_lied(run, kind, ((name, targets(jdk, uid), command) for name in LIES for command in commands))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from btpy.model.secrets import Secrets, names_secret
 from btpy.output.formats import NAMES
 from btpy.recording.file import ChunkReader
 from tests.jdks import compiled
+from tests.output.otlp.backend import attributes, backend
 from tests.security import secretive as secretive_runs
 from tests.security.secretive import assert_without_secrets
 from tests.targets import Target, target
@@ -67,6 +69,28 @@ def test_no_format_shows_a_secret(secretive: Target, format_: str, tmp_path: Pat
         assert b"alice" in written  # what is no secret is shown
         assert b"jdbc:postgresql://db1/shop?user=app&password=***" in written
         assert written.count("•••".encode()) >= 5 * CALLS
+
+
+def test_an_export_has_no_secret(secretive: Target) -> None:
+    with backend() as running:
+        shown = traced(secretive, "-o", running.url)
+        logs = [record.SerializeToString() for _, record in running.logs]
+        metrics = [metric.SerializeToString() for _, metric in running.reports]
+    assert_without_secrets(shown + b"".join(logs) + b"".join(metrics))
+    for exported in (logs, metrics):
+        assert any(b"alice" in message for message in exported)
+    assert sum(message.count("•••".encode()) for message in logs) >= 5 * CALLS
+
+
+def test_attributes_of_the_application_that_are_secrets_are_not_exported() -> None:
+    variables = {**os.environ, "OTEL_RESOURCE_ATTRIBUTES": "deployment.environment=test,db.password=Hush-in-a-variable"}
+    with (
+        backend() as running,
+        target(17, "Secretive", classpath=[compiled([JAVA / "Secretive.java"])], env=variables) as program,
+    ):
+        traced(program, "-o", running.url)
+        resource = attributes(list(running.logs[0][0].attributes))
+    assert (resource["deployment.environment"], resource["db.password"]) == ("test", "•••")
 
 
 def test_a_recording_has_no_secret(secretive: Target, tmp_path: Path) -> None:

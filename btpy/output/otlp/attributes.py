@@ -22,6 +22,7 @@ from btpy.output.style import Style
 from btpy.output.values import ValueText
 
 _LONG_MIN, _LONG_MAX = -(1 << 63), (1 << 63) - 1
+_UNSIGNED_MAX = (1 << 64) - 1
 
 
 class Values:
@@ -79,6 +80,11 @@ def scalar(value: str | int | float | bool) -> AnyValue:
     if isinstance(value, float):
         return AnyValue(double_value=value)
     return AnyValue(string_value=well_formed(value))
+
+
+def unsigned(number: int) -> int:
+    """The nearest number that an unsigned field of 64 bits can have. A target can send any."""
+    return min(max(0, number), _UNSIGNED_MAX)
 
 
 def well_formed(text: str) -> str:

@@ -40,6 +40,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0  # seconds before a request is repeated
 _QUEUE_BYTES = 64 << 20
 _BATCH_BYTES = 4 << 20
 _STALLED_SECONDS = 60.0  # of a run that can wait, such as a replay
+_ABORT_SECONDS = 1.0  # until an aborted request has ended; nothing ends a look-up of a host name
 
 
 class Cause(Enum):
@@ -119,7 +120,7 @@ class Exporter:
         return Tally(
             0 if logs is None else logs.delivered,
             0 if metrics is None else metrics.delivered,
-            {} if logs is None else {cause: count for cause, count in logs.lost.items() if count},
+            {} if logs is None else logs.losses(),
             0 if metrics is None else metrics.rejected,
             0 if metrics is None else metrics.unsent,
         )
@@ -169,7 +170,7 @@ class _Sender(ABC):
         if self._thread.ident is not None:
             self._thread.join(max(0.0, self._deadline - time.monotonic()))
             self._transport.abort()
-            self._thread.join()
+            self._thread.join(_ABORT_SECONDS)
         self._transport.close()
 
     def _run(self) -> None:
@@ -230,7 +231,8 @@ class _LogSender(_Sender):
 
     def __init__(self, settings: OtlpSettings, endpoint: Endpoint, tell: Callable[[str], None], patient: bool) -> None:
         super().__init__(Transport(endpoint), tell)
-        self.lost: Counter[Cause] = Counter()
+        self._lost: Counter[Cause] = Counter()  # for any cause but NOT_SENT
+        self._accepted = 0  # records that came into the queue
         self._settings = settings
         self._patient = patient
         self._queue: deque[_Waiting] = deque()
@@ -241,12 +243,19 @@ class _LogSender(_Sender):
             if self._is_full() and self._patient:
                 self._wait_for_room()
             if self._is_full():
-                self.lost[Cause.QUEUE_FULL] += 1
+                self._lost[Cause.QUEUE_FULL] += 1
                 return
+            self._accepted += 1
             self._queue.append(waiting)
             self._bytes += waiting.size
             if len(self._queue) == self._settings.batch or len(self._queue) == 1:
                 self._changed.notify_all()
+
+    def losses(self) -> dict[Cause, int]:
+        """All records that were not delivered. Those without another cause were not sent, however the thread ended."""
+        accounted = self.delivered + self._lost[Cause.REFUSED] + self._lost[Cause.REJECTED]
+        lost = {**self._lost, Cause.NOT_SENT: self._accepted - accounted}
+        return {cause: count for cause, count in lost.items() if count}
 
     def _is_full(self) -> bool:
         return len(self._queue) >= self._settings.queue or self._bytes >= _QUEUE_BYTES
@@ -266,24 +275,21 @@ class _LogSender(_Sender):
                     lambda: len(self._queue) >= self._settings.batch or self._deadline is not None,
                     self._settings.delay,
                 )
-            if self._queue and not self._time_is_up():
-                return True
-            self.lost[Cause.NOT_SENT] += len(self._queue)
-            return False
+            return bool(self._queue) and not self._time_is_up()
 
     def _send(self) -> None:
         batch = self._take()
         message = _request(batch).SerializeToString()
         outcome = self._post(message, repeat=True)
         if isinstance(outcome, Delivered):
-            rejected, reason = _rejected_records(outcome.answer)
+            rejected, reason = rejected_records(outcome.answer)
             rejected = min(rejected, len(batch))
             self.delivered += len(batch) - rejected
             if rejected:
-                self.lost[Cause.REJECTED] += rejected
+                self._lost[Cause.REJECTED] += rejected
                 self._tell(f"{self.address} has rejected {rejected} log records: {reason}")
-        else:
-            self.lost[Cause.REFUSED if isinstance(outcome, Refused) else Cause.NOT_SENT] += len(batch)
+        elif isinstance(outcome, Refused):
+            self._lost[Cause.REFUSED] += len(batch)
 
     def _take(self) -> list[_Waiting]:
         batch: list[_Waiting] = []
@@ -305,9 +311,14 @@ class _MetricSender(_Sender):
         super().__init__(Transport(endpoint), tell)
         self.sources: list[Metrics] = []
         self.rejected = 0
-        self.unsent = 0
+        self._settled = 0  # sources whose last values are delivered
         self._is_due = False
         self._has_ended = False
+
+    @property
+    def unsent(self) -> int:
+        """The reports with the last values that were not delivered."""
+        return len(self.sources) - self._settled
 
     def report(self) -> None:
         with self._changed:
@@ -328,6 +339,7 @@ class _MetricSender(_Sender):
         for source in self.sources:
             report = source.report()
             if report is None:
+                self._settled += self._has_ended
                 continue
             outcome = self._post(
                 ExportMetricsServiceRequest(resource_metrics=[report.message]).SerializeToString(),
@@ -335,11 +347,10 @@ class _MetricSender(_Sender):
             )
             if isinstance(outcome, Delivered):
                 self._note(source, report, outcome)
-            elif self._has_ended:
-                self.unsent += 1
+                self._settled += self._has_ended
 
     def _note(self, source: Metrics, report: Report, outcome: Delivered) -> None:
-        rejected, reason = _rejected_points(outcome.answer)
+        rejected, reason = rejected_points(outcome.answer)
         rejected = min(rejected, report.points)
         if rejected:
             self._tell(f"{self.address} has rejected {rejected} points: {reason}")
@@ -361,8 +372,8 @@ def _request(batch: list[_Waiting]) -> ExportLogsServiceRequest:
     return request
 
 
-def _rejected_records(answer: bytes) -> tuple[int, str]:
-    """How many, and why."""
+def rejected_records(answer: bytes) -> tuple[int, str]:
+    """How many records the backend has rejected, and why. ``answer``: the message of its answer."""
     try:
         success = ExportLogsServiceResponse.FromString(answer).partial_success
     except DecodeError:
@@ -370,7 +381,8 @@ def _rejected_records(answer: bytes) -> tuple[int, str]:
     return max(0, success.rejected_log_records), _one_line(success.error_message)
 
 
-def _rejected_points(answer: bytes) -> tuple[int, str]:
+def rejected_points(answer: bytes) -> tuple[int, str]:
+    """The same for points of metrics."""
     try:
         success = ExportMetricsServiceResponse.FromString(answer).partial_success
     except DecodeError:

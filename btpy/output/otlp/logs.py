@@ -13,7 +13,7 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, SeverityNumber
 
 from btpy.events.records import Record
 from btpy.model.templates import SiteFact, Slot, Template, TemplateKind
-from btpy.output.otlp.attributes import Values, key_value, scalar, well_formed
+from btpy.output.otlp.attributes import Values, key_value, scalar, unsigned, well_formed
 from btpy.output.otlp.trace_fields import traced
 from btpy.output.style import Style
 from btpy.output.templates import is_carried, printed
@@ -96,7 +96,7 @@ class LogRecords:
     ) -> LogRecord:
         nanos = self._context.clock.wall(record.nanos)
         log_record = LogRecord(
-            time_unix_nano=max(0, nanos),
+            time_unix_nano=unsigned(nanos),
             observed_time_unix_nano=time.time_ns(),
             severity_number=severity,
             severity_text=_NAMES[severity],

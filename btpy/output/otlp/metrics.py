@@ -100,18 +100,18 @@ class Metrics:
             self._delivered, self._delivered_at = report.totals, report.nanos
 
     def _metric(self, map_: Map, totals: Mapping[ExactKey, Summable]) -> Metric | None:
-        window = Window(self._started, self._read_at)
+        window = Window.of(self._started, self._read_at)
         if self._temporality is Temporality.CUMULATIVE or map_.kind not in SUMMED:
             entries = [*self._gauges.get(map_.id, {}).items(), *totals.items()]
             return metric_of(map_, entries, window, Temporality.CUMULATIVE, self._values)
         before = self._delivered.get(map_.id, {})
         grown = [(key, difference(value, before[key]) if key in before else value) for key, value in totals.items()]
         new = [(key, value) for key, value in grown if value.n]
-        return metric_of(map_, new, Window(self._delivered_at, self._read_at), Temporality.DELTA, self._values)
+        return metric_of(map_, new, Window.of(self._delivered_at, self._read_at), Temporality.DELTA, self._values)
 
     def _about_probes(self) -> list[Metric]:
         """These are always cumulative, so that any report shows all losses."""
-        window = Window(self._started, self._read_at)
+        window = Window.of(self._started, self._read_at)
         hits: list[tuple[Mapping[str, str], int]] = []
         records: list[tuple[Mapping[str, str], int]] = []
         for account in self._accounts.values():

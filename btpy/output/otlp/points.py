@@ -32,7 +32,7 @@ from btpy.events.records import Value
 from btpy.events.sketches import First, Last, Top
 from btpy.model.maps import Map, MapKind
 from btpy.model.types import Kind
-from btpy.output.otlp.attributes import Values, key_value
+from btpy.output.otlp.attributes import Values, key_value, unsigned
 from btpy.output.otlp.series import OVERFLOW, ExactKey
 from btpy.output.otlp.settings import Temporality
 
@@ -44,6 +44,7 @@ SUMMED = (MapKind.COUNT, MapKind.SUM, MapKind.HIST, MapKind.PCTL, MapKind.LHIST)
 
 _UNITS = {Kind.DURATION: "ns", Kind.BYTES: "By"}
 _HITS = "{hit}"
+_MOST_BUCKETS = 160  # of one histogram, with those that have no samples; the default of OpenTelemetry's SDKs
 _LONG_MIN, _LONG_MAX = -(1 << 63), (1 << 63) - 1
 
 _TEMPORALITIES = {
@@ -57,6 +58,11 @@ class Window(NamedTuple):
 
     start: int
     end: int
+
+    @staticmethod
+    def of(start: int, end: int) -> Window:
+        """Times that OTLP does not have become the nearest ones: a target chooses its clock."""
+        return Window(unsigned(start), unsigned(end))
 
 
 def metric_of(
@@ -97,7 +103,7 @@ def cumulative_count(
             attributes=[key_value(key, value) for key, value in attributes.items()],
             start_time_unix_nano=window.start,
             time_unix_nano=window.end,
-            as_int=count,
+            as_int=min(count, _LONG_MAX),
         )
     return metric
 
@@ -148,7 +154,11 @@ def _histogram_point(
     """In OTLP, bounds are upper and inclusive. The extremes refer to the start, so a delta has none."""
     bounds, counts = _buckets(value) if isinstance(value, Histogram) else _linear_buckets(value)
     point = HistogramDataPoint(
-        attributes=attributes, count=value.n, sum=float(value.total), bucket_counts=counts, explicit_bounds=bounds
+        attributes=attributes,
+        count=unsigned(value.n),
+        sum=float(value.total),
+        bucket_counts=map(unsigned, counts),
+        explicit_bounds=bounds,
     )
     if temporality is Temporality.CUMULATIVE and value.least is not None and value.greatest is not None:
         point.min, point.max = value.least, value.greatest
@@ -157,20 +167,25 @@ def _histogram_point(
 
 def _buckets(value: Histogram) -> tuple[list[float], list[int]]:
     """From the lowest bucket with samples to the highest. Its samples are whole numbers, so the greatest number of a
-    bucket is its inclusive upper bound."""
+    bucket is its inclusive upper bound. In a long range, neighbours without samples become one bucket: a precise
+    histogram has millions of them.
+    """
     occupied = dict(value.counts)
     if not occupied:
         return [-1.0], [value.negatives, 0]
     first, last = min(occupied), max(occupied)
-    bounds = [float(bucket_bounds(index, value.precision)[1]) for index in range(first, last + 1)]
-    below = -1.0 if first == 0 else float(bucket_bounds(first, value.precision)[0] - 1)
-    if value.negatives and below >= 0:
-        return [-1.0, below, *bounds], [value.negatives, 0, *_counts(occupied, first, last), 0]
-    return [below, *bounds], [value.negatives, *_counts(occupied, first, last), 0]
-
-
-def _counts(occupied: Mapping[int, int], first: int, last: int) -> list[int]:
-    return [occupied.get(index, 0) for index in range(first, last + 1)]
+    bounds = [-1.0]
+    counts = [value.negatives]
+    for index in range(first, last + 1) if last - first < _MOST_BUCKETS else occupied:
+        low, high = bucket_bounds(index, value.precision)
+        if low - 1 > bounds[-1]:
+            bounds.append(float(low - 1))
+            counts.append(0)
+        bounds.append(float(high))
+        counts.append(occupied.get(index, 0))
+    if not value.negatives and len(bounds) > 2 and not counts[1]:
+        del bounds[0], counts[1]  # nothing between the negative numbers and the first bucket
+    return bounds, [*counts, 0]
 
 
 def _linear_buckets(value: LinearHistogram) -> tuple[list[float], list[int]]:
@@ -183,7 +198,7 @@ def _linear_buckets(value: LinearHistogram) -> tuple[list[float], list[int]]:
 def _summary_point(attributes: list[KeyValue], value: Average | Stats) -> SummaryDataPoint:
     """The extremes of stats are the quantiles 0 and 1."""
     total = value.total if isinstance(value, Stats) else value.integral + value.floating
-    point = SummaryDataPoint(attributes=attributes, count=value.n, sum=float(total))
+    point = SummaryDataPoint(attributes=attributes, count=unsigned(value.n), sum=float(total))
     if isinstance(value, Stats) and value.least is not None and value.greatest is not None:
         point.quantile_values.add(quantile=0.0, value=value.least)
         point.quantile_values.add(quantile=1.0, value=value.greatest)

@@ -7,6 +7,7 @@ with a host is stronger than both endpoint variables.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from enum import Enum
 from pathlib import Path
@@ -26,6 +27,7 @@ DEFAULT_PORT = 4318
 _PREFIX = "OTEL_EXPORTER_OTLP"
 _TIMEOUT = 10.0  # seconds
 _PROTOCOL = "http/protobuf"
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, 5.6.2: what the name of a header consists of
 _HELP = ("-o otlp://HOST:4318 sends to a Collector", "btpy help otlp tells more")
 
 
@@ -188,6 +190,8 @@ def _split(text: str, name: str) -> SplitResult:
             f"{name} has a user name or a password in its URL, where other users of this machine can read it",
             help=[f"use {_PREFIX}_HEADERS='Authorization=Basic …'"],
         )
+    if not all("!" <= char <= "~" for char in split.path):
+        raise UsageError(f"{name}: the path of a URL has no blanks and no other letters than ASCII", help=_HELP)
     if split.query or split.fragment:
         raise UsageError(f"{name}: the URL of an endpoint has no ? and no #", help=_HELP)
     if split.scheme in SCHEMES:
@@ -206,7 +210,7 @@ def _headers(text: str | None) -> tuple[tuple[str, str], ...]:
             continue
         name, equals, value = (part.strip() for part in pair.partition("="))
         value = unquote(value)
-        if not equals or not name or not name.isascii() or any(ord(c) < 32 or ord(c) > 255 for c in name + value):
+        if not equals or not _TOKEN.fullmatch(name) or any(ord(c) < 32 or ord(c) > 255 for c in value):
             raise UsageError(f"{_PREFIX}_HEADERS is not a list such as key=value,key2=value2")
         headers.append((name, value))
     return tuple(headers)

@@ -22,7 +22,8 @@ from btpy.errors import UsageError
 from btpy.output.otlp.settings import Credentials, Endpoint
 
 _REPEATABLE = (429, 502, 503, 504)
-_MOST_ANSWER = 1 << 20  # bytes that are read of an answer
+_MOST_ANSWER = 1 << 16  # bytes that are read of an answer
+_LONGEST_PAUSE = 300.0  # seconds that a server may ask for
 _MOST_REASON = 200  # characters of an answer that are shown
 _LEAST_GZIP = 1024  # bytes of a body from which on it is compressed
 
@@ -57,7 +58,8 @@ class Transport:
         self.endpoint = endpoint
         self._tls = _tls(endpoint.credentials) if endpoint.url.scheme == "https" else None
         self._connection: http.client.HTTPConnection | None = None
-        self._aborted = False
+        self._answer = bytearray(_MOST_ANSWER)
+        self._timed_out = self._aborted = False
 
     def post(self, body: bytes) -> Outcome:
         """Sends a message and waits for the answer, for the timeout of the endpoint at most."""
@@ -84,9 +86,7 @@ class Transport:
 
     def _exchange(self, body: bytes) -> Outcome:
         endpoint = self.endpoint
-        connection = self._connection
-        if connection is None:
-            connection = self._connection = self._connect()
+        connection = self._connection or self._connect()
         headers = {
             "Content-Type": "application/x-protobuf",
             "User-Agent": f"OTel-OTLP-Exporter-btpy/{version()}",
@@ -97,9 +97,7 @@ class Transport:
             headers["Content-Encoding"] = "gzip"
         connection.request("POST", endpoint.url.path, body, headers)
         response = connection.getresponse()
-        answer = response.read(_MOST_ANSWER)
-        if response.length and len(answer) < _MOST_ANSWER:
-            raise TimeoutError  # the deadline has closed the connection
+        answer = self._read(response)
         if response.will_close or not response.isclosed():
             self.close()
         if response.status == 200:
@@ -110,14 +108,27 @@ class Transport:
         details = "" if response.getheader("Content-Type", "").startswith("application/x-protobuf") else _text(answer)
         return Refused(f"{reason}: {details}" if details else reason)
 
+    def _read(self, response: http.client.HTTPResponse) -> bytes:
+        """The answer, or its beginning. The buffer limits the memory: ``HTTPResponse.read`` takes a chunk of a negative
+        size for one without an end.
+        """
+        count = response.readinto(self._answer)
+        if response.length and count < _MOST_ANSWER:
+            raise TimeoutError  # the deadline has closed the connection
+        return bytes(self._answer[:count])
+
     def _connect(self) -> http.client.HTTPConnection:
+        """Raises TimeoutError if the deadline passes or the export is aborted meanwhile."""
         url, timeout = self.endpoint.url, self.endpoint.timeout
         host = url.hostname or ""
         if self._tls is None:
             connection = http.client.HTTPConnection(host, self.endpoint.port, timeout=timeout)
         else:
             connection = http.client.HTTPSConnection(host, self.endpoint.port, timeout=timeout, context=self._tls)
+        self._connection = connection
         connection.connect()
+        if self._timed_out or self._aborted:
+            raise TimeoutError
         return connection
 
     @contextlib.contextmanager
@@ -125,13 +136,18 @@ class Transport:
         """Closes the connection at the timeout. The timeout of a socket is not enough: it applies to a single call, so
         a server could send a byte a second for ever.
         """
-        timer = threading.Timer(self.endpoint.timeout, self._shut_down)
+        self._timed_out = False
+        timer = threading.Timer(self.endpoint.timeout, self._time_out)
         timer.daemon = True
         timer.start()
         try:
             yield
         finally:
             timer.cancel()
+
+    def _time_out(self) -> None:
+        self._timed_out = True
+        self._shut_down()
 
     def _shut_down(self) -> None:
         connection = self._connection
@@ -157,15 +173,19 @@ def _tls(credentials: Credentials) -> ssl.SSLContext:
 
 
 def _seconds(retry_after: str | None) -> float | None:
-    """The seconds in ``Retry-After``, which is a number of seconds or a date."""
+    """The seconds in ``Retry-After``, which is a number of seconds or a date; at most ``_LONGEST_PAUSE``."""
     if retry_after is None:
         return None
-    if retry_after.strip().isdigit():
-        return float(retry_after)
+    text = retry_after.strip()
     try:
-        return max(0.0, email.utils.parsedate_to_datetime(retry_after).timestamp() - time.time())
-    except ValueError:
+        seconds = (
+            float(text)
+            if text.isascii() and text.isdigit()
+            else email.utils.parsedate_to_datetime(text).timestamp() - time.time()
+        )
+    except (ValueError, OverflowError):
         return None
+    return min(max(0.0, seconds), _LONGEST_PAUSE)
 
 
 def _reason(cause: Exception) -> str:

@@ -16,6 +16,7 @@ from btpy.events.aggregates import (
     Average,
     Count,
     Greatest,
+    Histogram,
     Key,
     Least,
     LinearHistogram,
@@ -29,7 +30,7 @@ from btpy.events.stacks import StackTable
 from btpy.model.maps import Linear, Map, MapKind
 from btpy.model.types import ANY, BYTES, DURATION, LONG, Type
 from btpy.output.otlp.attributes import Values
-from btpy.output.otlp.points import Window, metric_of
+from btpy.output.otlp.points import Window, cumulative_count, metric_of
 from btpy.output.otlp.series import OVERFLOW, exact_key
 from btpy.output.otlp.settings import Temporality
 from tests.events.test_aggregates import histogram_of
@@ -147,7 +148,7 @@ def test_topk_has_a_point_for_each_value() -> None:
 samples = st.lists(st.integers(-50, 2**40), min_size=1, max_size=60)
 
 
-@given(samples, st.integers(0, 4))
+@given(samples, st.integers(0, 8))
 def test_buckets_of_a_histogram_hold_the_samples_between_their_bounds(values: list[int], precision: int) -> None:
     metric_ = metric(a_map(MapKind.HIST, DURATION), ((), histogram_of(values, precision)))
     (point,) = metric_.histogram.data_points
@@ -175,6 +176,19 @@ def test_buckets_of_lhist_do_not_include_their_upper_bound(values: list[float]) 
     assert list(point.bucket_counts) == expected == counts
 
 
+def test_a_histogram_takes_no_more_than_its_buckets() -> None:
+    """Two samples that are far apart, in buckets of which there are 3 million."""
+    (point,) = metric(a_map(MapKind.PCTL), ((), histogram(16, (7, 3_000_000)))).histogram.data_points
+    assert len(point.explicit_bounds) == 4
+    assert list(point.bucket_counts) == [0, 1, 0, 1, 0]
+    assert point.explicit_bounds[1] == 7
+
+
+def histogram(precision: int, indices: tuple[int, ...]) -> Histogram:
+    """A sample in each of these buckets."""
+    return Histogram(precision, 0, 0.0, 0, 1 << 62, 0, tuple((index, 1) for index in indices))
+
+
 def test_a_delta_has_no_extremes() -> None:
     metric_ = metric(a_map(MapKind.HIST), ((), histogram_of([1, 5])), temporality=Temporality.DELTA)
     (point,) = metric_.histogram.data_points
@@ -185,3 +199,26 @@ def test_a_delta_has_no_extremes() -> None:
 def test_a_map_without_a_name_is_called_by_its_kind() -> None:
     assert metric(replace(a_map(MapKind.COUNT), name=""), ((), Count(1))).name == "btpy.count"
     assert metric(replace(a_map(MapKind.COUNT), name="jdbc.queries"), ((), Count(1))).name == "btpy.jdbc.queries"
+
+
+GREATEST = 1 << 70
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        (MapKind.COUNT, Count(GREATEST)),
+        (MapKind.COUNT, Count(-GREATEST)),
+        (MapKind.SUM, Total(GREATEST, -GREATEST, math.nan)),
+        (MapKind.AVG, Average(GREATEST, GREATEST, math.inf)),
+        (MapKind.STATS, Stats(GREATEST, GREATEST, 0.0, -GREATEST, GREATEST)),
+        (MapKind.HIST, Histogram(0, GREATEST, 0.0, -GREATEST, GREATEST, GREATEST, ((0, GREATEST),))),
+        (MapKind.LHIST, LinearHistogram(Linear(0, 2, 1), GREATEST, 0.0, 0, GREATEST, (0, GREATEST, 0, 1))),
+    ],
+)
+def test_numbers_that_otlp_does_not_have_become_the_nearest(kind: MapKind, value: Aggregate) -> None:
+    """A target can send any number of samples, and its numbers add up."""
+    assert metric(a_map(kind), ((), value)).SerializeToString()
+    assert Window.of(-GREATEST, GREATEST) == (0, (1 << 64) - 1)
+    counted = cumulative_count("n", "", "", [({}, GREATEST)], WINDOW)
+    assert counted.sum.data_points[0].as_int == (1 << 63) - 1

@@ -91,6 +91,9 @@ def test_lowmemory_is_delta_and_nothing_is_cumulative() -> None:
         ("otlp://c", {"OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE": "both"}, "cumulative, delta or lowmemory"),
         ("otlp://c", {"OTEL_EXPORTER_OTLP_HEADERS": "token"}, "key=value"),
         ("otlp://c", {"OTEL_EXPORTER_OTLP_HEADERS": "a=b%0d%0aX-Evil: 1"}, "key=value"),
+        ("otlp://c", {"OTEL_EXPORTER_OTLP_HEADERS": "two words=b"}, "key=value"),
+        ("otlp://c/two words", {}, "no blanks"),
+        ("otlp://c/\u00e9", {}, "no other letters than ASCII"),
     ],
 )
 def test_what_cannot_be_used_is_refused_before_anything_begins(
