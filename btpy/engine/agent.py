@@ -26,6 +26,9 @@ ANSWER_SECONDS = 30.0
 RESTORE_SECONDS = 120.0
 """How long it may take to put all classes back; the longest part of leaving."""
 
+WEAVE_SECONDS = 600.0
+"""How long one WEAVE may take. HotSpot needs seconds for its classes, minutes where the machine is busy."""
+
 MAX_CLASSES = 20_000
 """Loaded classes that the patterns of a program may match."""
 
@@ -54,10 +57,10 @@ PreweaveMethods = Callable[[Sequence[LoadedClass]], tuple[messages.PrewovenMetho
 ClassFileOf = Callable[[LoadedClass], bytes | None]
 """The class file of a class, None if it is not known."""
 
-_Reading = Callable[[float | None], dict[int, bytes]]
+_Reading = Callable[[float], dict[int, bytes]]
 """How to wait for class files, by class id."""
 
-_UnderWay = tuple[Callable[[float | None], messages.WeaveResult], int]
+_UnderWay = tuple[Callable[[float], messages.WeaveResult], int]
 """How to wait for the answer to a WEAVE, and how many of its classes were prewoven."""
 
 
@@ -152,7 +155,7 @@ class Agent:
         ids = tuple(loaded.id for loaded in classes)
         answering = self._channel.ask(lambda request: messages.Read(request, ids), ClassFiles)
 
-        def wait(timeout: float | None) -> dict[int, bytes]:
+        def wait(timeout: float) -> dict[int, bytes]:
             files = {file.class_id: file.data for file in answering(timeout).files}
             if not files.keys() <= set(ids):
                 self._channel.close()
@@ -205,8 +208,8 @@ class Agent:
         searches: bool = False,
         loses_names: bool = False,
     ) -> messages.WeaveResult:
-        """Have classes retransformed, without a time limit. ``prewoven`` weaves some of them, the next while the target
-        retransforms these. ``searches``: the caller looks for classes that were loaded meanwhile.
+        """Have classes retransformed. ``prewoven`` weaves some of them, the next while the target retransforms
+        these. ``searches``: the caller looks for classes that were loaded meanwhile.
         ``loses_names``: as in :class:`~btpy.wire.messages.Weave`."""
         total = NOTHING_WOVEN
         under_way: _UnderWay | None = None
@@ -234,8 +237,8 @@ class Agent:
             start = end
             self._weave_at_once = min(4 * self._weave_at_once, WEAVE_AT_ONCE)
 
-    def _woven(self, answering: Callable[[float | None], messages.WeaveResult], prewoven: int) -> messages.WeaveResult:
-        result = self._wait(answering, None)
+    def _woven(self, answering: Callable[[float], messages.WeaveResult], prewoven: int) -> messages.WeaveResult:
+        result = self._wait(answering, WEAVE_SECONDS)
         self.progress.advance(result.longest_ns, done=prewoven)
         return result
 
@@ -337,12 +340,12 @@ class Agent:
         """A request that is answered by DONE. Raises BtpyError when the agent refuses it."""
         _accepted(type(build(0)), self.call(build, Done, ANSWER_SECONDS))
 
-    def call(self, build: Callable[[int], Message], answer: type[Answer], timeout: float | None) -> Answer:
+    def call(self, build: Callable[[int], Message], answer: type[Answer], timeout: float) -> Answer:
         return self._wait(self._channel.ask(build, answer), timeout)
 
-    def _wait(self, answering: Callable[[float | None], Waited], timeout: float | None) -> Waited:
+    def _wait(self, answering: Callable[[float], Waited], timeout: float) -> Waited:
         try:
             return answering(timeout)
-        except TimeoutError:
+        except TimeoutError as error:
             self._channel.close()
-            raise self._lost(f"the target has not answered for {timeout:.0f} s") from None
+            raise self._lost(f"the target has not answered for {timeout:.0f} s: {error}") from None

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import socket
+import time
 
 from btpy.frozen import dataclass
 
@@ -61,14 +62,17 @@ def fits(jar: str, options: str) -> bool:
     return len(f"{jar}={options}".encode()) <= LARGEST_ARGUMENT
 
 
-def answer(connection: socket.socket, asked: bytes) -> str:
-    """Send a request and read all of the answer. Raises OSError; Raises TimeoutError after the timeout of the
-    socket.
+def answer(connection: socket.socket, asked: bytes, seconds: float) -> str:
+    """Send a request and read all of the answer. Raises OSError; TimeoutError if the whole takes longer than
+    ``seconds``.
     """
+    deadline = time.monotonic() + seconds
+    connection.settimeout(seconds)
     connection.sendall(asked)
     received = b""
     while len(received) < _LARGEST_ANSWER and (part := connection.recv(_PART)):
         received += part
+        connection.settimeout(max(0.001, deadline - time.monotonic()))
     return received.decode("utf-8", "replace")
 
 

@@ -26,6 +26,9 @@ from btpy.wire.channel import Listener
 
 _PACKET = 64 * 1024
 _LOAD_SECONDS = 30.0
+ANSWER_SECONDS = 20.0
+"""How long the delegate may take for a request. It waits 8 s for a JVM at most."""
+
 _CLOSE_SECONDS = 0.5
 
 
@@ -40,6 +43,7 @@ class Delegate:
         self._process = process
         self._lock = threading.Lock()
         self._client, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._client.settimeout(ANSWER_SECONDS)
         target = {
             "pid": process.pid,
             "namespace_pid": process.namespace_pid,
@@ -114,9 +118,8 @@ class Delegate:
         if copy or not attach_protocol.fits(path, options):
             path = self._copied(jar)
         with self.connect() as connection:
-            connection.settimeout(_LOAD_SECONDS)
             try:
-                answer = attach_protocol.answer(connection, attach_protocol.load_request(path, options))
+                answer = attach_protocol.answer(connection, attach_protocol.load_request(path, options), _LOAD_SECONDS)
             except TimeoutError:
                 raise problems.no_answer(
                     self._process.pid, f"it did not load the agent in {_LOAD_SECONDS:.0f} s"
@@ -151,6 +154,8 @@ class Delegate:
     def _answer(self) -> tuple[dict[str, Any], int | None]:
         try:
             packet, descriptors, _, _ = socket.recv_fds(self._client, _PACKET, 1)
+        except TimeoutError:
+            raise problems.delegate_silent(self._process.pid, self._child.pid, ANSWER_SECONDS) from None
         except OSError as error:
             raise problems.delegate_ended(self._process.pid, error.strerror or str(error)) from None
         if not packet:

@@ -193,6 +193,15 @@ def delegate_ended(pid: int, detail: str) -> AttachError:
     )
 
 
+def delegate_silent(pid: int, delegate: int, seconds: float) -> AttachError:
+    return AttachError(
+        f"the process {delegate}, which works for btpy in the files of the JVM {pid}, has not answered for"
+        f" {seconds:.0f} s",
+        code="BT509",
+        help=["the user of the JVM may have stopped it; its file system may hang", f"ps -o pid,stat,wchan {delegate}"],
+    )
+
+
 def silent_after_signal(pid: int, path: str) -> AttachError:
     return AttachError(
         f"the JVM {pid} does not answer: it has not opened its attach socket",

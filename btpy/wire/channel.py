@@ -410,7 +410,7 @@ class Channel:
             if sent < len(frame):
                 self._queue(frame[sent:])
 
-    def call(self, build: Callable[[int], Message], answer: type[Answer], timeout: float | None = None) -> Answer:
+    def call(self, build: Callable[[int], Message], answer: type[Answer], timeout: float) -> Answer:
         """Sends the request that ``build`` makes from a request id, and waits for the answer.
 
         Raises TimeoutError after ``timeout`` seconds (the channel then drops a late answer), TargetGone when the
@@ -418,7 +418,7 @@ class Channel:
         """
         return self.ask(build, answer)(timeout)
 
-    def ask(self, build: Callable[[int], Message], answer: type[Answer]) -> Callable[[float | None], Answer]:
+    def ask(self, build: Callable[[int], Message], answer: type[Answer]) -> Callable[[float], Answer]:
         """Sends a request now; the function that it returns waits for the answer. Raises as :meth:`call`."""
         with self._state:
             self._check_open()
@@ -443,13 +443,13 @@ class Channel:
         self._unsent_bytes += len(frame)
         self._state.notify_all()
 
-    def _ask(self, request: int, message: Message, answer: type[Answer]) -> Callable[[float | None], Answer]:
+    def _ask(self, request: int, message: Message, answer: type[Answer]) -> Callable[[float], Answer]:
         place: _Place = queue.SimpleQueue()
         with self._state:
             self._check_open()
             self._pending[request] = place
 
-        def wait(timeout: float | None) -> Answer:
+        def wait(timeout: float) -> Answer:
             try:
                 received = place.get(timeout=timeout)
             except queue.Empty:

@@ -185,7 +185,7 @@ IMPATIENT = """
 import sys
 from btpy.engine import agent
 from btpy.jvm import connecting
-agent.ANSWER_SECONDS = agent.RESTORE_SECONDS = connecting.CALL_SECONDS = {seconds}
+agent.ANSWER_SECONDS = agent.RESTORE_SECONDS = agent.WEAVE_SECONDS = connecting.CALL_SECONDS = {seconds}
 from btpy.cli.main import main
 sys.exit(main(sys.argv[1:]))
 """
@@ -208,6 +208,7 @@ def run(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.M
     monkeypatch.setenv("HOME", str(state))
     monkeypatch.setattr("btpy.engine.agent.ANSWER_SECONDS", ANSWER_SECONDS)
     monkeypatch.setattr("btpy.engine.agent.RESTORE_SECONDS", ANSWER_SECONDS)
+    monkeypatch.setattr("btpy.engine.agent.WEAVE_SECONDS", ANSWER_SECONDS)
     monkeypatch.setattr("btpy.jvm.connecting.CALL_SECONDS", ANSWER_SECONDS)
     return Run(work, capfd)
 
@@ -281,9 +282,6 @@ EXTRA: dict[type[Message], Message] = {
 }
 """Messages that an honest agent sends only where something is wrong."""
 
-WAITED_FOR = (messages.WeaveResult,)
-"""Answers for which btpy waits until the user presses Ctrl-C: a large JVM retransforms classes for minutes."""
-
 KINDS = pytest.mark.parametrize("kind", list(COMMANDS), ids=lambda kind: kind.__name__)
 
 
@@ -297,7 +295,7 @@ def lied(target: StandIn, run: Run, kind: type[Message], name: str, command: Cal
     target.settle()
     assert told, f"no {kind.__name__} was sent: {run.outputs}"
     run.check("run.btz", "run.ndjson")
-    assert not run.user.has_interrupted or kind in WAITED_FOR, f"only Ctrl-C ended btpy: {run.outputs}"
+    assert not run.user.has_interrupted, f"only Ctrl-C ended btpy: {run.outputs}"
 
 
 def all_lied(

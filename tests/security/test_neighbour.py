@@ -4,13 +4,16 @@ for them, nor follows them, nor takes memory for them."""
 from __future__ import annotations
 
 import ast
+import contextlib
 import os
 import resource
+import signal
 import socket
 import struct
 import subprocess
 import sys
 import threading
+import time
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +21,9 @@ from pathlib import Path
 import pytest
 
 from btpy import files
-from btpy.jvm import attach, perfdata, processes
+from btpy.errors import AttachError
+from btpy.jvm import attach, attach_protocol, perfdata, processes
+from btpy.jvm.delegate import Delegate
 from tests.containers.cells import AS_NOBODY, NEW_TMP, NOBODY, cell, needs_root, require_to_run
 from tests.live.scripts import counted
 
@@ -321,3 +326,37 @@ def test_no_other_module_works_in_the_root_of_a_target() -> None:
         if isinstance(node, ast.Attribute) and node.attr == "root" and "tree" not in path.name
     }
     assert users == {"jvm/delegate.py", "jvm/processes.py"}
+
+
+# ---------------------------------------------------------------- processes that stop
+
+
+@needs_root
+def test_a_delegate_that_its_user_has_stopped_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The delegate has become the user of the JVM, who may send it any signal."""
+    monkeypatch.setattr("btpy.jvm.delegate.ANSWER_SECONDS", 0.5)
+    with cell(17, prefix=AS_NOBODY, readable=True) as target_cell, Delegate(target_cell.process) as delegate:
+        helper = delegate._child.pid
+        subprocess.run([*AS_NOBODY, "kill", "-STOP", str(helper)], check=True)
+        try:
+            with pytest.raises(AttachError, match=f"the process {helper}, which works for btpy .*, has not answered"):
+                delegate.wake()
+        finally:
+            os.kill(helper, signal.SIGCONT)
+
+
+def test_an_attach_answer_of_a_byte_now_and_then_is_given_up() -> None:
+    ours, theirs = socket.socketpair()
+
+    def drip() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                theirs.sendall(b"0")
+                time.sleep(0.05)
+
+    thread = threading.Thread(target=drip, daemon=True)
+    thread.start()
+    with theirs:
+        with ours, pytest.raises(TimeoutError):
+            attach_protocol.answer(ours, b"", 0.5)
+        thread.join()

@@ -297,7 +297,7 @@ def test_the_end_of_the_target_ends_calls_and_later_sends() -> None:
         asking = threading.Thread(target=hang_up)
         asking.start()
         with pytest.raises(TargetGone, match="ended or cut the connection"):
-            both.channel.call(Ping, Pong)
+            both.channel.call(Ping, Pong, PATIENCE)
         asking.join()
         assert isinstance(both.ended.get(timeout=PATIENCE), TargetGone)
         with pytest.raises(TargetGone):
