@@ -14,7 +14,8 @@ from pathlib import Path
 from btpy import interpreter, parallel
 from btpy.classfile import descriptors
 from btpy.classfile.bytecode import scan
-from btpy.classfile.reader import ACC_ABSTRACT, ACC_NATIVE, ClassFile, Member
+from btpy.classfile.jvms import ACC_ABSTRACT, ACC_NATIVE
+from btpy.classfile.reader import ClassFile, Member
 from btpy.plan.plan import Advice, ClassPlan, Handler, MethodPlan, Operand, OperandKind, Point
 from btpy.weave.weaver import weave
 
