@@ -10,14 +10,12 @@ from btpy.distribution import install_command
 from btpy.engine.target import Target
 from btpy.errors import UsageError
 from btpy.jvm.service import service_of
-from btpy.model.secrets import names_secret
+from btpy.model.secrets import REDACTED, names_secret
 from btpy.recording.entries import Started
 
 if TYPE_CHECKING:
     from btpy.output.otlp.exporter import Exporter
     from btpy.output.otlp.resource import Origin
-
-_HIDDEN = "•••"
 
 
 def exporter(url: str, environment: Mapping[str, str], *, patient: bool = False) -> Exporter:
@@ -52,7 +50,7 @@ def origin_of(target: Target, *, redact: bool) -> Origin:
         pid=process.pid,
         java_version=target.java_version,
         vm_name=target.vm_name,
-        given=tuple((name, _HIDDEN if redact and names_secret(name) else value) for name, value in attributes),
+        given=tuple((name, REDACTED if redact and names_secret(name) else value) for name, value in attributes),
     )
 
 

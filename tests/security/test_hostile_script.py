@@ -54,6 +54,7 @@ TOO_MUCH: dict[str, str] = {
     "an enormous exponent": f"{TAKE} {{ print(1e{'9' * 1000}) }}",
     "a text of a megabyte": f'{TAKE} {{ print("{"x" * 1_000_000}") }}',
     "a formatted text of a megabyte": f'{TAKE} {{ print(f"{"x" * 1_000_000}") }}',
+    "points without an end, and a fault": f"{'::'.join(['a'] * 30_000)} {{ print(1 }}",
     "a class name of 64 KiB": f"{'a' * 65_536}::take {{ print(1) }}",
     "a map name of 64 KiB": f"{TAKE} {{ @{'m' * 65_536} = count() }}",
     "a kind of event of 64 KiB": f'{TAKE} {{ emit("{"k" * 65_536}", x=1) }}',

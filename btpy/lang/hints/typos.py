@@ -172,8 +172,10 @@ def _btrace_state(failure: Failure) -> Diagnostic | None:
     )
 
 
-_ANNOTATION = r"@[A-Z]\w*(?:\s*\((?:[^()\n]|\([^()\n]*\))*\))?"
-_POINT_WITH_LOCATION = r"([^\s(){};]+)::([^\s(){};]+)(?:\s*\([^(){};]*\))?(?:\s*@([a-z_]+)\b(?:\([^()\n]*\))?)?"
+_ARGUMENTS = r"(?:\s*\((?:[^()\n]|\([^()\n]*\))*\))?"
+_ANNOTATION = rf"@[A-Z]\w*{_ARGUMENTS}"
+_CLASS_AND_METHOD = r"((?:(?!::)[^\s(){};])+)::([^\s(){};]+)"  # one way to split it, however many `::` there are
+_POINT_WITH_LOCATION = rf"{_CLASS_AND_METHOD}(?:\s*\([^(){{}};]*\))?(?:\s*@([a-z_]+)\b(?:\([^()\n]*\))?)?"
 _ANNOTATIONS_BEFORE = re.compile(rf"\s*((?:{_ANNOTATION}\s+)+){_POINT_WITH_LOCATION}")
 _ANNOTATIONS_BEHIND = re.compile(rf"\s*{_POINT_WITH_LOCATION}\s*((?:{_ANNOTATION}\s*)+)(?:@([a-z_]+)\b)?")
 
@@ -190,16 +192,16 @@ def _annotations_at_point(failure: Failure) -> Diagnostic | None:
         location, start = location or after, behind.start(4)
     else:
         return None
-    names = list(re.finditer(r"@([A-Z]\w*)", annotations))
-    for name in names:
-        if name[1] not in ANNOTATIONS:
+    written = list(re.finditer(rf"@([A-Z]\w*){_ARGUMENTS}", annotations))
+    for annotation in written:
+        if annotation[1] not in ANNOTATIONS:
             return Diagnostic(
                 "BT106",
-                f"unknown annotation `{name[0]}`",
-                Label(Span(failure.source, start + name.start(), start + name.end())),
-                help=of_annotation(name[1]) or ("leave it out",),
+                f"unknown annotation `@{annotation[1]}`",
+                Label(Span(failure.source, start + annotation.start(), start + annotation.end(1))),
+                help=of_annotation(annotation[1]) or ("leave it out",),
             )
-    others = [each for each in re.findall(_ANNOTATION, annotations) if not ANNOTATIONS[each[1:].split("(")[0]].attaches]
+    others = [annotation[0] for annotation in written if not ANNOTATIONS[annotation[1]].attaches]
     placed = f", location={location_of_point(location)}" if location else ""
     head = f'@OnMethod(class="{owner}", method="{method}"{placed})'
     return Diagnostic(
@@ -288,7 +290,7 @@ _BLOCKS_OF_OTHERS = {
     "unroll": "numbers from a to b:  for i in 1..{0} {{ … }}",
     "repeat": "numbers from a to b:  for i in 1..{0} {{ … }}",
     "synchronized": "a probe takes no locks: maps and thread variables need none",
-    "with": "a probe takes no locks and opens nothing; a value gets a name by:  let x = …",
+    "with": FORMS["with"],
 }
 
 
