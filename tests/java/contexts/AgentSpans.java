@@ -1,0 +1,23 @@
+/** Calls in spans that the OpenTelemetry agent makes. The first is before the gate: it has the agent load what keeps spans. */
+public class AgentSpans {
+    private static volatile int sink;
+
+    public static void main(String[] arguments) {
+        outer();
+        Gate.await();
+        for (int i = 0; i < 7; i++) {
+            outer();
+        }
+        System.out.println("done");
+        Gate.pass();
+    }
+
+    static void outer() {
+        inner();
+        inner();
+    }
+
+    static void inner() {
+        sink++;
+    }
+}
