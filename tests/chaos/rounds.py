@@ -104,7 +104,9 @@ class Server:
         self.jdk = jdk
         self._agent = jar
         h2 = artifact(H2)
-        classes = compiled([Path(__file__).parent / "java" / "ChaosServer.java"], classpath=[h2])
+        # A target without metaspace still has to answer: "+" on strings may not define classes at its first use.
+        source = Path(__file__).parent / "java" / "ChaosServer.java"
+        classes = compiled([source], classpath=[h2], flags=["-XDstringConcat=inline"])
         self._directory = tempfile.TemporaryDirectory(prefix="btpy-chaos-")
         log = Path(self._directory.name) / "hs_err.log"
         dynamic = ["-XX:+EnableDynamicAgentLoading"] if jdk >= 21 else []

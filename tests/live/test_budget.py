@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -145,15 +144,13 @@ def test_steps_of_the_budget_double_the_factor() -> None:
 def test_text_tables_and_columns_say_that_hits_were_skipped(tmp_path: Path) -> None:
     script = "Counted::step { @by[arg1 & 3] = count(); }"
     recording = tmp_path / "run.btz"
-    with counted(17) as target:
-        command = [sys.executable, "-m", "btpy", str(target.pid), "-e", script, "-o", str(recording)]
-        with subprocess.Popen([*command, "--budget", "0.01%"], stderr=subprocess.PIPE, text=True) as tracer:
-            assert tracer.stderr is not None
-            assert "Ctrl-C" in tracer.stderr.readline()
-            target.send(f"call {PRIME}")
-            target.wait_for("called")
-            tracer.send_signal(signal.SIGINT)
-            tracer.communicate()
+    with counted(17) as target, tracing(target.pid, "-e", script, "--record", recording, *STINGY) as tracer:
+        target.send(f"call {CALLS}")
+        target.wait_for("called")
+        tracer.wait_for("budget")
+        target.send(f"call {CALLS}")
+        target.wait_for("called")
+        tracer.stop()
     for format_, mark in (
         ("text", "hits skipped"),
         ("ndjson", '"skips":{"@by":{"skipped":'),

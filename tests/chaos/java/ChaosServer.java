@@ -180,7 +180,7 @@ public final class ChaosServer {
                 held.add(Proxy.newProxyInstance(loader, new Class<?>[] {Runnable.class}, (proxy, method, given) -> null));
                 held.add(Class.forName("ChaosServer$Late", true, loader));
             }
-        } catch (OutOfMemoryError | Exception full) {
+        } catch (OutOfMemoryError | LinkageError | Exception full) {
             Thread.sleep(100);
         }
         held.clear();
