@@ -414,9 +414,9 @@ def _alphabet(nfa: _Nfa) -> tuple[list[int], list[int], int]:
     for low, high, state, target in edges:
         for at in _intervals(starts, low, high):
             leading[at].add((state, target))
-    known: dict[frozenset[tuple[int, int]], int] = {}
-    class_of = [known.setdefault(frozenset(edges_), len(known)) for edges_ in leading]
-    return starts, class_of, len(known)
+    class_numbers: dict[frozenset[tuple[int, int]], int] = {}
+    class_of = [class_numbers.setdefault(frozenset(edges_), len(class_numbers)) for edges_ in leading]
+    return starts, class_of, len(class_numbers)
 
 
 def _intervals(starts: list[int], low: int, high: int) -> range:

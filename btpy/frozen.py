@@ -64,27 +64,27 @@ def _field(name: str, annotation: object, default: Any) -> Any:
 
 def _init(made: Any, fields: dict[str, dataclasses.Field[Any]]) -> Callable[..., None]:
     """Sets each slot through its descriptor: the class itself refuses to set attributes."""
-    known: dict[str, Any] = {}
+    namespace: dict[str, Any] = {}
     parameters = []
     lines = []
     for name, field in fields.items():
-        known[f"_set_{name}"] = getattr(made, name).__set__
+        namespace[f"_set_{name}"] = getattr(made, name).__set__
         value = name
         if field.default_factory is not dataclasses.MISSING:
-            known[f"_make_{name}"] = field.default_factory
-            known["_missing"] = dataclasses.MISSING
+            namespace[f"_make_{name}"] = field.default_factory
+            namespace["_missing"] = dataclasses.MISSING
             parameters.append(f"{name}=_missing")
             value = f"_make_{name}() if {name} is _missing else {name}"
         elif field.default is not dataclasses.MISSING:
-            known[f"_default_{name}"] = field.default
+            namespace[f"_default_{name}"] = field.default
             parameters.append(f"{name}=_default_{name}")
         else:
             parameters.append(name)
         lines.append(f"_set_{name}(self, {value})")
     if hasattr(made, "__post_init__"):
         lines.append("self.__post_init__()")
-    exec(f"def __init__(self, {', '.join(parameters)}):\n " + ("\n ".join(lines) or "pass"), known)
-    init: Callable[..., None] = known["__init__"]
+    exec(f"def __init__(self, {', '.join(parameters)}):\n " + ("\n ".join(lines) or "pass"), namespace)
+    init: Callable[..., None] = namespace["__init__"]
     init.__qualname__ = f"{made.__qualname__}.__init__"
     return init
 

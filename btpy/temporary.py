@@ -55,10 +55,10 @@ def _sweep(parent: Path) -> None:
     """Remove what this user's processes have left there."""
     try:
         with os.scandir(parent) as entries:
-            found = [entry.path for entry in entries if entry.name.startswith(_PREFIX) and _is_ours(entry)]
+            paths = [entry.path for entry in entries if entry.name.startswith(_PREFIX) and _is_ours(entry)]
     except OSError:
         return
-    for path in found:
+    for path in paths:
         try:
             lock = os.open(f"{path}/{_LOCK}", os.O_RDWR | os.O_NOFOLLOW)
         except OSError:

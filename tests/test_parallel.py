@@ -62,8 +62,8 @@ def said(program: str, *arguments: Path) -> str:
 def test_results_are_those_of_map(processes: int) -> None:
     program = f"""
 for count in 0, 1, 2, {ALONE + RUN - 1}, {ALONE + RUN}, {ALONE + RUN + 1}, 997:
-    found = parallel.in_order(lambda number: number * number, lambda: range(count), processes={processes})
-    print([*found] == [number * number for number in range(count)])
+    squares = parallel.in_order(lambda number: number * number, lambda: range(count), processes={processes})
+    print([*squares] == [number * number for number in range(count)])
 """
     assert said(program).split() == ["True"] * 7
 
@@ -77,12 +77,12 @@ def work(number):
     mark = marks[0].with_name(str(number))
     if mark in marks:
         mark.touch()
-        for each in marks:
-            wait_for(each)
+        for other in marks:
+            wait_for(other)
     return os.getpid()
 
-found = list(parallel.in_order(work, lambda: range({ALONE} + 3 * {RUN}), processes=3))
-print(len(set(found)), found[0] == parent, parent in found[1:], has_children())
+pids = list(parallel.in_order(work, lambda: range({ALONE} + 3 * {RUN}), processes=3))
+print(len(set(pids)), pids[0] == parent, parent in pids[1:], has_children())
 """
     assert said(program, tmp_path) == "4 True False False"
 
@@ -98,9 +98,9 @@ def work(number):
 
 for number in parallel.in_order(work, lambda: range(5000), processes=2):
     if number == {ALONE}:
-        for each in range(last + 1):
-            wait_for(marks / str(each))
-        print(max(int(each.name) for each in marks.iterdir()) == last)
+        for earlier in range(last + 1):
+            wait_for(marks / str(earlier))
+        print(max(int(mark.name) for mark in marks.iterdir()) == last)
     if number > last:
         break
 """
@@ -114,12 +114,13 @@ def work(number):
         raise KeyError(number)
     return number
 
-found = []
+numbers = []
 try:
     for number in parallel.in_order(work, lambda: range(1000), processes=3):
-        found.append(number)
+        numbers.append(number)
 except KeyError as error:
-    print(found == list(range(found[-1] + 1)), found[-1] // 32 == 499 // 32, error, "in work" in error.__notes__[0])
+    last = numbers[-1]
+    print(numbers == list(range(last + 1)), last // 32 == 499 // 32, error, "in work" in error.__notes__[0])
 print(has_children())
 """
     assert said(program) == "True True 500 True\nFalse"
@@ -131,12 +132,12 @@ def values():
     yield from range(200)
     raise BtpyError("no more", help=["look elsewhere"])
 
-found = []
+numbers = []
 try:
     for number in parallel.in_order(abs, values, processes=3):
-        found.append(number)
+        numbers.append(number)
 except BtpyError as error:
-    print(found == list(range(found[-1] + 1)), error, error.help)
+    print(numbers == list(range(numbers[-1] + 1)), error, error.help)
 """
     assert said(program) == "True no more ('look elsewhere',)"
 

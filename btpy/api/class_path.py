@@ -27,9 +27,9 @@ class ClassPath:
         self.hierarchy = Hierarchy()
         self.classes: list[tuple[LoadedClass, ClassFile]] = []
         self._data: dict[str, bytes] = {}
-        for found in classes():
+        for class_file in classes():
             try:
-                file = ClassFile.parse(found.read())
+                file = ClassFile.parse(class_file.read())
             except ClassFileError:
                 continue
             name = file.name.replace("/", ".")
@@ -44,7 +44,7 @@ class ClassPath:
                 interfaces,
                 file.access_flags,
                 True,
-                found.origin,
+                class_file.origin,
                 LoadedRefusal.NONE,
             )
             self._data.setdefault(name, file.data)
@@ -69,8 +69,12 @@ class ClassPath:
                 ancestors = self.hierarchy.ancestors(loaded.name)
                 planned = planner.plan_class(file, in_jdk=False, ancestors=ancestors)
                 matched.append(MatchedClass(loaded, file, planned))
-        problems = dict.fromkeys(problem for known in matched if known.planned for problem in known.planned.problems)
-        refusals = tuple(refusal for known in matched if known.planned for refusal in known.planned.refusals)
+        problems = dict.fromkeys(
+            problem for matched_class in matched if matched_class.planned for problem in matched_class.planned.problems
+        )
+        refusals = tuple(
+            refusal for matched_class in matched if matched_class.planned for refusal in matched_class.planned.refusals
+        )
         matching = Matching(len(matched), tuple(matched), refusals, tuple(problems), {})
         inventory = Inventory(
             facts=TargetFacts(len(matched), 1, 0, LOADER),

@@ -366,11 +366,11 @@ class _Patient:
 
     def _other_agents(self, name: str) -> Step:
         flags = [option.partition("=")[0] for option in self._process.options if option.startswith(_AGENT_FLAGS)]
-        found = list(dict.fromkeys(flags))
-        found += [known for pattern, known in _OTHER_AGENTS.items() if self._loaded(pattern, 1)]
-        if not found:
+        agents = list(dict.fromkeys(flags))
+        agents += [agent for pattern, agent in _OTHER_AGENTS.items() if self._loaded(pattern, 1)]
+        if not agents:
             return Step(name, Outcome.PASSED, "none that btpy knows")
-        detail = f"{', '.join(found)}: they may change the same classes; each keeps its own changes"
+        detail = f"{', '.join(agents)}: they may change the same classes; each keeps its own changes"
         return Step(name, Outcome.WARNING, detail, ("the receipt at the end says which classes have their bytes back",))
 
     def _loaders(self, name: str) -> Step:

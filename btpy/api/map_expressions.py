@@ -68,9 +68,9 @@ def evaluate(expression: nodes.Expression, contents: Mapping[str, MapContent]) -
         case nodes.Binary(operator=sign, left=left, right=right):
             return _joined(sign.text, evaluate(left, contents), evaluate(right, contents))
         case nodes.Prefix(operand=operand):
-            found = evaluate(operand, contents)
-            negated = {key: None if value is None else -value for key, value in found.values.items()}
-            return replace(found, values=negated)
+            operand_content = evaluate(operand, contents)
+            negated = {key: None if value is None else -value for key, value in operand_content.values.items()}
+            return replace(operand_content, values=negated)
         case nodes.Call(arguments=(nodes.Argument(value=nodes.MapReference() as map_),)):
             return Result({(): len(_content(map_, contents).entries)})
         case _:
@@ -83,9 +83,9 @@ _UNITS = {nodes.LiteralKind.DURATION: DURATION, nodes.LiteralKind.SIZE: BYTES}
 def _content(reference: nodes.MapReference, contents: Mapping[str, MapContent]) -> MapContent:
     content = contents.get(reference.name)
     if content is None:
-        known = [f"@{name}" for name in contents]
-        help_ = did_you_mean(f"@{reference.name}", known)
-        notes = ("there are " + ", ".join(known) if known else "no probe has a map yet",)
+        titles = [f"@{name}" for name in contents]
+        help_ = did_you_mean(f"@{reference.name}", titles)
+        notes = ("there are " + ", ".join(titles) if titles else "no probe has a map yet",)
         message = f"no probe uses the map @{reference.name}"
         raise ScriptError([Diagnostic("BT109", message, Label(reference.span), help=help_, notes=notes)])
     return content

@@ -189,21 +189,21 @@ class MapView(Mapping[Any, Any]):
         """A row for each key: ``key`` (``key0``, ``key1`` … where there are several) and the value: ``value``, or
         several columns of ``stats`` and distributions.
         """
-        found = []
+        table = []
         for key, value in self.items():
             if self.content.map.keys > 1:
                 row = {f"key{index}": component for index, component in enumerate(key)}
             else:
                 row = {} if key == () else {"key": key}
-            found.append({**row, **_columns(value), **self._bounds(key)})
-        return found
+            table.append({**row, **_columns(value), **self._bounds(key)})
+        return table
 
     def _bounds(self, key: Any) -> dict[str, Any]:
         """The columns of a map that is not exact."""
         if self.skips is None:
             return {}
-        found = self.intervals(key)
-        low, high = found.get("value", found.get("count", (None, None)))
+        intervals = self.intervals(key)
+        low, high = intervals.get("value", intervals.get("count", (None, None)))
         return {"skipped": self.skips.skipped, "low": low, "high": high}
 
     def to_pandas(self) -> Any:
@@ -224,10 +224,10 @@ class MapView(Mapping[Any, Any]):
         return components[0] if len(components) == 1 else components
 
     def _component(self, value: Value) -> Any:
-        found = self._python(value)
-        if isinstance(found, list):
-            return tuple(found)
-        return ValueText(self._stacks, Style()).show(value) if isinstance(found, dict) else found
+        component = self._python(value)
+        if isinstance(component, list):
+            return tuple(component)
+        return ValueText(self._stacks, Style()).show(value) if isinstance(component, dict) else component
 
     def _value(self, value: Aggregate | Value) -> Any:
         if isinstance(value, aggregates.Histogram | LinearHistogram):

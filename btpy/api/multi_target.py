@@ -41,7 +41,7 @@ def attach_all(
     wanted = list(targets)
     capabilities = tuple(allow)
     hidden = secrets if isinstance(secrets, Secrets) else tuple(secrets)
-    found: dict[int, Session] = {}
+    sessions: dict[int, Session] = {}
     failures: dict[object, BtpyError] = {}
 
     def try_(target: int | str | JvmProcess) -> None:
@@ -49,7 +49,7 @@ def attach_all(
             session = attach(
                 target, allow=capabilities, redact=redact, secrets=hidden, libraries=libraries, limits=limits
             )
-            found[session.target.pid] = session
+            sessions[session.target.pid] = session
         except BtpyError as error:
             failures[target.pid if isinstance(target, JvmProcess) else target] = error
 
@@ -58,9 +58,9 @@ def attach_all(
         thread.start()
     for thread in threads:
         thread.join()
-    if not found:
+    if not sessions:
         raise next(iter(failures.values()), UsageError("there is nothing to attach to"))
-    order = [session for _, session in sorted(found.items())]
+    order = [session for _, session in sorted(sessions.items())]
     return Sessions(order, failures)
 
 

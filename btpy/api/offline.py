@@ -80,13 +80,13 @@ class OfflineClass:
 def class_path(paths: Iterable[Path]) -> Classes:
     """The classes below directories and in jar files. Raises UsageError for a path that is neither, and where it cannot
     be read."""
-    known = list(paths)
-    for path in known:
+    entries = list(paths)
+    for path in entries:
         if not (path.is_dir() or zipfile.is_zipfile(path)):
             raise UsageError(f"{path} is neither a directory of classes nor a jar")
 
     def classes() -> Iterator[FoundClass]:
-        for path in known:
+        for path in entries:
             yield from _in_directory(path) if path.is_dir() else _in_jar(path)
 
     return classes
@@ -167,41 +167,41 @@ class OfflineWeaver:
         what ``parallel.in_order`` raises.
         """
 
-        def woven(found: FoundClass) -> T | None:
-            result = self._weave(found)
+        def woven(class_file: FoundClass) -> T | None:
+            result = self._weave(class_file)
             return None if result is None else use(result)
 
         with interpreter.gc_paused():
             if self._planner.uses_supertypes:
-                for known in parallel.in_order(_supertypes, classes):
-                    if known is not None:
-                        self._hierarchy.add(*known)
+                for supertypes in parallel.in_order(_supertypes, classes):
+                    if supertypes is not None:
+                        self._hierarchy.add(*supertypes)
             for used in parallel.in_order(woven, classes):
                 self.classes += 1
                 if used is not None:
                     yield used
 
-    def _weave(self, found: FoundClass) -> OfflineClass | None:
-        name = found.entry.removesuffix(".class").replace("/", ".")
+    def _weave(self, class_file: FoundClass) -> OfflineClass | None:
+        name = class_file.entry.removesuffix(".class").replace("/", ".")
         before = b""
         try:
-            before = found.read()
+            before = class_file.read()
             file = ClassFile.parse(before)
             name = file.name.replace("/", ".")
             ancestors = self._hierarchy.ancestors(name)
-            planned = self._planner.plan_class(file, in_jdk=found.in_jdk, ancestors=ancestors)
+            planned = self._planner.plan_class(file, in_jdk=class_file.in_jdk, ancestors=ancestors)
             if not (planned.methods or planned.refusals or planned.problems):
                 return None
-            if not is_inside(found.entry):
-                raise ClassFileError(f"its path, {found.entry!r}, leads out of what it is in")
+            if not is_inside(class_file.entry):
+                raise ClassFileError(f"its path, {class_file.entry!r}, leads out of what it is in")
             woven = weave_class(self._factory, file, planned, first_site())
         except Exception as error:
             if isinstance(error, BtpyError | OSError) and not isinstance(error, ClassFileError | CompileError):
                 raise
-            return OfflineClass(found.origin, found.entry, name, before, None, (), (malformed(name, error),))
+            return OfflineClass(class_file.origin, class_file.entry, name, before, None, (), (malformed(name, error),))
         return OfflineClass(
-            found.origin,
-            found.entry,
+            class_file.origin,
+            class_file.entry,
             name,
             before,
             woven.data,
@@ -212,10 +212,10 @@ class OfflineWeaver:
         )
 
 
-def _supertypes(found: FoundClass) -> tuple[str, str, list[str]] | None:
+def _supertypes(class_file: FoundClass) -> tuple[str, str, list[str]] | None:
     """Name, superclass and interfaces; None if it is no class file, which is reported when the class is woven."""
     try:
-        file = ClassFile.parse(found.read())
+        file = ClassFile.parse(class_file.read())
     except ClassFileError:
         return None
     interfaces = [name.replace("/", ".") for name in file.interfaces]

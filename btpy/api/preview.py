@@ -53,20 +53,20 @@ def preview(program: Program, matching: Matching) -> Preview:
     places: dict[int, set[tuple[str, str, str]]] = {}
     points: dict[int, int] = {}
     before = after = number = 0
-    for known in matching.classes:
-        if known.file is None or known.planned is None or not known.planned.methods:
+    for class_ in matching.classes:
+        if class_.file is None or class_.planned is None or not class_.planned.methods:
             continue
-        woven = weave_class(factory, known.file, known.planned, first_site() + number)
+        woven = weave_class(factory, class_.file, class_.planned, first_site() + number)
         handlers |= {handler.class_name: len(handler.data) for handler in woven.handlers}
         number += len(woven.sites)
         refusals += woven.refusals
         for site in woven.sites:
             points[site.probe] = points.get(site.probe, 0) + 1
-            places.setdefault(site.probe, set()).add((known.loaded.name, site.method, site.descriptor))
+            places.setdefault(site.probe, set()).add((class_.loaded.name, site.method, site.descriptor))
         if woven.data is not None:
-            before += len(known.file.data)
+            before += len(class_.file.data)
             after += len(woven.data)
-    found = {place for class_places in places.values() for place in class_places}
+    all_places = {place for class_places in places.values() for place in class_places}
     return Preview(
         tuple(
             ProbePreview(
@@ -79,15 +79,15 @@ def preview(program: Program, matching: Matching) -> Preview:
             for probe in program.probes
             if isinstance(probe.attachment, MethodAttachment)
         ),
-        len({name for name, _, _ in found}),
-        len(found),
+        len({name for name, _, _ in all_places}),
+        len(all_places),
         number,
         before,
         after,
         len(handlers),
         sum(handlers.values()),
         tuple(refusals),
-        sum(known.file is None for known in matching.classes),
+        sum(class_.file is None for class_ in matching.classes),
     )
 
 
@@ -105,20 +105,20 @@ def planned(deployment: Deployment) -> Iterator[str]:
 
 
 def _by_method(sites: Iterable[Site]) -> dict[tuple[str, str, str], list[Site]]:
-    found: dict[tuple[str, str, str], list[Site]] = {}
+    sites_of: dict[tuple[str, str, str], list[Site]] = {}
     for site in sites:
-        found.setdefault((site.class_name, site.method, site.descriptor), []).append(site)
-    return found
+        sites_of.setdefault((site.class_name, site.method, site.descriptor), []).append(site)
+    return sites_of
 
 
 def bytecode(program: Program, matching: Matching) -> Iterator[str]:
     """The handlers, and the woven methods with their calls, as instructions. Raises CompileError."""
     factory = HandlerFactory(program)
     shown: set[str] = set()
-    for known in matching.classes:
-        if known.file is None or known.planned is None or not known.planned.methods:
+    for class_ in matching.classes:
+        if class_.file is None or class_.planned is None or not class_.planned.methods:
             continue
-        woven = weave_class(factory, known.file, known.planned, first_site())
+        woven = weave_class(factory, class_.file, class_.planned, first_site())
         if woven.data is None:
             continue
         for handler in woven.handlers:
@@ -130,7 +130,7 @@ def bytecode(program: Program, matching: Matching) -> Iterator[str]:
         file = ClassFile.parse(woven.data)
         for method in file.methods:
             if (method.name, method.descriptor) in changed:
-                yield f"woven {known.loaded.name}"
+                yield f"woven {class_.loaded.name}"
                 yield from disassemble(file, method).splitlines()
 
 

@@ -276,13 +276,13 @@ def _methods(attachment: MethodAttachment, methods: list[tuple[str, str]]) -> st
     if attachment.operation is not None and attachment.operation.lines is not None:
         first, last = attachment.operation.lines
         location = f"LINE {first}" if first == last else f"LINE {first}-{last}"
-    found = list(dict.fromkeys((class_name.rpartition(".")[2], method) for class_name, method in methods))
-    if not found:
+    pairs = list(dict.fromkeys((class_name.rpartition(".")[2], method) for class_name, method in methods))
+    if not pairs:
         spelled = f"{attachment.classes[0].shown.rpartition('.')[2]}.{attachment.methods[0].text}"
         return f"{spelled} {location}"
-    classes, names = {class_name for class_name, _ in found}, {method for _, method in found}
-    class_name = found[0][0] if len(classes) == 1 else attachment.classes[0].shown
-    method = found[0][1] if len(names) == 1 else "*"
+    classes, names = {class_name for class_name, _ in pairs}, {method for _, method in pairs}
+    class_name = pairs[0][0] if len(classes) == 1 else attachment.classes[0].shown
+    method = pairs[0][1] if len(names) == 1 else "*"
     times = f" ×{len(methods)}" if len(methods) > 1 else ""
     shown = "" if location == "ENTRY" and times else f" {location}"
     return f"{class_name}.{method}{shown}{times}"

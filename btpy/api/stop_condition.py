@@ -43,12 +43,12 @@ class StopCondition:
         )
         self._holds = _COMPARISONS[tree.operator.text]
         names = {*map_expressions.maps_in(self._left), *map_expressions.maps_in(self._right)}
-        known = {map_.name: map_.title for map_ in program.maps}
-        missing = sorted(names - known.keys())
+        titles = {map_.name: map_.title for map_ in program.maps}
+        missing = sorted(names - titles.keys())
         if missing:
-            there = ", ".join(f"@{name}" for name in known) or "none"
+            there = ", ".join(f"@{name}" for name in titles) or "none"
             raise UsageError(f"--until: the script has no map @{missing[0]}", help=[f"its maps: {there}"])
-        self._titles = {name: known[name] for name in sorted(names)}
+        self._titles = {name: titles[name] for name in sorted(names)}
         self._next = 0.0
 
     @property

@@ -130,14 +130,14 @@ def _directory(file: int) -> tuple[bytes, int]:
 def _entries(directory: bytes) -> tuple[dict[bytes, int], frozenset[bytes]]:
     """The offset of each class file's entry by its name, and the names of those that also exist for a version."""
     lengths = Struct("<28xHHH").unpack_from
-    found: dict[bytes, int] = {}
+    names: dict[bytes, int] = {}
     at = 0
     while at < len(directory):
         name, extra, comment = lengths(directory, at)
         start = at + _ENTRY.size
         text = directory[start : start + name]
         if text.endswith(b".class"):
-            found[text] = at
+            names[text] = at
         at = start + name + extra + comment
-    versioned = [each[len(_VERSIONS) :].partition(b"/")[2] for each in found if each.startswith(_VERSIONS)]
-    return found, frozenset(versioned)
+    versioned = [entry[len(_VERSIONS) :].partition(b"/")[2] for entry in names if entry.startswith(_VERSIONS)]
+    return names, frozenset(versioned)

@@ -309,9 +309,9 @@ class CodeBuilder:
         for kind in reversed(kinds):
             if not stack:
                 raise self._error(f"the operand stack is empty, {kind} is needed")
-            found = stack.pop()
-            if found != kind and (kind != "A" or not _is_reference(found)):
-                raise self._error(f"{found} is on the operand stack, {kind} is needed")
+            type_ = stack.pop()
+            if type_ != kind and (kind != "A" or not _is_reference(type_)):
+                raise self._error(f"{type_} is on the operand stack, {kind} is needed")
 
     def _push(self, *types: VerificationType) -> None:
         stack = self._stack
@@ -403,14 +403,14 @@ class CodeBuilder:
             if kind is None:
                 raise self._error("ret cannot be followed")
             stores = opcode >= op.ISTORE
-            found = self.top if stores else self._locals[slot] if slot < len(self._locals) else TOP
-            if found != kind and (kind != "A" or _kind(found) != "A"):
-                raise self._error(f"{op.MNEMONICS[opcode]} {slot} finds {found}")
+            type_ = self.top if stores else self._locals[slot] if slot < len(self._locals) else TOP
+            if type_ != kind and (kind != "A" or _kind(type_) != "A"):
+                raise self._error(f"{op.MNEMONICS[opcode]} {slot} finds {type_}")
             if stores:
                 self._stack.pop()
-                self._set_local(slot, found)
+                self._set_local(slot, type_)
             else:
-                self._push(found)
+                self._push(type_)
         end = slot + (2 if kind in _WIDE else 1)
         if end > self._max_locals:
             self._max_locals = end
@@ -518,16 +518,16 @@ class CodeBuilder:
 
     def _initialize(self) -> None:
         """From now on the receiver of ``<init>`` is an initialised object, in all slots that hold it."""
-        found = self.top
+        receiver = self.top
         self._stack.pop()
-        if isinstance(found, Uninitialized):
-            made: VerificationType = found.descriptor
-        elif found is UNINITIALIZED_THIS:
-            made = self._this
+        if isinstance(receiver, Uninitialized):
+            initialized: VerificationType = receiver.descriptor
+        elif receiver is UNINITIALIZED_THIS:
+            initialized = self._this
         else:
-            raise self._error(f"<init> is called on {found}")
-        self._stack = [made if type_ == found else type_ for type_ in self._stack]
-        self._locals = [made if type_ == found else type_ for type_ in self._locals]
+            raise self._error(f"<init> is called on {receiver}")
+        self._stack = [initialized if type_ == receiver else type_ for type_ in self._stack]
+        self._locals = [initialized if type_ == receiver else type_ for type_ in self._locals]
         self._locals_changed = True
 
     def type(self, opcode: int, class_name: str) -> None:

@@ -81,13 +81,13 @@ class _Flow:
         while at < end and not state[3] and not op.ENDS_FLOW[self._bytes[at]]:
             state = self._step(at, state)
             at += op.LENGTHS[self._bytes[at]] or (6 if self._bytes[at + 1] == op.IINC else 4)  # wide
-        found = dict(self.calls)
+        calls = dict(self.calls)
         self.calls.clear()
         targets = [*bytecode.targets, *(row.handler for row in self._code.exceptions)]
         for switch in bytecode.switches:
             targets += switch_targets(self._bytes, switch)
         led_into = any(target < at for target in targets) or any(row.start < at for row in self._code.exceptions)
-        return {} if led_into else found
+        return {} if led_into else calls
 
     def initialized_ranges(self) -> tuple[tuple[int, int], ...]:
         if not self.states:
@@ -140,16 +140,21 @@ class _Flow:
                 self._reach(following, after)
 
     def _reach(self, at: int, state: _State) -> None:
-        known = self.states.get(at)
-        if known is None:
+        state_before = self.states.get(at)
+        if state_before is None:
             if at not in self._next:
                 raise ClassFileError(f"a jump into the middle of an instruction, to offset {at} (JVMS §4.9.1)")
             self.states[at] = state
         else:
-            if known[0] != state[0]:
+            if state_before[0] != state[0]:
                 raise ClassFileError(f"paths meet at offset {at} with stacks of different depth (JVMS §4.10.1)")
-            merged = (known[0], known[1] & state[1], known[2] & state[2], known[3] and state[3])
-            if merged == known:
+            merged = (
+                state_before[0],
+                state_before[1] & state[1],
+                state_before[2] & state[2],
+                state_before[3] and state[3],
+            )
+            if merged == state_before:
                 return
             self.states[at] = merged
         self._pending.append(at)

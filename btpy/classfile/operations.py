@@ -309,8 +309,8 @@ class MethodOperations:
             # A line that begins with inserted code begins at the instruction after it.
             begins = [(bisect_left(own, at), line) for at, line in self.lines]
             self.lines = [(own[index], line) for index, line in begins if index < len(own)]
-            known = set(own)
-            self.operations = tuple(operation for operation in self.operations if operation.at in known)
+            own_positions = set(own)
+            self.operations = tuple(operation for operation in self.operations if operation.at in own_positions)
         self._constructs = method.name == "<init>" and file.name != "java/lang/Object"
         self._initialized: tuple[tuple[int, int], ...] | None = None
 

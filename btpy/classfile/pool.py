@@ -330,8 +330,8 @@ class ConstantPool:
     def _entry(self, index: int, tag: int) -> bytes:
         entry = self.entry_at(index)
         if not entry or entry[0] != tag:
-            found = entry[0] if entry else "nothing"
-            raise ClassFileError(f"constant pool entry {index} has tag {found}, not {tag} (JVMS §4.4)")
+            actual = entry[0] if entry else "nothing"
+            raise ClassFileError(f"constant pool entry {index} has tag {actual}, not {tag} (JVMS §4.4)")
         return entry
 
     # ------------------------------------------------------------ writing

@@ -144,10 +144,10 @@ _known_numbers: list[int] = []  # 0, 1, 2, …
 def _range(start: int, stop: int) -> list[int]:
     """Like ``range``, but faster, because the numbers already exist."""
     global _known_numbers
-    known = _known_numbers
-    if stop > len(known):
-        known = _known_numbers = list(range(2 * stop))
-    return known[start:stop]
+    numbers = _known_numbers
+    if stop > len(numbers):
+        numbers = _known_numbers = list(range(2 * stop))
+    return numbers[start:stop]
 
 
 def _widened(opcode: int) -> bytes:

@@ -52,8 +52,8 @@ class SourceMap:
         for row in self._rows:
             at = number - row.number
             if 0 <= at < row.times * row.each:
-                found = Origin(row.file, row.first + at // row.each)
-                return None if found == (self.source, number) else found
+                place = Origin(row.file, row.first + at // row.each)
+                return None if place == (self.source, number) else place
         return None
 
     def numbers(self, lines: range, among: Iterable[int]) -> list[int]:
@@ -61,12 +61,12 @@ class SourceMap:
         of the source, which is then generated.
         """
         written = self.source in self.files
-        found = []
+        matching = []
         for number in among:
             origin = self.origin(number)
             if origin is not None and origin.line in lines and (origin.file == self.source or not written):
-                found.append(number)
-        return found
+                matching.append(number)
+        return matching
 
 
 def source_map(file: ClassFile) -> SourceMap | None:

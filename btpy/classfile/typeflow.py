@@ -103,19 +103,20 @@ def verification_types(locals_: Sequence[Value], pool: ConstantPool) -> tuple[by
 def frame_at(
     offset: int,
     bytecode: Bytecode,
-    known: Sequence[Frame],
+    declared_frames: Sequence[Frame],
     initial: tuple[bytes, ...],
     class_name: str,
     pool: ConstantPool,
 ) -> Frame:
-    """The frame at an instruction that has none. ``known``: the method's frames; ``initial``: its locals on entry.
+    """The frame at an instruction that has none. ``declared_frames``: those of the method; ``initial``: its
+    locals on entry.
 
     Between two frames there are no jump targets, so no paths join. A conditional jump that was widened needs this: the
     instruction after it has become a jump target. Classes of the types that the frame names are added to the pool.
     Raises ClassFileError when the code does not verify.
     """
     start = Frame(0, initial, ())
-    for frame in known:
+    for frame in declared_frames:
         if frame.offset > offset:
             break
         start = frame
@@ -196,14 +197,18 @@ def _spread(types: Sequence[bytes], names: dict[bytes, Value], pool: ConstantPoo
 
 
 def _along_frames(
-    walk: _Walk, bytecode: Bytecode, initial: Sequence[Value], known: dict[int, State], wanted: Collection[int]
+    walk: _Walk,
+    bytecode: Bytecode,
+    initial: Sequence[Value],
+    declared_states: dict[int, State],
+    wanted: Collection[int],
 ) -> dict[int, State]:
     code = bytecode.code
-    found = {}
+    states = {}
     walk.locals_ = list(initial)
     reached = True
     for at in bytecode.starts:
-        frame = known.get(at)
+        frame = declared_states.get(at)
         if frame is not None:
             walk.locals_ = list(frame.locals_)
             walk.stack = list(frame.stack)
@@ -211,10 +216,10 @@ def _along_frames(
         if not reached:
             continue
         if at in wanted:
-            found[at] = walk.state()
+            states[at] = walk.state()
         walk.step(at)
         reached = not op.ENDS_FLOW[code[at]]
-    return found
+    return states
 
 
 # ---------------------------------------------------------------- without
@@ -225,21 +230,21 @@ def _over_all_paths(
 ) -> dict[int, State]:
     array = bytecode.code
     following = dict(zip(bytecode.starts, [*bytecode.starts[1:], -1], strict=True))
-    known = {0: State(tuple(initial), ())}
+    states = {0: State(tuple(initial), ())}
     pending = [0]
 
     def reach(at: int, state: State) -> None:
         if at not in following:
             raise ClassFileError(f"control leaves the code or jumps into an instruction, at {at} (JVMS §4.9)")
-        before = known.get(at)
+        before = states.get(at)
         merged = state if before is None else _merged(before, state, at)
         if merged != before:
-            known[at] = merged
+            states[at] = merged
             pending.append(at)
 
     while pending:
         at = pending.pop()
-        before = known[at]
+        before = states[at]
         walk.locals_ = list(before.locals_)
         walk.stack = list(before.stack)
         walk.step(at)
@@ -260,7 +265,7 @@ def _over_all_paths(
             reach(branch_target(array, at), after)
         if not op.ENDS_FLOW[opcode] and opcode not in (op.JSR, op.JSR_W):
             reach(following[at], after)
-    return {at: known[at] for at in wanted if at in known}
+    return {at: states[at] for at in wanted if at in states}
 
 
 def _reach_handler(
@@ -372,18 +377,18 @@ class _Walk:
 
     def _member(self, opcode: int, index: int) -> tuple[str, int, tuple[Value, ...]]:
         """Name, slots of the arguments or of the field's value, and the type of the result."""
-        known = self._members.get(index)
-        if known is None:
+        member = self._members.get(index)
+        if member is None:
             pool = self.pool
             name, descriptor = pool.dynamic_at(index)[1:] if opcode == op.INVOKEDYNAMIC else pool.member_at(index)[1:]
             if descriptor[:1] == "(":
                 returns = descriptors.parse(descriptor)[1]
                 given = () if returns == "V" else _pushed(returns)
-                known = name, descriptors.argument_slots(descriptor), given
+                member = name, descriptors.argument_slots(descriptor), given
             else:
-                known = name, descriptors.slots(descriptor), _pushed(descriptor)
-            self._members[index] = known
-        return known
+                member = name, descriptors.slots(descriptor), _pushed(descriptor)
+            self._members[index] = member
+        return member
 
     def _call(self, opcode: int, index: int) -> None:
         name, arguments, given = self._member(opcode, index)

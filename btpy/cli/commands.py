@@ -63,8 +63,8 @@ def module(name: str) -> ModuleType:
 
 
 def command(name: str) -> Command:
-    found: Command = module(name).COMMAND
-    return found
+    definition: Command = module(name).COMMAND
+    return definition
 
 
 def overview() -> str:

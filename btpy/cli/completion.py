@@ -118,9 +118,9 @@ def run(arguments: Arguments, console: Console) -> int:
     word = arguments.text("word")
     if word is not None:
         words = arguments.command
-        found = candidates(words, number("--word", word), Here(_jvms, _libraries))
+        completions = candidates(words, number("--word", word), Here(_jvms, _libraries))
         text = "".join(
-            f"{candidate.text}\t{_line(candidate.about)}\n" for candidate in found if candidate.text.isprintable()
+            f"{candidate.text}\t{_line(candidate.about)}\n" for candidate in completions if candidate.text.isprintable()
         )
     elif arguments.positionals and arguments.positionals[0] in _SCRIPTS:
         text = _SCRIPTS[arguments.positionals[0]]
@@ -216,14 +216,14 @@ def _arguments(command: Command, before: Sequence[str], options: dict[str, Optio
             skip = not skip and word in options and bool(options[word].metavar)
         else:
             given.append(word)
-    found: dict[Candidate, None] = {}
+    meanings: dict[Candidate, None] = {}
     for usage in command.usage:
         expected = _expected(usage, command.name)
         if len(given) < len(expected) and all(map(_agrees, expected, given)):
-            found.update(dict.fromkeys(_meant(expected[len(given)], here)))
+            meanings.update(dict.fromkeys(_meant(expected[len(given)], here)))
         elif expected and expected[-1].endswith("…"):
-            found.update(dict.fromkeys(_meant(expected[-1], here)))
-    yield from found
+            meanings.update(dict.fromkeys(_meant(expected[-1], here)))
+    yield from meanings
 
 
 def _expected(usage: str, name: str) -> list[str]:

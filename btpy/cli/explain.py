@@ -47,12 +47,12 @@ def run(arguments: Arguments, console: Console) -> int:
     from btpy.explanations import explanations
     from btpy.output.stream import Stream
 
-    known = explanations()
+    all_explanations = explanations()
     given = arguments.positionals
     if given == ["safe-calls"]:
         _print_safe_calls(Stream.stdout())
         return 0
-    chosen = [_find(given[0], known)] if given else list(known.values())
+    chosen = [_find(given[0], all_explanations)] if given else list(all_explanations.values())
     stream = Stream.stdout(ascii_only=not console.unicode)
     for explanation in chosen:
         if arguments.switch("json"):
@@ -85,14 +85,14 @@ def _print_safe_calls(stream: Stream) -> None:
     stream.flush()
 
 
-def _find(given: str, known: dict[str, Explanation]) -> Explanation:
+def _find(given: str, by_code: dict[str, Explanation]) -> Explanation:
     code = given.upper().strip("[]")
     code = code if code.startswith("BT") else f"BT{code}"
-    if code in known:
-        return known[code]
+    if code in by_code:
+        return by_code[code]
     from difflib import get_close_matches
 
-    near = get_close_matches(code, known, 3)
+    near = get_close_matches(code, by_code, 3)
     raise UsageError(
         f"there is no code {given}",
         help=[*([f"did you mean {' or '.join(near)}?"] if near else []), "btpy explain lists all codes"],

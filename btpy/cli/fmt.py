@@ -78,15 +78,15 @@ def _fixed(source: Source, console: Console) -> str:
     applied = 0
     while True:
         try:
-            found: Sequence[Diagnostic] = check_source(source).warnings
+            diagnostics: Sequence[Diagnostic] = check_source(source).warnings
         except ScriptError as error:
-            found = error.diagnostics
+            diagnostics = error.diagnostics
         except UsageError:  # a parameter has no value: the text needs no correction
-            found = ()
+            diagnostics = ()
         fixes = sorted(
             {
                 (fix.span.start, fix.span.end, fix.text)
-                for diagnostic in found
+                for diagnostic in diagnostics
                 for fix in diagnostic.fixes
                 if fix.span.source == source
             }

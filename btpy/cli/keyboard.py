@@ -35,7 +35,7 @@ class Keyboard:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._found: list[Any] | None = None  # while keys come one by one: the previous state of the terminal
+        self._attributes: list[Any] | None = None  # while keys come one by one: the previous state of the terminal
         self._rest = b""
         self._gone = False
 
@@ -51,7 +51,7 @@ class Keyboard:
     @property
     def is_ours(self) -> bool:
         """Whether btpy receives the keys now, without an echo."""
-        return self._found is not None
+        return self._attributes is not None
 
     @property
     def in_foreground(self) -> bool:
@@ -62,22 +62,22 @@ class Keyboard:
 
     def take(self) -> None:
         """Make keys come one by one, unless another job uses the terminal."""
-        if self._found is not None or self._gone or not self.in_foreground:
+        if self._attributes is not None or self._gone or not self.in_foreground:
             return
         try:
-            found = termios.tcgetattr(self._descriptor)
+            attributes = termios.tcgetattr(self._descriptor)
             modes = termios.tcgetattr(self._descriptor)
             modes[_LOCAL_MODES] &= ~(termios.ICANON | termios.ECHO)
             termios.tcsetattr(self._descriptor, termios.TCSANOW, modes)
-            self._found = found
+            self._attributes = attributes
         except termios.error:
             self._gone = True
 
     def give_back(self) -> None:
-        found, self._found = self._found, None
-        if found is not None and self.in_foreground:
+        attributes, self._attributes = self._attributes, None
+        if attributes is not None and self.in_foreground:
             with contextlib.suppress(termios.error):  # the terminal was closed
-                termios.tcsetattr(self._descriptor, termios.TCSANOW, found)
+                termios.tcsetattr(self._descriptor, termios.TCSANOW, attributes)
 
     def pressed(self) -> list[str]:
         """Names of the keys since the last call: ``q``, ``space``, ``up``. Never waits."""

@@ -97,17 +97,17 @@ def _found(search: Libraries, word: str) -> list[str]:
     from btpy.api.reference import manual
     from btpy.model.source import Source
 
-    found = []
+    libraries = []
     for library in search.all():
         try:
             text = manual(Source(library.name, search.read(library.path)))
         except (LibraryError, ScriptError):
             text = ""
         if word.lower() in f"{library.name}\n{text}".lower():
-            found.append(library)
-    if not found:
+            libraries.append(library)
+    if not libraries:
         raise UsageError(f"no library mentions {word!r}", help=["btpy lib list shows all of them"])
-    return _listing(search, found)
+    return _listing(search, libraries)
 
 
 def _text(search: Libraries, name: str) -> str:

@@ -165,11 +165,11 @@ def _check_classes(script: Path, test: ClassesTest, arguments: Arguments) -> str
         for method in methods:
             selected.setdefault(method[0], set()).add(method)
         refused += without
-    found = {name: len(methods) for name, methods in selected.items()}
+    counts = {name: len(methods) for name, methods in selected.items()}
     problems = [
-        f"{name} selects {found[name]} methods, not {expected}"
+        f"{name} selects {counts[name]} methods, not {expected}"
         for name, expected in test.methods.items()
-        if found[name] != expected
+        if counts[name] != expected
     ]
     if len(refused) != test.refused:
         problems.append(f"{len(refused)} are refused, not {test.refused}")

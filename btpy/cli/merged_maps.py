@@ -96,24 +96,24 @@ class MergedMaps(AtEnd):
 
     def read(self, titles: Iterable[str] | None = None) -> list[MapContent]:
         """The current content of these maps, or of all. Maps that cannot be merged have the pid before the key."""
-        found: list[MapContent] = []
+        all_contents: list[MapContent] = []
         for run in self._running:
             with run.noticing():
                 maps = run.session.maps
                 contents = [maps[title].content for title in (maps if titles is None else titles)]
                 self._put(run, contents)
-                found += contents
-        return self._shares.merged(content.map for content in found) if self.of_several else found
+                all_contents += contents
+        return self._shares.merged(content.map for content in all_contents) if self.of_several else all_contents
 
     def show(self) -> None:
         """Writes the current content of all maps. Raises OutputError."""
-        found: list[MapContent] = []
+        all_contents: list[MapContent] = []
         for run in self._running:
             with run.noticing():
                 contents = run.show_maps()
                 self._put(run, contents)
-                found += contents
-        self._write(self._shares, found)
+                all_contents += contents
+        self._write(self._shares, all_contents)
 
     def lost(self, one: TargetRun) -> tuple[list[MapContent], float | None]:
         """The last contents of the maps of a killed target, and their age in seconds; None: they were never read."""

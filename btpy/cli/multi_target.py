@@ -30,13 +30,13 @@ def run(
 ) -> int:
     """The exit code. Raises BtpyError: nothing could be traced, or all targets are gone."""
     _refuse_what_is_for_one(arguments, settings)
-    found, failures = _found(arguments.positionals[0], every=arguments.switch("all"))
+    processes, failures = _found(arguments.positionals[0], every=arguments.switch("all"))
     prepare()
     program = bounded(checked(compile_, console), settings)
     settings.destination.check(program, console, several=True)
     with contextlib.ExitStack() as stack:
         attempts = []
-        for process in found:
+        for process in processes:
             try:
                 attempts.append(stack.enter_context(Connecting(process, allow=program.permissions.allow)))
             except BtpyError as error:
@@ -72,16 +72,16 @@ def _found(text: str, *, every: bool) -> tuple[list[JvmProcess], list[BtpyError]
         named = jvms.find_all(text)
         failures = [process.obstacle for process in named if process.obstacle is not None]
         return [process for process in named if process.obstacle is None], list(failures)
-    found: dict[int, JvmProcess] = {}
+    processes: dict[int, JvmProcess] = {}
     failed: list[BtpyError] = []
     for name in filter(None, text.split(",")):
         try:
             process = jvms.find(name)
             if process.obstacle is not None:
                 raise process.obstacle
-            found[process.pid] = process
+            processes[process.pid] = process
         except BtpyError as error:
             failed.append(error)
-    if not found and not failed:
+    if not processes and not failed:
         raise UsageError(f"{text!r} does not name a JVM", help=["btpy 4711,4712 FILE.bt"])
-    return list(found.values()), failed
+    return list(processes.values()), failed

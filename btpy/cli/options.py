@@ -120,8 +120,8 @@ class Arguments:
         """The error for a name that is neither a parameter of the script nor an option of the command."""
         from difflib import get_close_matches
 
-        known = [*(f"--{parameter}" for parameter in declared), *self._options]
-        near = get_close_matches(f"--{name}", known, 1)
+        names = [*(f"--{parameter}" for parameter in declared), *self._options]
+        near = get_close_matches(f"--{name}", names, 1)
         help_ = [f"did you mean {near[0]}?"] if near else []
         return UsageError(f"--{name} is neither an option nor a parameter of the script", help=[*help_, *described])
 
@@ -212,8 +212,8 @@ def _unknown(name: str, command: Command) -> UsageError:
         return UsageError(f"{name} is not for btpy {command.name}: {command.refused[name]}")
     from difflib import get_close_matches
 
-    known = [known for option in command.options for known in option.names]
-    near = get_close_matches(name, known, 1)
+    names = [spelling for option in command.options for spelling in option.names]
+    near = get_close_matches(name, names, 1)
     help_ = [f"did you mean {near[0]}?"] if near else []
     called = f"btpy {command.name} --help" if command.name else "btpy --help"
     return UsageError(f"unknown option {name}", help=[*help_, f"{called} lists the options"])

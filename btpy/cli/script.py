@@ -126,8 +126,10 @@ def compile_source(
     if arguments is None:
         program = check_source(source)
     else:
-        given, known = parameter_texts(source, arguments), classes or NOTHING_KNOWN
-        program = check_source(source, libraries(arguments), given, permissions(arguments), known, earlier=earlier)
+        given, known_classes = parameter_texts(source, arguments), classes or NOTHING_KNOWN
+        program = check_source(
+            source, libraries(arguments), given, permissions(arguments), known_classes, earlier=earlier
+        )
     if not program.own:
         raise UsageError(f"{source.name} has no probes", help=[f"an example: {EXAMPLE}"])
     return program

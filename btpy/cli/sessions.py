@@ -34,16 +34,16 @@ def run(arguments: Arguments, console: Console) -> int:
     from btpy.output.stream import Stream
 
     process = find(arguments.positionals[0])
-    found: Sequence[Listed] = ()
+    sessions: Sequence[Listed] = ()
     if process.sessions:  # otherwise no request is needed, which is faster
         from btpy.api.unattended import listed
 
-        found = listed(process)
+        sessions = listed(process)
     stream = Stream.stdout(ascii_only=not console.unicode)
     if arguments.switch("json"):
-        stream.write("".join(json.dumps(_members(session)) + "\n" for session in found))
-    elif found:
-        stream.write("".join(line + "\n" for line in _table(found)))
+        stream.write("".join(json.dumps(_members(session)) + "\n" for session in sessions))
+    elif sessions:
+        stream.write("".join(line + "\n" for line in _table(sessions)))
     else:
         console.say(f"{process.short_main} ({process.pid}) has no sessions")
     stream.flush()

@@ -106,12 +106,11 @@ class HandlerFactory:
         return AdvisedClass(ClassPlan(planned.class_name, tuple(methods)), tuple(used.values()), tuple(refusals))
 
     def fire(self, bound: BoundProbe) -> HandlerClass:
-        known = self._fire.get(
-            id(bound)
-        )  # the planner has one object for each binding; the reference keeps its id valid
-        if known is None:
-            known = self._fire[id(bound)] = (bound, self._compiled(bound))
-        return known[1]
+        # The planner has one object for each binding; the reference in the entry keeps its id valid.
+        entry = self._fire.get(id(bound))
+        if entry is None:
+            entry = self._fire[id(bound)] = (bound, self._compiled(bound))
+        return entry[1]
 
     def _compiled(self, bound: BoundProbe) -> HandlerClass:
         key = (bound.probe.id, None if bound.shape is None else bound.shape.in_jdk, bound.inputs)
@@ -126,13 +125,13 @@ class HandlerFactory:
         if any(planned.at is not None for planned in method.advice):
             return MethodPlan(method.name, method.descriptor, *self._advised(method.advice, used))
         key = tuple(id(planned.bound) for planned in method.advice)
-        known = self._at_ends.get(key)
-        if known is None:
+        ends = self._at_ends.get(key)
+        if ends is None:
             handlers: dict[str, HandlerClass] = {}
             advice, locals_ = self._advised(method.advice, handlers)
-            known = self._at_ends[key] = _AtEnds(method.advice, advice, locals_, handlers)
-        used.update(known.handlers)
-        return MethodPlan(method.name, method.descriptor, known.advice, known.locals_)
+            ends = self._at_ends[key] = _AtEnds(method.advice, advice, locals_, handlers)
+        used.update(ends.handlers)
+        return MethodPlan(method.name, method.descriptor, ends.advice, ends.locals_)
 
     def _advised(
         self, placed: tuple[PlannedAdvice, ...], used: dict[str, HandlerClass]

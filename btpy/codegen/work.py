@@ -118,11 +118,11 @@ _known_fields: dict[type[object], tuple[str, ...]] = {}
 
 
 def _fields(kind: type[object]) -> tuple[str, ...]:
-    found = _known_fields.get(kind)
-    if found is None:
-        found = tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
-        _known_fields[kind] = found
-    return found
+    names = _known_fields.get(kind)
+    if names is None:
+        names = tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
+        _known_fields[kind] = names
+    return names
 
 
 def changed(statements: Sequence[Statement | Expr | None]) -> Iterator[int]:

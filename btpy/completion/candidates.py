@@ -49,12 +49,12 @@ class Candidate:
     wanted: Wanted
 
 
-def candidates(found: Suggestions, known: Metadata) -> list[Candidate]:
+def candidates(suggestions: Suggestions, metadata: Metadata) -> list[Candidate]:
     """The candidates without duplicates, best first."""
     by_text: dict[str, Candidate] = {}
-    for item in found.items:
-        suggestion = _of_place(item, known)
-        rows = _ROWS[suggestion.wanted](suggestion, found.scene, known)
+    for item in suggestions.items:
+        suggestion = _of_place(item, metadata)
+        rows = _ROWS[suggestion.wanted](suggestion, suggestions.scene, metadata)
         for row in rows if suggestion.wanted is Wanted.CLASS else _fitting(suggestion.word, rows):
             by_text.setdefault(row.text, Candidate(row.text, len(suggestion.word), row.shown, row.about, item.wanted))
             if len(by_text) >= MOST:
@@ -100,10 +100,10 @@ def _abbreviates(word: str, text: str) -> bool:
 # ---------------------------------------------------------------- of the target
 
 
-def _classes(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
+def _classes(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Iterator[_Row]:
     word = suggestion.word
     sign = word[:1] if word[:1] in ("+", "@") else ""
-    for completed in known.classes.complete(word.removeprefix(sign), MOST):
+    for completed in metadata.classes.complete(word.removeprefix(sign), MOST):
         if completed.type_ is None:
             yield _row(sign + completed.text, f"{completed.classes} classes" if completed.classes > 1 else "1 class")
             continue
@@ -113,9 +113,9 @@ def _classes(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[
         yield _Row(sign + completed.text, sign + simple, about)
 
 
-def _methods(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
+def _methods(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Iterator[_Row]:
     overloads: dict[str, list[tuple[ListedMethod, str]]] = {}
-    for members in matched(suggestion.of, known):
+    for members in matched(suggestion.of, metadata):
         for method in members.methods:
             if method.skipped is None or method.skipped.reason == "native":
                 overloads.setdefault(method.name, []).append((method, members.name))
@@ -129,25 +129,25 @@ def _methods(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[
         yield _row("*", "every method")
 
 
-def _fields_of_class(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
-    for members in matched(suggestion.of, known):
+def _fields_of_class(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Iterator[_Row]:
+    for members in matched(suggestion.of, metadata):
         for field in members.fields:
             yield _row(field.name, str(field.type))
 
 
-def _lines(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
-    for method in methods_of(scene, known):
+def _lines(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Iterator[_Row]:
+    for method in methods_of(scene, metadata):
         for line in method.lines:
             yield _row(str(line), signature(method))
 
 
-def matched(pattern: str, known: Metadata) -> Iterator[Members]:
+def matched(pattern: str, metadata: Metadata) -> Iterator[Members]:
     """The members of loaded classes that match a class pattern, from a few classes at most. For ``+T`` the members of
     T.
     """
     names: Iterable[str]
     plain = pattern.removeprefix("+")
-    index = known.classes
+    index = metadata.classes
     if plain in index:
         names = [plain]
     elif plain.replace("$", "").isidentifier():
@@ -161,26 +161,26 @@ def matched(pattern: str, known: Metadata) -> Iterator[Members]:
             name for name in (type_.name for type_ in index.types) if any(pattern.matches(name) for pattern in patterns)
         )
     for name in islice(names, _MATCHED_CLASSES):
-        members = known.members(name)
+        members = metadata.members(name)
         if members is not None:
             yield members
 
 
-def methods_of(scene: Scene, known: Metadata) -> Iterator[ListedMethod]:
+def methods_of(scene: Scene, metadata: Metadata) -> Iterator[ListedMethod]:
     """The methods that match the probe at the cursor."""
     try:
         pattern = MethodPattern(scene.method_pattern)
     except UsageError:
         return
-    for members in matched(scene.class_pattern, known):
+    for members in matched(scene.class_pattern, metadata):
         for method in members.methods:
             if method.skipped is None and pattern.matches(method.name, ()):
                 yield method
 
 
-def _targets(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
+def _targets(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Iterator[_Row]:
     in_frame = not FRAME_PLACES.isdisjoint(scene.places)
-    for method in methods_of(scene, known) if scene.class_pattern else ():
+    for method in methods_of(scene, metadata) if scene.class_pattern else ():
         parameters = {name for _, name in method.parameters}
         for name, type_ in targets(method).items():
             if in_frame or name in parameters:
@@ -191,7 +191,7 @@ def _targets(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[
 # ---------------------------------------------------------------- fields by type
 
 
-def _fields(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
+def _fields(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Iterator[_Row]:
     navigation = suggestion.of
     if navigation == "event":
         return
@@ -199,20 +199,20 @@ def _fields(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_
         for name in ("kind", "line", "count", "message"):
             yield _row(name)
         return
-    type_ = type_of(navigation, scene, known)
+    type_ = type_of(navigation, scene, metadata)
     if type_ is None or type_.kind is not Kind.OBJECT or type_.class_name is None:
         return
-    for field, owner in all_fields(type_.class_name, known):
+    for field, owner in all_fields(type_.class_name, metadata):
         if not field.static:
             inherited = "" if owner == type_.class_name else f"  of {simple_name(owner)}"
             yield _row(field.name, f"{field.type}{inherited}")
 
 
-def all_fields(class_name: str, known: Metadata) -> Iterator[tuple[Field, str]]:
+def all_fields(class_name: str, metadata: Metadata) -> Iterator[tuple[Field, str]]:
     """The fields of a class and of its superclasses, with the class that declares each."""
     name = class_name
     for _ in range(_SUPERTYPES):
-        members = known.members(name) if name else None
+        members = metadata.members(name) if name else None
         if members is None:
             return
         for field in members.fields:
@@ -220,10 +220,10 @@ def all_fields(class_name: str, known: Metadata) -> Iterator[tuple[Field, str]]:
         name = members.superclass
 
 
-def type_of(navigation: str, scene: Scene, known: Metadata) -> Type | None:
+def type_of(navigation: str, scene: Scene, metadata: Metadata) -> Type | None:
     """The declared type of ``$order.customer``, ``args[0]``, ``(x as T).y`` …; None if it is not known."""
     root, steps = _parts(navigation)
-    type_ = _type_of_root(root, scene, known)
+    type_ = _type_of_root(root, scene, metadata)
     for step in steps:
         if type_ is None:
             return None
@@ -233,8 +233,8 @@ def type_of(navigation: str, scene: Scene, known: Metadata) -> Type | None:
             return None
         else:
             owner = type_.class_name
-            found = next((field for field, _ in all_fields(owner, known) if field.name == step), None)
-            type_ = None if found is None else found.type
+            step_field = next((field for field, _ in all_fields(owner, metadata) if field.name == step), None)
+            type_ = None if step_field is None else step_field.type
     return type_
 
 
@@ -252,19 +252,19 @@ def _parts(navigation: str) -> tuple[str, list[str]]:
     return parts[0], [part for part in parts[1:] if part]
 
 
-def _type_of_root(root: str, scene: Scene, known: Metadata) -> Type | None:
+def _type_of_root(root: str, scene: Scene, metadata: Metadata) -> Type | None:
     if root.startswith("(") and " as " in root:
         return Type(Kind.OBJECT, class_name=root.strip("()").rpartition(" as ")[2])
     if root.startswith("entry(") and root.endswith(")"):
-        return type_of(root[6:-1], scene, known)
+        return type_of(root[6:-1], scene, metadata)
     for name, type_name in scene.formals:
         if name == root:
-            return _named(type_name, known)
-    method = next(methods_of(scene, known), None) if scene.class_pattern else None
+            return _named(type_name, metadata)
+    method = next(methods_of(scene, metadata), None) if scene.class_pattern else None
     if method is None:
         return None
     if root == "self":
-        owner = next(matched(scene.class_pattern, known), None)
+        owner = next(matched(scene.class_pattern, metadata), None)
         return None if owner is None else Type(Kind.OBJECT, class_name=owner.name)
     if root == "retval" and scene.places & {Place.RETURN, Place.EXIT}:
         return type_named(method.returns) if method.returns != "void" else None
@@ -273,27 +273,27 @@ def _type_of_root(root: str, scene: Scene, known: Metadata) -> Type | None:
     if root.startswith("arg") and root[3:].isdecimal():
         position = int(root[3:])
         return type_named(method.parameters[position][0]) if position < len(method.parameters) else None
-    found = targets(method).get(root[1:]) if root.startswith("$") else None
-    return None if found is None else type_named(found)
+    target_type = targets(method).get(root[1:]) if root.startswith("$") else None
+    return None if target_type is None else type_named(target_type)
 
 
-def _named(type_name: str, known: Metadata) -> Type | None:
-    if type_name in known.classes:
+def _named(type_name: str, metadata: Metadata) -> Type | None:
+    if type_name in metadata.classes:
         return Type(Kind.OBJECT, class_name=type_name)
-    found = known.classes.named(type_name)
-    return Type(Kind.OBJECT, class_name=found[0]) if found else None
+    named = metadata.classes.named(type_name)
+    return Type(Kind.OBJECT, class_name=named[0]) if named else None
 
 
 # ---------------------------------------------------------------- of the language
 
 
-def _names(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
+def _names(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Iterator[_Row]:
     yield from (_row(name, type_) for name, type_ in scene.formals)
     yield from (_row(name, "of this probe") for name in dict.fromkeys(scene.names))
     for variable in VARIABLES.values():
         if variable.places & scene.places:
             yield _row(variable.name, f"{variable.type}: {variable.doc}")
-    yield from (_row(*word) for word in known.parameters)
+    yield from (_row(*word) for word in metadata.parameters)
     for function in FUNCTIONS.values():
         if not function.statement and function.places & scene.places:
             yield _Row(f"{function.name}(", function.synopsis, function.doc)
@@ -301,25 +301,25 @@ def _names(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_R
     yield from (_Row(f"{name}(", f"{name}(x in list: condition)", "of a collection") for name in QUANTIFIERS)
 
 
-def _statements(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
+def _statements(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Iterator[_Row]:
     for function in FUNCTIONS.values():
         if function.statement and function.places & scene.places:
             yield _Row(f"{function.name}(", function.synopsis, function.doc)
-    yield from _names(suggestion, scene, known)
+    yield from _names(suggestion, scene, metadata)
 
 
-def _aggregations(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
+def _aggregations(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Iterator[_Row]:
     for aggregation in AGGREGATIONS.values():
         yield _Row(f"{aggregation.name}(" + ("" if aggregation.sampled else ")"), aggregation.synopsis, aggregation.doc)
 
 
-def _annotations(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
+def _annotations(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Iterator[_Row]:
     for rule in ANNOTATIONS.values():
         arguments = f"({', '.join(rule.arguments)})" if rule.arguments else ""
         yield _Row(f"@{rule.name}" + ("(" if rule.arguments else ""), f"@{rule.name}{arguments}", rule.doc)
 
 
-def _arguments(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
+def _arguments(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Iterator[_Row]:
     callee = suggestion.of
     annotation, location = ANNOTATIONS.get(callee), LOCATIONS.get(callee)
     if annotation is not None:
@@ -356,7 +356,7 @@ _ABOUT_ARGUMENT = {
 }
 
 
-def _points(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
+def _points(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Iterator[_Row]:
     for name in POINTS:
         location = LOCATIONS.get(location_of_point(name))
         if location is not None:
@@ -364,7 +364,7 @@ def _points(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_
             yield _Row(f"@{name}" + ("(" if arguments else ""), f"@{name}{arguments}", location.doc)
 
 
-def _locations(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
+def _locations(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Iterator[_Row]:
     for location in LOCATIONS.values():
         arguments = f"({', '.join(location.arguments)})" if location.arguments else ""
         yield _Row(
@@ -374,12 +374,12 @@ def _locations(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterato
         )
 
 
-def _settings(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
+def _settings(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Iterator[_Row]:
     for setting in SETTINGS.values():
         yield _Row(f"{setting.name} = ", setting.name, f"{setting.wanted}: {setting.doc}")
 
 
-def _keywords(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
+def _keywords(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Iterator[_Row]:
     yield from (_row(word, _ABOUT_KEYWORD.get(word, "")) for word in suggestion.of.split())
 
 
@@ -403,39 +403,39 @@ _ABOUT_KEYWORD = {
 }
 
 
-def _choices(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
+def _choices(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Iterator[_Row]:
     yield from map(_row, suggestion.of.split())
 
 
 # ---------------------------------------------------------------- of the session
 
 
-def _maps(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
-    yield from _words(known.maps)
+def _maps(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Iterator[_Row]:
+    yield from _words(metadata.maps)
 
 
-def _libraries(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
-    yield from _words(known.libraries)
+def _libraries(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Iterator[_Row]:
+    yield from _words(metadata.libraries)
 
 
 def _words(words: Iterable[Word]) -> Iterator[_Row]:
     return (_row(word.text, word.about) for word in words)
 
 
-def _commands(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
-    yield from _words(known.commands)
+def _commands(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Iterator[_Row]:
+    yield from _words(metadata.commands)
 
 
-def _of_place(suggestion: Suggestion, known: Metadata) -> Suggestion:
+def _of_place(suggestion: Suggestion, metadata: Metadata) -> Suggestion:
     """Candidates for an argument that is a class or a method."""
-    if suggestion.wanted is not Wanted.COMMAND_ARGUMENT or known.arguments_of(suggestion.of) is not Wanted.CLASS:
+    if suggestion.wanted is not Wanted.COMMAND_ARGUMENT or metadata.arguments_of(suggestion.of) is not Wanted.CLASS:
         return suggestion
     class_pattern, colons, method = suggestion.word.partition("::")
     return Suggestion(Wanted.METHOD, method, class_pattern) if colons else Suggestion(Wanted.CLASS, class_pattern)
 
 
-def _command_arguments(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
-    wanted = known.arguments_of(suggestion.of)
+def _command_arguments(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Iterator[_Row]:
+    wanted = metadata.arguments_of(suggestion.of)
     yield from _words(() if isinstance(wanted, Wanted) else wanted)
 
 

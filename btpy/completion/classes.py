@@ -74,16 +74,16 @@ class ClassIndex:
     def complete(self, word: str, most: int = 100) -> list[Completed]:
         """Completions of ``word``: ``com.acme.`` its packages and classes, ``PrEn`` and ``c.a.s.PrEn`` classes by their
         humps; classes of the application before those of the JDK."""
-        found: dict[str, Completed] = {}
+        completions: dict[str, Completed] = {}
         for segment in self._segments(word):
-            found[segment.text] = segment
+            completions[segment.text] = segment
         if not word.endswith(".") and word:
             for name in self._humped(word):
-                found.setdefault(name, Completed(name, self._types[name]))
-        if word and not found:
+                completions.setdefault(name, Completed(name, self._types[name]))
+        if word and not completions:
             for name in self._abbreviated(word):
-                found[name] = Completed(name, self._types[name])
-        return list(found.values())[:most]
+                completions[name] = Completed(name, self._types[name])
+        return list(completions.values())[:most]
 
     def named(self, simple_name: str) -> list[str]:
         """The classes of that simple name, in any package."""

@@ -90,13 +90,13 @@ class Inventory:
                 self.close()
 
     def _refresh(self) -> None:
-        found = self._target.all(self._since)
-        fresh = {class_.name: LoadedType.of(class_) for class_ in found.classes}
+        classes = self._target.all(self._since)
+        fresh = {class_.name: LoadedType.of(class_) for class_ in classes.classes}
         index = ClassIndex([*self._types.values(), *fresh.values()]) if fresh or not self._ready else self._index
         with self._state:
             self._types |= fresh
             self._index = index
-            self._since = found.request
+            self._since = classes.request
             self._refreshed = time.monotonic()
             self._stale = False
             self._ready = True

@@ -179,7 +179,7 @@ class Reading:
         at = next((at for at, token in enumerate(self.tokens) if token.text == "probe"), None)
         if at is None:
             return ()
-        found: list[tuple[str, str]] = []
+        formals: list[tuple[str, str]] = []
         type_: list[str] = []
         opened = False
         for token in self.tokens[at + 1 :]:
@@ -192,9 +192,9 @@ class Reading:
             elif opened:
                 following = self.text[token.end : token.end + 1]
                 if token.kind == "word" and type_ and following in (",", ")", " "):
-                    found.append((token.text, "".join(type_)))
+                    formals.append((token.text, "".join(type_)))
                 type_.append(token.text)
-        return tuple(found)
+        return tuple(formals)
 
 
 class _Opener:
@@ -238,9 +238,9 @@ _ATTACHING = {
 
 
 def _place(location: str, after: bool) -> frozenset[Place] | None:
-    known = LOCATIONS.get(location)
-    if known is None:
+    place = LOCATIONS.get(location)
+    if place is None:
         return None
-    if after and known.after is not None:
-        known = known.after
-    return frozenset({known.place})
+    if after and place.after is not None:
+        place = place.after
+    return frozenset({place.place})

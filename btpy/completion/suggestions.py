@@ -91,8 +91,8 @@ def suggest(text: str) -> Suggestions:
 def _of_command(text: str, name: str, rest: str | None) -> Suggestions:
     if rest is None and not text[-1:].isspace():
         return Suggestions(Scene(), (Suggestion(Wanted.COMMAND, name),))
-    found = _LAST.search(rest or "")
-    return Suggestions(Scene(), (Suggestion(Wanted.COMMAND_ARGUMENT, found[0] if found else "", name),))
+    match = _LAST.search(rest or "")
+    return Suggestions(Scene(), (Suggestion(Wanted.COMMAND_ARGUMENT, match[0] if match else "", name),))
 
 
 def _at_item(typed: str) -> tuple[Suggestion, ...]:
@@ -228,38 +228,38 @@ def _by_grammar(reading: Reading, word: Token, previous: Token) -> tuple[Suggest
     terminals = accepted(reading.text[: word.start])
     if terminals is None:
         return ()
-    found: list[Suggestion] = []
+    suggestions: list[Suggestion] = []
     typed = word.text
     if "AT_LOC" in terminals and (not typed or typed.startswith("@")):
-        found.append(Suggestion(Wanted.POINT, typed))
+        suggestions.append(Suggestion(Wanted.POINT, typed))
     in_expression = "TRUE" in terminals
     if in_expression and typed.startswith("$"):
         return (Suggestion(Wanted.TARGET_VARIABLE, typed),)
     if "MAP" in terminals and (typed.startswith("@") or not typed):
-        found.append(Suggestion(Wanted.MAP, typed))
+        suggestions.append(Suggestion(Wanted.MAP, typed))
     if typed.startswith("@"):
-        return tuple(found)
+        return tuple(suggestions)
     frame = reading.frame
     keywords = " ".join(keyword for keyword in KEYWORDS if keyword.upper() in terminals and keyword != "map")
     if in_expression:
         if frame is not None and frame.bracket == "(" and previous.text in ("(", ",") and frame.callee.islower():
-            found.append(Suggestion(Wanted.ARGUMENT, typed, frame.callee))
+            suggestions.append(Suggestion(Wanted.ARGUMENT, typed, frame.callee))
         if _assigns_to_map(reading):
-            found.append(Suggestion(Wanted.AGGREGATION, typed))
+            suggestions.append(Suggestion(Wanted.AGGREGATION, typed))
         if "LET" in terminals:
-            found.append(Suggestion(Wanted.STATEMENT, typed))
+            suggestions.append(Suggestion(Wanted.STATEMENT, typed))
         else:
-            found.append(Suggestion(Wanted.NAME, typed))
+            suggestions.append(Suggestion(Wanted.NAME, typed))
             keywords = " ".join(keyword for keyword in keywords.split() if keyword != "thread")
-        found.append(Suggestion(Wanted.TARGET_VARIABLE, typed))
+        suggestions.append(Suggestion(Wanted.TARGET_VARIABLE, typed))
     if keywords:
-        found.append(Suggestion(Wanted.KEYWORD, typed, keywords))
-    return tuple(found)
+        suggestions.append(Suggestion(Wanted.KEYWORD, typed, keywords))
+    return tuple(suggestions)
 
 
 def _qualified(text: str) -> str:
-    found = _CLASS_WORD.search(text)
-    return found[0] if found else ""
+    match = _CLASS_WORD.search(text)
+    return match[0] if match else ""
 
 
 def _assigns_to_map(reading: Reading) -> bool:

@@ -106,13 +106,13 @@ class Agent:
 
     def found(self, patterns: tuple[Pattern, ...], *, refuse_more: bool = True) -> Classes:
         """All loaded classes that match. Raises UsageError when they are too many, unless some are enough."""
-        found = self.search(patterns, MAX_CLASSES) if patterns else Classes(0, self._loaded, 0, ())
-        if refuse_more and found.matched > len(found.classes):
+        classes = self.search(patterns, MAX_CLASSES) if patterns else Classes(0, self._loaded, 0, ())
+        if refuse_more and classes.matched > len(classes.classes):
             raise UsageError(
-                f"the patterns match {found.matched} of {found.loaded} loaded classes; the limit is {MAX_CLASSES}",
+                f"the patterns match {classes.matched} of {classes.loaded} loaded classes; the limit is {MAX_CLASSES}",
                 help=["add the package to the patterns"],
             )
-        return found
+        return classes
 
     def named(self, names: Sequence[str]) -> tuple[LoadedClass, ...]:
         """The loaded classes of these names; there may be several of one."""
@@ -123,14 +123,16 @@ class Agent:
         return self.call(lambda request: messages.Search(request, patterns, most, since), Classes, ANSWER_SECONDS)
 
     def class_files(
-        self, classes: Sequence[LoadedClass], known: ClassFileOf = _unknown
+        self, classes: Sequence[LoadedClass], local_file: ClassFileOf = _unknown
     ) -> Iterator[tuple[LoadedClass, bytes]]:
-        """The target reads class files that are not ``known``: the next ones while the caller works on these."""
+        """Each class with its class file. ``local_file`` gives the files that the client can read. The target reads the
+        others, a chunk ahead of the caller.
+        """
         chunks = [classes[start : start + READ_AT_ONCE] for start in range(0, len(classes), READ_AT_ONCE)]
         with self.progress.of(Work.READING, len(classes)):
-            begun = [self._begun(chunk, known) for chunk in chunks[:1]]
+            begun = [self._begun(chunk, local_file) for chunk in chunks[:1]]
             for number, chunk in enumerate(chunks, 1):
-                begun += [self._begun(following, known) for following in chunks[number : number + 1]]
+                begun += [self._begun(following, local_file) for following in chunks[number : number + 1]]
                 files, read = begun.pop(0)
                 if read is not None:
                     files.update(self._answered(read))
@@ -143,9 +145,11 @@ class Agent:
                     yield loaded, files.get(loaded.id, b"")
                     self.progress.advance()
 
-    def _begun(self, classes: Sequence[LoadedClass], known: ClassFileOf) -> tuple[dict[int, bytes], _Reading | None]:
+    def _begun(
+        self, classes: Sequence[LoadedClass], local_file: ClassFileOf
+    ) -> tuple[dict[int, bytes], _Reading | None]:
         """The class files of these classes that are known already, and how to wait for the others."""
-        files = {loaded.id: data for loaded in classes if (data := known(loaded)) is not None}
+        files = {loaded.id: data for loaded in classes if (data := local_file(loaded)) is not None}
         unread = [loaded for loaded in classes if loaded.id not in files]
         return files, self._read(unread) if unread else None
 

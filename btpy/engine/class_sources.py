@@ -144,8 +144,8 @@ def _named_in_manifest(archive: zipfile.ZipFile, at: str) -> Iterator[str]:
     if manifest.file_size > MAX_MANIFEST_BYTES:
         return
     text = re.sub(r"\r?\n ", "", read_entry(archive, manifest, MAX_MANIFEST_BYTES).decode("utf-8", "replace"))
-    found = re.search(r"^Class-Path: *(.*)$", text, re.MULTILINE | re.IGNORECASE)
-    for path in found[1].split() if found else ():
+    match = re.search(r"^Class-Path: *(.*)$", text, re.MULTILINE | re.IGNORECASE)
+    for path in match[1].split() if match else ():
         yield os.path.normpath(os.path.join(os.path.dirname(at), path.removeprefix("file:")))
 
 

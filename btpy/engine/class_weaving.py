@@ -52,6 +52,6 @@ def malformed(class_name: str, error: Exception) -> Refusal:
     """Why a class stays unchanged although probes match it. An unexpected error is a defect of btpy: the class stays
     unchanged, and the user is told.
     """
-    known = isinstance(error, ClassFileError | CompileError)
-    detail = str(error) if known else f"internal error of the weaver: {type(error).__name__}: {error}"
+    is_refusal = isinstance(error, ClassFileError | CompileError)
+    detail = str(error) if is_refusal else f"internal error of the weaver: {type(error).__name__}: {error}"
     return Refusal(RefusalReason.MALFORMED, class_name, None, detail)

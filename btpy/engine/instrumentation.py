@@ -192,7 +192,7 @@ class Instrumentation:
         weave_state = self.weave_state
         with weave_state.lock:
             own = self.on_agent(probes) if self.warming is None else (*self.on_agent(probes), self.warming)
-            found = {probe.handler.class_name: probe.handler for probe in own}
+            handlers = {probe.handler.class_name: probe.handler for probe in own}
             for class_ in classes:
                 if class_.planned is None or class_.file is None or not class_.planned.methods:
                     continue
@@ -200,22 +200,22 @@ class Instrumentation:
                 for refusal in advised.refusals:
                     weave_state.refuse(refusal)
                 for handler in advised.handlers:
-                    found.setdefault(handler.class_name, handler)
+                    handlers.setdefault(handler.class_name, handler)
                 prepared = _Prepared(class_.file, class_.planned, advised)
                 self._prepared[class_.loaded.name, class_.loaded.loader] = prepared
-            return self._not_installed(found.values())
+            return self._not_installed(handlers.values())
 
     def preweave_methods(self, classes: Iterable[LoadedClass]) -> tuple[messages.PrewovenMethods, ...]:
         """The prepared classes among these, up to PREWOVEN_BYTES in all. They count as woven unless the agent asks for
         them."""
         room = PREWOVEN_BYTES
-        found = []
+        methods = []
         for loaded in classes:
             prewoven = self._prewoven_methods(loaded, room)
             if prewoven is not None:
-                found.append(prewoven)
+                methods.append(prewoven)
                 room -= len(prewoven.constants) + sum(len(method.content) for method in prewoven.methods)
-        return tuple(found)
+        return tuple(methods)
 
     def _prewoven_methods(self, loaded: LoadedClass, room: int) -> messages.PrewovenMethods | None:
         weave_state = self.weave_state
@@ -342,13 +342,13 @@ class Instrumentation:
         weave_state = self.weave_state
         with weave_state.lock:
             named = [(loader, name) for name, classes in weave_state.naming.items() for loader in classes.values()]
-            found: dict[str, list[str]] = {}
+            names_of: dict[str, list[str]] = {}
             for loader, name in dict.fromkeys((*weave_state.extended, *named)):
                 if (loader, name) not in weave_state.looked_up:
-                    found.setdefault(loader, []).append(name)
+                    names_of.setdefault(loader, []).append(name)
             weave_state.extended.clear()
-            weave_state.looked_up.update((loader, name) for loader, names in found.items() for name in names)
-            return tuple((loader, tuple(names)) for loader, names in found.items())
+            weave_state.looked_up.update((loader, name) for loader, names in names_of.items() for name in names)
+            return tuple((loader, tuple(names)) for loader, names in names_of.items())
 
     def looked_up(self, types: Iterable[TypeFact]) -> tuple[str, ...]:
         """Classes that were planned before the types of their operations were known to match."""
@@ -415,14 +415,14 @@ class Instrumentation:
         is_new = prepared is None and not weave_state.places(asked.name, asked.loader)
         weave_state.find(self._found(planned, file, asked.loader) if is_new else planned.problems)
         probes = frozenset(probe for method in planned.methods for probe in method.probes)
-        known = weave_state.first_site(asked.name, asked.loader, shown, probes)
-        first = weave_state.next_site if known is None else known
+        earlier_site = weave_state.first_site(asked.name, asked.loader, shown, probes)
+        first = weave_state.next_site if earlier_site is None else earlier_site
         woven = weave_class(self._factory, file, planned, first, advised)
         for refusal in woven.refusals:
             weave_state.refuse(refusal)
         if woven.data is None:
             return self._unchanged(asked, shown)
-        if known is None:
+        if earlier_site is None:
             if not weave_state.has_room(len(woven.sites)):
                 detail = f"a session has {SITES:,} places: name fewer methods, or split the script"
                 weave_state.refuse(Refusal(RefusalReason.NO_SITES, asked.name, None, detail))

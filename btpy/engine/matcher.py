@@ -50,17 +50,17 @@ class Matcher:
         instrumentation, ids = self.instrumentation, self._ids
         for loaded in self.agent.found(instrumentation.owner_patterns(ids)).classes:
             instrumentation.weave_state.learn(loaded)
-        found = self.agent.found(instrumentation.patterns(ids), refuse_more=first is None)
-        self._searched = found.request
-        wanted = found.classes if first is None else sorted(found.classes, key=lambda class_: class_.name)[:first]
+        matches = self.agent.found(instrumentation.patterns(ids), refuse_more=first is None)
+        self._searched = matches.request
+        wanted = matches.classes if first is None else sorted(matches.classes, key=lambda class_: class_.name)[:first]
         classes, refusals = self.planned(wanted)
-        problems = dict.fromkeys(problem for known in classes if known.planned for problem in known.planned.problems)
+        problems = dict.fromkeys(problem for class_ in classes if class_.planned for problem in class_.planned.problems)
         own = [problem for problem in problems if self._is_own(problem)]
-        beyond = found.matched - len(wanted)
-        matching = Matching(found.loaded, tuple(classes), tuple(refusals), tuple(own), {}, beyond)
+        beyond = matches.matched - len(wanted)
+        matching = Matching(matches.loaded, tuple(classes), tuple(refusals), tuple(own), {}, beyond)
         # A class that was not examined, or has no class file, may match.
         hidden = beyond > 0 or any(class_.planned is None for class_ in classes)
-        inventory = self._inventory(found.loaded)
+        inventory = self._inventory(matches.loaded)
         missing = {
             probe.id: self._why_missing(probe, classes, refusals, inventory)
             for probe in self.probes
@@ -74,15 +74,15 @@ class Matcher:
 
     def loaded_meanwhile(self, matching: Matching) -> Matching:
         """Classes of its probes that were loaded after this matching."""
-        known = {class_.loaded.id for class_ in matching.classes}
+        ids = {class_.loaded.id for class_ in matching.classes}
         refused = {refusal.class_name for refusal in matching.refusals}
         patterns = self.instrumentation.patterns(self._ids)
-        found = self.agent.search(patterns, MAX_CLASSES, since=self._searched) if patterns else Classes(0, 0, 0, ())
-        self._searched = found.request
-        fresh = [loaded for loaded in found.classes if loaded.id not in known and loaded.name not in refused]
+        newer = self.agent.search(patterns, MAX_CLASSES, since=self._searched) if patterns else Classes(0, 0, 0, ())
+        self._searched = newer.request
+        fresh = [loaded for loaded in newer.classes if loaded.id not in ids and loaded.name not in refused]
         classes, refusals = self.planned(fresh)
         self.instrumentation.weave_state.add_refusals(refusals)
-        return Matching(found.loaded, tuple(classes), tuple(refusals), (), {})
+        return Matching(newer.loaded, tuple(classes), tuple(refusals), (), {})
 
     def settle(self, matching: Matching, missing: str) -> tuple[Diagnostic, ...]:
         """The warnings. Raises ScriptError for problems and UsageError for what matches too much, NothingMatched."""
@@ -128,7 +128,7 @@ class Matcher:
         woven = {site.probe for site in self.instrumentation.weave_state.all_sites}
         inventory = self._inventory(matching.loaded)
         refusals = self.instrumentation.weave_state.all_refusals  # those of ``matching``, and those during weaving
-        found = []
+        diagnostics = []
         for probe in self.probes:
             attachment = probe.attachment
             if not isinstance(attachment, MethodAttachment) or attachment.pending:
@@ -136,21 +136,21 @@ class Matcher:
             if probe.id in woven or probe.id in matching.missing:
                 continue
             if not matching.methods(probe.id):
-                found.append(self._why_missing(probe, matching.classes, refusals, inventory))
+                diagnostics.append(self._why_missing(probe, matching.classes, refusals, inventory))
                 continue
             refusal = matching.refusal(probe.id, refusals)
             if refusal is not None:
-                found.append(diagnose.place_refused(probe, refusal))
-        return _raised_or_told(found, missing)
+                diagnostics.append(diagnose.place_refused(probe, refusal))
+        return _raised_or_told(diagnostics, missing)
 
-    def planned(self, found: Sequence[LoadedClass]) -> tuple[list[MatchedClass], list[Refusal]]:
+    def planned(self, loaded_classes: Sequence[LoadedClass]) -> tuple[list[MatchedClass], list[Refusal]]:
         """The classes that can be woven, with their plans; and the refusals of other classes and of methods."""
         instrumentation = self.instrumentation
-        for loaded in found:
+        for loaded in loaded_classes:
             instrumentation.weave_state.learn(loaded)
         refusals = []
         usable = []
-        for loaded in found:
+        for loaded in loaded_classes:
             refusal = refused(loaded)
             if refusal is None:
                 usable.append(loaded)
@@ -171,8 +171,8 @@ class Matcher:
             return
         from btpy.engine.class_sources import class_files  # while everything else starts
 
-        with class_files(self.target.process) as known:
-            yield from self.agent.class_files(classes, known)
+        with class_files(self.target.process) as local_files:
+            yield from self.agent.class_files(classes, local_files)
 
     def _matched(self, loaded: LoadedClass, data: bytes) -> MatchedClass:
         if not data:
@@ -197,9 +197,9 @@ class Matcher:
         if not planner.constants_of(probe):
             return classes
         patterns = tuple(Pattern(pattern.kind, pattern.text) for pattern in planner.class_patterns_of(probe))
-        known = {class_.loaded.id for class_ in classes}
-        found = self.agent.search(patterns, READ_AT_ONCE).classes
-        more, _ = self.planned([loaded for loaded in found if loaded.id not in known])
+        ids = {class_.loaded.id for class_ in classes}
+        loaded_classes = self.agent.search(patterns, READ_AT_ONCE).classes
+        more, _ = self.planned([loaded for loaded in loaded_classes if loaded.id not in ids])
         return [*classes, *more]
 
     def _exists(self, loader: str, name: str) -> bool:
@@ -244,11 +244,11 @@ def refused(loaded: LoadedClass) -> Refusal | None:
 
 def look_up(agent: Agent, instrumentation: Instrumentation) -> tuple[str, ...]:
     """Looks up the supertypes of undecided types. Returns the classes whose plans change."""
-    found: dict[str, None] = {}
+    changed: dict[str, None] = {}
     for loader, names in instrumentation.undecided():
         for types in agent.supertypes(loader, names):
-            found.update(dict.fromkeys(instrumentation.looked_up(types)))
-    return tuple(found)
+            changed.update(dict.fromkeys(instrumentation.looked_up(types)))
+    return tuple(changed)
 
 
 def _raised_or_told(missed: list[Diagnostic], missing: str) -> tuple[Diagnostic, ...]:

@@ -117,7 +117,7 @@ def listed(
         for refusal in matching.refusals
         if refusal.method is None and refusal.class_name not in {class_.loaded.name for class_ in matching.classes}
     ]
-    found = []
+    probes = []
     for probe in program.probes:
         if not isinstance(probe.attachment, MethodAttachment):
             continue
@@ -140,8 +140,8 @@ def listed(
         if not takes_every_method(probe.attachment):  # otherwise a class without matches would be listed
             classes = [class_ for class_ in classes if class_.methods or class_.skipped is not None]
         classes.sort(key=lambda class_: (class_.name, class_.loader))
-        found.append(ListedProbe(probe.name, tuple(classes), matching.beyond, unseen))
-    return tuple(found)
+        probes.append(ListedProbe(probe.name, tuple(classes), matching.beyond, unseen))
+    return tuple(probes)
 
 
 def _listed(probe: Probe, matched: MatchedClass) -> ListedClass:
@@ -369,15 +369,15 @@ def why_missing_there(
     name, flags = file.name.replace("/", "."), file.access_flags
     loaded = LoadedClass(0, name, "", "", (), flags, True, "", LoadedRefusal.NONE)
     nobody = Inventory(TargetFacts(0, 0, 0, ""), lambda: (), lambda name: (), ancestors, lambda name: None)
-    found = why_missing(probe, planner, [MatchedClass(loaded, file, planned)], (), nobody)
-    return replace(found, severity=Severity.WARNING)
+    diagnostic = why_missing(probe, planner, [MatchedClass(loaded, file, planned)], (), nobody)
+    return replace(diagnostic, severity=Severity.WARNING)
 
 
 _UNASKED = (RefusalReason.PROTECTED, RefusalReason.PARAMETER_NAMES, RefusalReason.RECORD)
 """A class that is traced only with an explicit permission."""
 
 
-def _why_no_place(probe: Probe, classes: Iterable[MatchedClass], found: Sequence[MethodOperations]) -> Diagnostic:
+def _why_no_place(probe: Probe, classes: Iterable[MatchedClass], codes: Sequence[MethodOperations]) -> Diagnostic:
     """The reason why the matched methods have no instruction for the location of the probe."""
     attachment = probe.attachment
     assert isinstance(attachment, MethodAttachment)
@@ -387,13 +387,13 @@ def _why_no_place(probe: Probe, classes: Iterable[MatchedClass], found: Sequence
             if refusal.reason in OF_PLACES:
                 return diagnose.place_refused(probe, refusal)
     if point is Point.LINE:
-        lines = [line for operations in found for _, line in operations.lines]
+        lines = [line for operations in codes for _, line in operations.lines]
         name = attachment.methods[0].text
         files = {class_.loaded.id: class_.file for class_ in classes if class_.file is not None}
-        known = [mapped for file in files.values() if (mapped := _mapped_lines(probe, file, lines, ())) is not None]
-        return diagnose.no_line(probe, f"{attachment.classes[0].shown}::{name}", lines, known)
-    there = [text for operations in found for text in locations.described(point, operations) if text]
-    return diagnose.no_operation(probe, len(found), there)
+        mappings = [mapped for file in files.values() if (mapped := _mapped_lines(probe, file, lines, ())) is not None]
+        return diagnose.no_line(probe, f"{attachment.classes[0].shown}::{name}", lines, mappings)
+    there = [text for operations in codes for text in locations.described(point, operations) if text]
+    return diagnose.no_operation(probe, len(codes), there)
 
 
 def other_lines(
@@ -408,18 +408,18 @@ def other_lines(
     if not at_lines:
         return ()
     mapped = [class_ for class_ in classes if class_[0].attribute("SourceDebugExtension") is not None]
-    found = [_other_lines(probe, planner, mapped) for probe in at_lines]
-    return tuple(diagnostic for diagnostic in found if diagnostic is not None)
+    diagnostics = [_other_lines(probe, planner, mapped) for probe in at_lines]
+    return tuple(diagnostic for diagnostic in diagnostics if diagnostic is not None)
 
 
 def _other_lines(
     probe: Probe, planner: Planner, classes: Iterable[tuple[ClassFile, PlannedClass]]
 ) -> Diagnostic | None:
-    known = []
+    mappings = []
     for file, planned in classes:
-        found = planner.looked_through(probe.id, file)
-        lines = [line for _, operations in found for _, line in operations.lines]
-        codes = {(method.name, method.descriptor): method.code for method, _ in found}
+        codes_of = planner.looked_through(probe.id, file)
+        lines = [line for _, operations in codes_of for _, line in operations.lines]
+        codes = {(method.name, method.descriptor): method.code for method, _ in codes_of}
         at = [
             code.line_at(advice.at)
             for method in planned.methods
@@ -429,8 +429,8 @@ def _other_lines(
         ]
         mapped = _mapped_lines(probe, file, lines, at)
         if mapped is not None and at:
-            known.append(mapped)
-    return diagnose.lines_of_others(probe, known) if known else None
+            mappings.append(mapped)
+    return diagnose.lines_of_others(probe, mappings) if mappings else None
 
 
 def _mapped_lines(probe: Probe, file: ClassFile, lines: Iterable[int], at: Iterable[int]) -> MappedLines | None:

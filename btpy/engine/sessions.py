@@ -20,17 +20,17 @@ def name_of(session: SessionInfo | Joined) -> str:
 
 def chosen(sessions: Sequence[SessionInfo], wanted: str) -> SessionInfo:
     """The session with this id or this name, or the only one whose id has this prefix. Raises UsageError."""
-    found = [
+    matching = [
         session
         for session in sessions
         if wanted and (session.name == wanted or id_text(session).startswith(wanted.lower()))
     ]
-    if len(found) == 1:
-        return found[0]
+    if len(matching) == 1:
+        return matching[0]
     listed = [f"{id_text(session)}  {name_of(session) or '(attended)'}" for session in sessions]
-    if found:
+    if matching:
         raise UsageError(
             f"{wanted!r} is more than one session",
-            help=[f"{id_text(session)}  {name_of(session)}" for session in found],
+            help=[f"{id_text(session)}  {name_of(session)}" for session in matching],
         )
     raise UsageError(f"no session {wanted!r} in this JVM", help=listed or ["this JVM has no sessions"])

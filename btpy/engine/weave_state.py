@@ -132,19 +132,19 @@ class WeaveState:
 
     def arrived(self, id_: int, loader: str) -> bool:
         """Called when a prewoven class was loaded and got its answer. False: no answer has that id."""
-        found = self.prewoven.get(id_)
-        if found is None:
+        prewoven = self.prewoven.get(id_)
+        if prewoven is None:
             return False
-        if found.sites:
+        if prewoven.sites:
             del self.prewoven[id_]
-            self._prewoven_method_count.subtract(_methods_of(found.sites))
-            self._first_sites[found.name, loader, found.shown, found.probes] = found.sites[0].id
-        self.hierarchy.add(found.name, found.superclass, found.interfaces)
-        self.arrives(found.name, loader, found.version)
-        for refusal in found.refusals:
+            self._prewoven_method_count.subtract(_methods_of(prewoven.sites))
+            self._first_sites[prewoven.name, loader, prewoven.shown, prewoven.probes] = prewoven.sites[0].id
+        self.hierarchy.add(prewoven.name, prewoven.superclass, prewoven.interfaces)
+        self.arrives(prewoven.name, loader, prewoven.version)
+        for refusal in prewoven.refusals:
             self.refuse(refusal)
-        self.find(found.problems)
-        self.wove(found.name, loader, found.sites)
+        self.find(prewoven.problems)
+        self.wove(prewoven.name, loader, prewoven.sites)
         return True
 
     def wove(self, name: str, loader: str, sites: Iterable[Site]) -> None:
@@ -170,11 +170,11 @@ class WeaveState:
         """Takes over the woven classes of a former client, and the sites of its probes in the agent. Before all
         else.
         """
-        woven: dict[tuple[str, str], list[Site]] = {}
+        sites_of: dict[tuple[str, str], list[Site]] = {}
         for site in sites:
-            woven.setdefault((site.class_name, site.loader), []).append(site)
-        for (name, loader), found in woven.items():
-            self.wove(name, loader, found)
+            sites_of.setdefault((site.class_name, site.loader), []).append(site)
+        for (name, loader), sites_of_class in sites_of.items():
+            self.wove(name, loader, sites_of_class)
         self._next_site = max((self._next_site, *(site + 1 for site in (*self.sites, *agent_sites))))
 
     def places(self, name: str, loader: str) -> frozenset[Place]:
@@ -241,9 +241,9 @@ class WeaveState:
         returned once.
         """
         since = time.monotonic() - ARRIVING_SECONDS
-        found = {(name, loader) for at, name, loader, by in self._arriving if at >= since and by is not version}
+        names = {(name, loader) for at, name, loader, by in self._arriving if at >= since and by is not version}
         self._arriving = deque(arrival for arrival in self._arriving if arrival[3] is version)
-        return found
+        return names
 
     def find(self, problems: Iterable[Diagnostic]) -> None:
         self.problems.update(dict.fromkeys(problem for problem in problems if problem not in self.told))

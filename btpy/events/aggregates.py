@@ -354,8 +354,8 @@ class TimeSeries:
         is 0.
         """
         empty = 0 if self.series.operator in (SeriesOperator.SUM, SeriesOperator.COUNT) else None
-        known = {epoch: window.number for epoch, window in self.windows}
-        return [known.get(epoch, empty) for epoch in range(self.epoch - self.series.windows + 1, self.epoch + 1)]
+        numbers = {epoch: window.number for epoch, window in self.windows}
+        return [numbers.get(epoch, empty) for epoch in range(self.epoch - self.series.windows + 1, self.epoch + 1)]
 
     def merge(self, other: TimeSeries) -> TimeSeries:
         if self.series != other.series:
@@ -638,9 +638,9 @@ def part_intervals(value: TimeSeries | Top) -> list[Interval]:
         return []
     if isinstance(value, Top):
         return [estimates.of_part(frequent.count, value.n, value.weights) for frequent in value.shown]
-    known = dict(value.windows)
+    windows_of = dict(value.windows)
     epochs = range(value.epoch - value.series.windows + 1, value.epoch + 1)
-    return [_of_window(known.get(epoch), value.series.operator, value.n, value.weights) for epoch in epochs]
+    return [_of_window(windows_of.get(epoch), value.series.operator, value.n, value.weights) for epoch in epochs]
 
 
 def _of_window(
@@ -877,8 +877,8 @@ def _sketch(declared: Map, cells: bytes, values: list[Value]) -> Aggregate:
     numbers = struct.unpack(f">{len(cells) // 8}q", cells)
     kind, most = declared.kind, declared.parameters
     if kind is MapKind.TOPK and isinstance(most, Most) and len(numbers) == 2 + 2 * len(values):
-        found = zip(values, numbers[2::2], numbers[3::2], strict=True)
-        frequent = [Frequent(value, count, error) for value, count, error in found]
+        entries = zip(values, numbers[2::2], numbers[3::2], strict=True)
+        frequent = [Frequent(value, count, error) for value, count, error in entries]
         if any(not 0 <= value.error <= value.count for value in frequent):
             raise ProtocolError(f"a count below its error in map @{declared.name}")
         return Top(numbers[0], most.count, numbers[1], by_frequency(frequent))

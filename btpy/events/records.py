@@ -157,7 +157,7 @@ def _kinds(payload: bytes) -> Counter[tuple[int, int]]:
     end = len(payload)
     if end % 8:
         raise ProtocolError(f"records of {end} bytes")
-    found: Counter[tuple[int, int]] = Counter()
+    counts: Counter[tuple[int, int]] = Counter()
     words = memoryview(payload).cast("q")
     at, single = 0, 0
     while at < end:
@@ -166,7 +166,7 @@ def _kinds(payload: bytes) -> Counter[tuple[int, int]]:
             raise ProtocolError(f"record of {size} bytes at {at} of {end}")
         if single:
             single -= 1
-            found[template, probe] += 1
+            counts[template, probe] += 1
             at += size
             continue
         step, first = size >> 3, at >> 3
@@ -176,16 +176,16 @@ def _kinds(payload: bytes) -> Counter[tuple[int, int]]:
         probes = words[first + 1 : stop : step].tobytes()  # after sites
         alike = sizes == sizes[:8] * run
         if alike and (probes == probes[:8] * run or _half(probes, 1) == probes[4:8] * run):
-            found[template, probe] += run
+            counts[template, probe] += run
         elif alike or _half(sizes, 0) == sizes[:4] * run:
             kinds = Counter(zip(_integers(sizes)[1::2], _integers(probes)[1::2], strict=True))
             for kind, count in kinds.items():
-                found[kind] += count
+                counts[kind] += count
         else:
             single = _RUN // 4
             continue
         at += run * size
-    return found
+    return counts
 
 
 _RUN = 256  # records

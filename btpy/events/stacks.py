@@ -65,11 +65,11 @@ class StackTable:
 
     def intern(self, frames: tuple[Frame, ...]) -> int:
         """A new id for a stack of another session, for tables that combine sessions."""
-        known = self._interned.get(frames)
-        if known is None:
-            known = self._interned[frames] = len(self._interned) + 1
-            self._stacks[known] = frames
-        return known
+        number = self._interned.get(frames)
+        if number is None:
+            number = self._interned[frames] = len(self._interned) + 1
+            self._stacks[number] = frames
+        return number
 
     def __len__(self) -> int:
         """The number of definitions so far."""

@@ -22,8 +22,8 @@ class _ClassOf(dict[str, int]):
         self._starts, self._classes = starts, classes
 
     def __missing__(self, char: str) -> int:
-        found = self[char] = self._classes[bisect_right(self._starts, ord(char)) - 1]
-        return found
+        class_number = self[char] = self._classes[bisect_right(self._starts, ord(char)) - 1]
+        return class_number
 
 
 class TextSearch:

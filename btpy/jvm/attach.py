@@ -365,8 +365,8 @@ def agent_build() -> str:
     """
     with agent_jar().open("rb") as jar:
         start = jar.read(1024)  # the manifest is the first entry, and not compressed
-    found = re.search(rb"^Build-Id: ([0-9a-f]+)", start, re.MULTILINE)
-    return found[1].decode() if found else ""
+    match = re.search(rb"^Build-Id: ([0-9a-f]+)", start, re.MULTILINE)
+    return match[1].decode() if match else ""
 
 
 def _readable_by(path: Path, uid: int, gid: int) -> bool:

@@ -52,8 +52,8 @@ def feature_version(home: Path) -> int | None:
         text = (home / "release").read_text(errors="replace")
     except OSError:
         return None
-    found = re.search(r'^JAVA_VERSION="(?:1\.)?(\d+)', text, re.MULTILINE)
-    return int(found[1]) if found else None
+    match = re.search(r'^JAVA_VERSION="(?:1\.)?(\d+)', text, re.MULTILINE)
+    return int(match[1]) if match else None
 
 
 def _candidates() -> Iterator[tuple[str, Path | None]]:

@@ -107,19 +107,19 @@ def oom_kills_in(path: Path) -> int | None:
 
 def _group_memory(groups: str, cgroups: Path) -> Iterator[Limit]:
     """The nearest limit of its control group and those above."""
-    found = [
+    limits = [
         limit
         for directory in _directories(groups, "", cgroups)
         if (limit := _memory_of(directory, "memory.max", "memory.current", ("inactive_file", "active_file")))
     ]
     reclaimable = ("total_inactive_file", "total_active_file")
-    found += [
+    limits += [
         limit
         for directory in _directories(groups, "memory", cgroups)
         if (limit := _memory_of(directory, "memory.limit_in_bytes", "memory.usage_in_bytes", reclaimable))
     ]
-    if found:
-        yield min(found, key=lambda limit: limit.left)
+    if limits:
+        yield min(limits, key=lambda limit: limit.left)
 
 
 def _memory_of(directory: Path, limit: str, usage: str, reclaimable: tuple[str, ...]) -> Limit | None:
@@ -141,14 +141,14 @@ def _memory_of(directory: Path, limit: str, usage: str, reclaimable: tuple[str, 
 
 
 def _group_threads(groups: str, cgroups: Path) -> Iterator[Limit]:
-    found = []
+    limits = []
     for directory in (*_directories(groups, "", cgroups), *_directories(groups, "pids", cgroups)):
         most, used = _number(directory / "pids.max"), _number(directory / "pids.current")
         if most is not None and used is not None:
             remedy = "allow the container or service more threads (docker update --pids-limit, TasksMax=)"
-            found.append(_threads("pids.max of its control group", most, used, remedy))
-    if found:
-        yield min(found, key=lambda limit: limit.left)
+            limits.append(_threads("pids.max of its control group", most, used, remedy))
+    if limits:
+        yield min(limits, key=lambda limit: limit.left)
 
 
 def _user_threads(status: str, limits_: str, proc: Path) -> Iterator[Limit]:
@@ -202,18 +202,18 @@ def _directories(groups: str, controller: str, cgroups: Path) -> list[Path]:
     if match is None:
         return []
     roots = (cgroups / controller,) if controller else (cgroups, cgroups / "unified")
-    found = []
+    directories = []
     for root in roots:
         # In a container the path may be that of the host, and only its last part is mounted here, as the root.
         path = os.path.normpath(match[1])
         while True:
             directory = root / path.lstrip("/")
             if directory.is_dir():
-                found.append(directory)
+                directories.append(directory)
             if path == "/":
                 break
             path = os.path.dirname(path)
-    return found
+    return directories
 
 
 def _soft(limits_: str, name: str) -> int | None:

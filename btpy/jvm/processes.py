@@ -109,8 +109,8 @@ class JvmProcess:
     @property
     def security_manager(self) -> str:
         """The option with which it runs under a security manager; empty: it has none."""
-        found = [option for option in self.options if option.partition("=")[0] == _SECURITY_MANAGER]
-        return found[-1] if found and found[-1].partition("=")[2] not in _NO_SECURITY_MANAGER else ""
+        options = [option for option in self.options if option.partition("=")[0] == _SECURITY_MANAGER]
+        return options[-1] if options and options[-1].partition("=")[2] not in _NO_SECURITY_MANAGER else ""
 
     @property
     def has_security_policy(self) -> bool:
@@ -138,12 +138,12 @@ class JvmProcess:
     @property
     def _open_files(self) -> set[str]:
         directory = PROC / str(self.pid) / "fd"
-        found = set()
+        paths = set()
         with contextlib.suppress(OSError):
             for descriptor in os.listdir(directory):
                 with contextlib.suppress(OSError):
-                    found.add(os.readlink(directory / descriptor))
-        return found
+                    paths.add(os.readlink(directory / descriptor))
+        return paths
 
     @property
     def counters(self) -> perfdata.Counters:
@@ -166,8 +166,8 @@ class JvmProcess:
     @property
     def feature_version(self) -> int | None:
         """11 for ``11.0.13``, 8 for ``1.8.0_392``, 25 for ``25-ea``; None when it is not known."""
-        found = re.match(r"(?:1\.)?(\d+)", self.java_version)
-        return int(found[1]) if found else None
+        match = re.match(r"(?:1\.)?(\d+)", self.java_version)
+        return int(match[1]) if match else None
 
     @property
     def short_main(self) -> str:
@@ -182,14 +182,14 @@ class JvmProcess:
     @property
     def sessions(self) -> int:
         """The number of its btpy sessions. Each has an event thread, which the system knows by name."""
-        found = 0
+        count = 0
         try:
             for task in os.scandir(PROC / str(self.pid) / "task"):
                 with contextlib.suppress(OSError), open(f"{task.path}/comm", "rb") as name:  # the thread may end
-                    found += name.read().rstrip() == _SESSION_THREAD
+                    count += name.read().rstrip() == _SESSION_THREAD
         except OSError:
             return 0
-        return found
+        return count
 
     @property
     def container(self) -> str:
@@ -198,8 +198,8 @@ class JvmProcess:
             text = (PROC / str(self.pid) / "cgroup").read_text(errors="replace")
         except OSError:
             return ""
-        found = re.search(r"(?:^|[/:-])([0-9a-f]{64})(?:\.scope)?$", text, re.MULTILINE)
-        return found[1][:12] if found else ""
+        match = re.search(r"(?:^|[/:-])([0-9a-f]{64})(?:\.scope)?$", text, re.MULTILINE)
+        return match[1][:12] if match else ""
 
     @property
     def is_btpys_own(self) -> bool:
@@ -513,13 +513,13 @@ def _main(command: Sequence[str]) -> str:
 
 def _flag(arguments: Sequence[str], name: str) -> bool | None:
     """The last ``-XX:+name`` or ``-XX:-name``; None when there is neither."""
-    found = [argument for argument in arguments if argument in (f"-XX:+{name}", f"-XX:-{name}")]
-    return found[-1][4] == "+" if found else None
+    flags = [argument for argument in arguments if argument in (f"-XX:+{name}", f"-XX:-{name}")]
+    return flags[-1][4] == "+" if flags else None
 
 
 def _property(arguments: Sequence[str], name: str) -> str:
-    found = [argument for argument in arguments if argument.startswith(f"-D{name}=")]
-    return found[0].partition("=")[2] if found else ""
+    options = [argument for argument in arguments if argument.startswith(f"-D{name}=")]
+    return options[0].partition("=")[2] if options else ""
 
 
 def _home_of(library: str) -> str:
@@ -541,9 +541,9 @@ def _release_version(root: Path, home: str) -> str:
                 os.close(top)
         except (OSError, ValueError):  # ValueError: a zero byte
             continue
-        found = re.search(r'^JAVA_VERSION="([^"]+)"', text, re.MULTILINE)
-        if found:
-            return found[1]
+        match = re.search(r'^JAVA_VERSION="([^"]+)"', text, re.MULTILINE)
+        if match:
+            return match[1]
     return ""
 
 

@@ -431,7 +431,7 @@ def _jvm(
 
 
 def _listing(name: str, doc: str, *given: Parameter, redacts: bool = False) -> Function:
-    parameters = ", ".join(f"{each.name}={each.default}" for each in given)
+    parameters = ", ".join(f"{parameter.name}={parameter.default}" for parameter in given)
     signatures = (_signature(*given),)
     return Function(
         name,
@@ -890,8 +890,8 @@ class Word:
 
 
 KEYWORDS: dict[str, Word] = {
-    each.name: each
-    for each in (
+    variable.name: variable
+    for variable in (
         Word("btpy", "btpy 1;", "the version of the language, at the beginning; may be left out"),
         Word("import", "import LIBRARY(name=value) as alias;", "the names of a library; runs none of its probes"),
         Word("use", "use LIBRARY(name=value);", "runs the probes of a library"),
@@ -932,8 +932,8 @@ KEYWORDS: dict[str, Word] = {
 }
 
 QUANTIFIERS: dict[str, Word] = {
-    each.name: each
-    for each in (
+    function.name: function
+    for function in (
         Word("any", "any(x in items: condition)", "whether the condition is true of one element"),
         Word("all", "all(x in items: condition)", "whether it is true of every element"),
         Word("none", "none(x in items: condition)", "whether it is true of no element"),

@@ -152,16 +152,16 @@ class Program:
     @property
     def scripts(self) -> tuple[Program, ...]:
         """The versions of the program after each of its scripts, in order. The last is this program."""
-        found = [self]
-        while found[-1].earlier is not None:
-            found.append(found[-1].earlier)
-        return tuple(reversed(found))
+        programs = [self]
+        while programs[-1].earlier is not None:
+            programs.append(programs[-1].earlier)
+        return tuple(reversed(programs))
 
     @property
     def sources(self) -> tuple[Source, ...]:
         """All of them, in the order of their bases."""
-        found = {library.base: library for script in self.scripts for library in (script.source, *script.libraries)}
-        return tuple(found[base] for base in sorted(found))
+        by_base = {library.base: library for script in self.scripts for library in (script.source, *script.libraries)}
+        return tuple(by_base[base] for base in sorted(by_base))
 
     @property
     def own(self) -> tuple[Probe, ...]:
@@ -192,7 +192,7 @@ class Program:
     def subscribers(self, probe: Probe) -> tuple[Probe, ...]:
         """The probes whose bodies run where ``probe`` says ``provide``."""
         return tuple(
-            each
-            for each in self.active
-            if isinstance(each.attachment, ProbeAttachment) and each.attachment.host == probe.id
+            subscriber
+            for subscriber in self.active
+            if isinstance(subscriber.attachment, ProbeAttachment) and subscriber.attachment.host == probe.id
         )

@@ -44,23 +44,23 @@ def checked(
     try:
         given = placeholders(parameters(source))
         program = check_source(source, libraries, given, permissions)
-        found = [*program.warnings, *_unfit(program, target)]
+        diagnostics = [*program.warnings, *_unfit(program, target)]
     except (ScriptError, NothingMatched) as error:
-        found = list(error.diagnostics)
+        diagnostics = list(error.diagnostics)
     except UsageError as error:
         label = Label(Span(source, 0, 0))
-        found = [Diagnostic("", str(error), label, help=tuple(error.help), severity=Severity.WARNING)]
-    return Checked(source, tuple(found), program)
+        diagnostics = [Diagnostic("", str(error), label, help=tuple(error.help), severity=Severity.WARNING)]
+    return Checked(source, tuple(diagnostics), program)
 
 
 def _unfit(program: Program, target: LiveTarget | None) -> list[Diagnostic]:
     """They become warnings, because the script may be for another JVM, or for later."""
     session = None if target is None else target.session
     try:
-        found = [] if session is None else session.scripts.unfit(program)
+        diagnostics = [] if session is None else session.scripts.unfit(program)
     except (TargetGone, ProtocolError):  # it will be searched again
-        found = []
-    return [replace(diagnostic, severity=Severity.WARNING) for diagnostic in found]
+        diagnostics = []
+    return [replace(diagnostic, severity=Severity.WARNING) for diagnostic in diagnostics]
 
 
 class Words:
@@ -68,9 +68,9 @@ class Words:
     the program of the last version without errors.
     """
 
-    def __init__(self, text: str, known: Program | None, libraries: Libraries, target: LiveTarget | None) -> None:
+    def __init__(self, text: str, program: Program | None, libraries: Libraries, target: LiveTarget | None) -> None:
         self._text = text
-        self._known = known
+        self._known = program
         self._libraries = libraries
         self._target = target
 
@@ -92,9 +92,10 @@ class Words:
 
     @property
     def parameters(self) -> Sequence[Word]:
-        found = (match.groups() for match in _DECLARED.finditer(self._text))
+        declarations = (match.groups() for match in _DECLARED.finditer(self._text))
         return [
-            Word(f"{name}(" if kind == "fn" else name, f"{kind} {name}{rest}".strip()) for kind, name, rest in found
+            Word(f"{name}(" if kind == "fn" else name, f"{kind} {name}{rest}".strip())
+            for kind, name, rest in declarations
         ]
 
     @property

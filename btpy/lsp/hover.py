@@ -28,7 +28,7 @@ class Hover:
     markdown: str
 
 
-def hover(text: str, offset: int, diagnostics: tuple[Diagnostic, ...], known: Metadata) -> Hover | None:
+def hover(text: str, offset: int, diagnostics: tuple[Diagnostic, ...], metadata: Metadata) -> Hover | None:
     """None if there is no description."""
     word = next((match for match in _WORD.finditer(text) if match.start() <= offset <= match.end()), None)
     start, end = (offset, offset) if word is None else word.span()
@@ -40,16 +40,16 @@ def hover(text: str, offset: int, diagnostics: tuple[Diagnostic, ...], known: Me
     if word is not None:
         parts += [
             *_of_language(_entry_of(word[0], text, start)),
-            *_of_script(word[0], known),
-            *_of_target(text, offset, known),
+            *_of_script(word[0], metadata),
+            *_of_target(text, offset, metadata),
         ]
     parts = [part for part in dict.fromkeys(parts) if part]
     return Hover(start, end, "\n\n---\n\n".join(parts)) if parts else None
 
 
 def _explained(diagnostic: Diagnostic) -> str:
-    found = explanations().get(diagnostic.code)
-    return "" if found is None else f"**{found.code}: {found.title}**\n\n{found.text}"
+    explanation = explanations().get(diagnostic.code)
+    return "" if explanation is None else f"**{explanation.code}: {explanation.title}**\n\n{explanation.text}"
 
 
 def _entry_of(word: str, text: str, start: int) -> str:
@@ -70,18 +70,18 @@ def _of_language(word: str) -> list[str]:
     ]
 
 
-def _of_script(word: str, known: Metadata) -> list[str]:
-    words = (*known.maps, *known.parameters)
+def _of_script(word: str, metadata: Metadata) -> list[str]:
+    words = (*metadata.maps, *metadata.parameters)
     return [f"`{word_.text.rstrip('(')}`  {word_.about}".rstrip() for word_ in words if word_.text.rstrip("(") == word]
 
 
-def _of_target(text: str, offset: int, known: Metadata) -> list[str]:
+def _of_target(text: str, offset: int, metadata: Metadata) -> list[str]:
     """The methods that match the ``Class::method`` in the head of a probe."""
     point = next(
         (token for token in tokens(text) if token.kind == "point" and token.start <= offset <= token.end), None
     )
     if point is None:
         return []
-    methods = list(islice(methods_of(Reading.of(text[: point.end]).scene(), known), _METHODS + 1))
+    methods = list(islice(methods_of(Reading.of(text[: point.end]).scene(), metadata), _METHODS + 1))
     lines = [signature(method) for method in methods[:_METHODS]] + (["…"] if len(methods) > _METHODS else [])
     return ["```java\n" + "\n".join(lines) + "\n```"] if lines else []

@@ -127,40 +127,42 @@ class Server:
     async def _check(self, uri: str) -> None:
         self._loop = asyncio.get_running_loop()
         source, number = self._source(uri), self._version(uri)
-        found = await asyncio.to_thread(checked, source, self._libraries, self._permissions, self._target)
+        result = await asyncio.to_thread(checked, source, self._libraries, self._permissions, self._target)
         if self._version(uri) != number:
             return  # it changed meanwhile, or was closed: the newer version is checked separately
-        self._checked[uri] = found
-        if found.program is not None:
-            self._right[uri] = found.program
+        self._checked[uri] = result
+        if result.program is not None:
+            self._right[uri] = result.program
         positions = self._positions(source.text)
         self._publish(
-            uri, number, [self._diagnostic(diagnostic, uri, source, positions) for diagnostic in found.diagnostics]
+            uri, number, [self._diagnostic(diagnostic, uri, source, positions) for diagnostic in result.diagnostics]
         )
 
     def _publish(self, uri: str, number: int | None, diagnostics: list[types.Diagnostic]) -> None:
         params = types.PublishDiagnosticsParams(uri=uri, diagnostics=diagnostics, version=number)
         self._lsp.text_document_publish_diagnostics(params)
 
-    def _diagnostic(self, found: Diagnostic, uri: str, source: Source, at: Positions) -> types.Diagnostic:
+    def _diagnostic(self, diagnostic: Diagnostic, uri: str, source: Source, at: Positions) -> types.Diagnostic:
         """``data``: in the form of ``btpy check --error-format json``. Errors in a library are shown at the top."""
-        elsewhere = found.primary.span.source != source
+        elsewhere = diagnostic.primary.span.source != source
         message = "\n".join(
             [
-                str(found) if elsewhere else found.message,
-                *([found.primary.text] if found.primary.text else []),
-                *(f"help: {help_}" for help_ in found.help),
-                *(f"note: {note}" for note in found.notes),
+                str(diagnostic) if elsewhere else diagnostic.message,
+                *([diagnostic.primary.text] if diagnostic.primary.text else []),
+                *(f"help: {help_}" for help_ in diagnostic.help),
+                *(f"note: {note}" for note in diagnostic.notes),
             ]
         )
         return types.Diagnostic(
-            range=_range(at, 0, 0) if elsewhere else _range(at, found.primary.span.start, found.primary.span.end),
+            range=_range(at, 0, 0)
+            if elsewhere
+            else _range(at, diagnostic.primary.span.start, diagnostic.primary.span.end),
             message=message,
-            severity=_SEVERITIES[found.severity],
-            code=found.code or None,
+            severity=_SEVERITIES[diagnostic.severity],
+            code=diagnostic.code or None,
             source="btpy",
-            related_information=[self._related(note, uri, source, at) for note in found.secondary] or None,
-            data=to_json(found),
+            related_information=[self._related(note, uri, source, at) for note in diagnostic.secondary] or None,
+            data=to_json(diagnostic),
         )
 
     def _related(self, label: Label, uri: str, source: Source, at: Positions) -> types.DiagnosticRelatedInformation:
@@ -198,11 +200,11 @@ class Server:
         text = self._source(uri).text
         at = self._positions(text)
         offset = at.offset(params.position.line, params.position.character)
-        found = hover(text, offset, self._of_this_text(uri, text), self._words(uri, text))
-        if found is None:
+        info = hover(text, offset, self._of_this_text(uri, text), self._words(uri, text))
+        if info is None:
             return None
-        shown = types.MarkupContent(types.MarkupKind.Markdown, found.markdown)
-        return types.Hover(contents=shown, range=_range(at, found.start, found.end))
+        shown = types.MarkupContent(types.MarkupKind.Markdown, info.markdown)
+        return types.Hover(contents=shown, range=_range(at, info.start, info.end))
 
     def _format(self, params: types.DocumentFormattingParams) -> list[types.TextEdit]:
         """Empty for a script that does not parse."""
@@ -262,8 +264,8 @@ class Server:
 
     def _of_this_text(self, uri: str, text: str) -> tuple[Diagnostic, ...]:
         """Diagnostics, if the text is still that one."""
-        found = self._checked.get(uri)
-        return found.diagnostics if found is not None and found.source.text == text else ()
+        result = self._checked.get(uri)
+        return result.diagnostics if result is not None and result.source.text == text else ()
 
     def _tell(self, text: str, good: bool) -> None:
         """From any thread."""

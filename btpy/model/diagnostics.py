@@ -115,7 +115,7 @@ def _likeness(name: str, candidate: str, least: int) -> int | None:
     smallest length of a common beginning.
     """
     plain, other = name.lstrip("$@").lower(), candidate.lstrip("$@").lower()
-    words, others = ([word.lower() for word in _WORD_OF_NAME.findall(each)] for each in (name, candidate))
+    words, others = ([word.lower() for word in _WORD_OF_NAME.findall(identifier)] for identifier in (name, candidate))
     if not words or not others or (name[:1] in "$@") != (candidate[:1] in "$@"):
         return None
     if others[: len(words)] == words:
@@ -152,11 +152,11 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> tuple[str, ...]:
     return did_you_mean_one_of(nearest(name, candidates))
 
 
-def did_you_mean_one_of(found: Sequence[str]) -> tuple[str, ...]:
+def did_you_mean_one_of(candidates: Sequence[str]) -> tuple[str, ...]:
     """Like ``did_you_mean``, for names that are known to be similar."""
-    if not found:
+    if not candidates:
         return ()
-    return (_MEANT + " or ".join(f"`{candidate}`" for candidate in found) + "?",)
+    return (_MEANT + " or ".join(f"`{candidate}`" for candidate in candidates) + "?",)
 
 
 _MEANT = "did you mean "
@@ -164,7 +164,7 @@ _MEANT = "did you mean "
 
 def meant(diagnostic: Diagnostic) -> list[str]:
     """The replacement for the text at its place, if ``did_you_mean`` has suggested one."""
-    lines = [each for each in diagnostic.help if each.startswith(_MEANT)]
+    lines = [line for line in diagnostic.help if line.startswith(_MEANT)]
     names = [name for line in lines for name in re.findall("`([^`]+)`", line)]
     return [name for name in names if nearest(diagnostic.primary.span.text, [name])]
 
@@ -277,7 +277,7 @@ def render(diagnostic: Diagnostic, *, colour: bool = False, unicode: bool = True
         first, *more = text.split("\n")
         head = " " * (gutter + 1)
         rows.append(head + style.paint("=", _BLUE) + " " + style.paint(f"{word}:", _BOLD) + " " + style.clean(first))
-        rows += [head + " " * (len(word) + 4) + style.clean(each) for each in more]
+        rows += [head + " " * (len(word) + 4) + style.clean(row) for row in more]
     return "\n".join(row.rstrip() for row in rows)
 
 
@@ -315,7 +315,9 @@ def _once(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
 def _repeated(diagnostic: Diagnostic, more: Sequence[Diagnostic]) -> Diagnostic:
     from dataclasses import replace
 
-    rows = list(dict.fromkeys(each.primary.span.source.position(each.primary.span.start)[0] for each in more))
+    rows = list(
+        dict.fromkeys(duplicate.primary.span.source.position(duplicate.primary.span.start)[0] for duplicate in more)
+    )
     lines = f"line{'s' if len(rows) > 1 else ''} {', '.join(map(str, rows[:_LINES]))}"
     if len(rows) > _LINES:
         lines += f" and {len(rows) - _LINES} more"
@@ -438,7 +440,10 @@ def to_json(diagnostic: Diagnostic) -> dict[str, object]:
         "message": diagnostic.message,
         "spans": [
             {**place(label.span), "primary": primary, "label": label.text}
-            for label, primary in [(diagnostic.primary, True), *((each, False) for each in diagnostic.secondary)]
+            for label, primary in [
+                (diagnostic.primary, True),
+                *((secondary, False) for secondary in diagnostic.secondary),
+            ]
         ],
         "help": list(diagnostic.help),
         "notes": list(diagnostic.notes),

@@ -123,7 +123,7 @@ def _inner_spellings(name: str) -> list[str]:
     """``a.B.C`` could be the class C of package a.B or the member C of a.B: try both, first the name as it is."""
     spellings = [name]
     segments = name.split(".")
-    first_class = next((at for at, each in enumerate(segments) if each[:1].isupper()), len(segments))
+    first_class = next((at for at, segment in enumerate(segments) if segment[:1].isupper()), len(segments))
     if first_class < len(segments) - 1:
         spellings.append(".".join([*segments[:first_class], "$".join(segments[first_class:])]))
     return spellings

@@ -91,10 +91,10 @@ class ArrowWriter(SilentWriter):
 
     def records(self, records: Sequence[Record]) -> None:
         for record in records:
-            found = self._rows.get(record.template)
-            if found is None:
-                found = self._rows[record.template] = self._of_template(template_of(self._context, record))
-            table, row = found
+            table_and_row = self._rows.get(record.template)
+            if table_and_row is None:
+                table_and_row = self._rows[record.template] = self._of_template(template_of(self._context, record))
+            table, row = table_and_row
             if table is not None:
                 table.add(row(record))
 
@@ -219,7 +219,7 @@ class _Table:
 
 def _type(arrow: Any, kind: str | None, cells: list[Any]) -> Any:
     """The type from the script, or from the first rows."""
-    known = {
+    arrow_types = {
         "int64": arrow.int64(),
         "double": arrow.float64(),
         "bool": arrow.bool_(),
@@ -229,17 +229,17 @@ def _type(arrow: Any, kind: str | None, cells: list[Any]) -> Any:
         "list<item: string>": arrow.list_(arrow.string()),
     }
     if kind is not None:
-        return known[kind]
+        return arrow_types[kind]
     types = {type(cell) for cell in cells if cell is not None}
     if types == {bool}:
-        return known["bool"]
+        return arrow_types["bool"]
     if types == {int}:
-        return known["int64"]
+        return arrow_types["int64"]
     if types and types <= {int, float}:
-        return known["double"]
+        return arrow_types["double"]
     if types == {list}:
-        return known["list<item: string>"]
-    return known["string"]
+        return arrow_types["list<item: string>"]
+    return arrow_types["string"]
 
 
 class _Sink:

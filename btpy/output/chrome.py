@@ -130,15 +130,17 @@ class ChromeWriter(SilentWriter):
 
         def arguments(record: Record) -> dict[str, Any]:
             arity.check(record)
-            found: dict[str, Any] = {}
+            values_of: dict[str, Any] = {}
             for label, slot in slots:
                 if isinstance(slot.value, SiteFact):
-                    found[label] = site_fact(self._context, record, slot.value)
+                    values_of[label] = site_fact(self._context, record, slot.value)
                 elif slot.rest:
-                    found[label] = [json_value(v, self._context.stacks, {}, "") for v in record.values[slot.value :]]
+                    values_of[label] = [
+                        json_value(v, self._context.stacks, {}, "") for v in record.values[slot.value :]
+                    ]
                 else:
-                    found[label] = json_value(slot_value(record, slot), self._context.stacks, {}, "")
-            return found
+                    values_of[label] = json_value(slot_value(record, slot), self._context.stacks, {}, "")
+            return values_of
 
         return arguments
 
@@ -157,8 +159,8 @@ class ChromeWriter(SilentWriter):
 
 def _range(value: Aggregate | Value) -> list[float | None] | None:
     """The interval that contains the number of a counter; None: it is exact."""
-    found = intervals(value)
-    interval = found.get("", found.get("count"))
+    bounds = intervals(value)
+    interval = bounds.get("", bounds.get("count"))
     return None if interval is None else [interval.low, interval.high]
 
 

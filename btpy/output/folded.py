@@ -52,12 +52,12 @@ class Stacks:
         self._slots: dict[int, tuple[str, tuple[int, ...]]] = {}
 
     def record(self, record: Record) -> None:
-        found = self._slots.get(record.template)
-        if found is None:
+        name_and_slots = self._slots.get(record.template)
+        if name_and_slots is None:
             template = template_of(self._context, record)
             name = template.name or self._context.outline.probes[template.probe].name
-            found = self._slots[record.template] = name, _stack_slots(template)
-        name, slots = found
+            name_and_slots = self._slots[record.template] = name, _stack_slots(template)
+        name, slots = name_and_slots
         for at in slots:
             value = record.values[at] if at < len(record.values) else None
             if isinstance(value, StackRef):
@@ -83,11 +83,11 @@ class Stacks:
         sources = {**self._events, **self._maps}
         if len(sources) == 1:
             return next(iter(sources.values()))
-        found: Counter[Frames] = Counter()
+        totals: Counter[Frames] = Counter()
         for name, stacks in sources.items():
             for frames, weight in stacks.items():
-                found[visible(name), *frames] += weight
-        return found
+                totals[visible(name), *frames] += weight
+        return totals
 
     def _key(self, key: Key) -> Frames:
         """Empty: without a stack."""
@@ -144,8 +144,8 @@ def _weight(value: Aggregate | Value) -> Number:
     elif isinstance(value, Average):
         number = value.number * value.n if value.n else 0
     elif isinstance(value, Aggregate):
-        found = getattr(value, "number", 0)
-        number = found if isinstance(found, int | float) else 0
+        attribute = getattr(value, "number", 0)
+        number = attribute if isinstance(attribute, int | float) else 0
     else:
         number = value if isinstance(value, int | float) else 0
     return number if number == number and abs(number) != float("inf") else 0

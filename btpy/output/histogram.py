@@ -50,9 +50,9 @@ def figures(
     equals: str = "=",
     style: Style = PLAIN,
 ) -> list[str]:
-    found = intervals(histogram)
-    count = estimate(str(histogram.n), found.get("count"), str, style)
-    fields = [f"n{'' if found else equals}{count}"]
+    bounds = intervals(histogram)
+    count = estimate(str(histogram.n), bounds.get("count"), str, style)
+    fields = [f"n{'' if bounds else equals}{count}"]
 
     def text(number: Number) -> str:
         return _rounded(histogram, number, kind, unit)
@@ -66,8 +66,8 @@ def figures(
             fields.append(f"p{percent:g} {estimate(text(at), percentile_interval(histogram, percent), text, style)}")
     if histogram.greatest is not None:
         greatest = quantity(histogram.greatest, kind, unit)
-        fields.append(f"max {estimate(greatest, found.get('max'), lambda number: greatest, style)}")
-        fields.append(f"avg {estimate(of_mean(histogram.mean), found.get('average'), of_mean, style)}")
+        fields.append(f"max {estimate(greatest, bounds.get('max'), lambda number: greatest, style)}")
+        fields.append(f"avg {estimate(of_mean(histogram.mean), bounds.get('average'), of_mean, style)}")
     return fields
 
 

@@ -51,8 +51,8 @@ def listing_lines(probe: ListedProbe, style: Style, detail: Detail) -> list[str]
     if probe.unseen:
         one = probe.unseen == 1
         made = "class is made at run time and has" if one else "classes are made at run time and have"
-        known = f"known when the JVM shows {'it' if one else 'them'}"
-        lines.append(f"{style.ellipsis} and {probe.unseen} {made} no class file: {known}")
+        when_known = f"known when the JVM shows {'it' if one else 'them'}"
+        lines.append(f"{style.ellipsis} and {probe.unseen} {made} no class file: {when_known}")
     return lines
 
 

@@ -60,8 +60,8 @@ class _Moment:
 
     def size(self, map_: int, key: Hashable) -> Number | None:
         """0 for an entry that did not exist, None for one that may have existed."""
-        known = self.sizes.get(map_, {}).get(key)
-        return 0 if known is None and (self.complete is None or map_ in self.complete) else known
+        recorded_size = self.sizes.get(map_, {}).get(key)
+        return 0 if recorded_size is None and (self.complete is None or map_ in self.complete) else recorded_size
 
     def rate_since(self, before: _Moment, map_: int, key: Hashable) -> float | None:
         now, then = self.size(map_, key), before.size(map_, key)
@@ -116,14 +116,14 @@ class History:
         moments = list(self._moments)
         if len(moments) < 2 or most < 1 or map_.kind in (MapKind.TSERIES, MapKind.FIRST, MapKind.LAST):
             return []
-        known = _identity(key)
+        identity = _identity(key)
         interval = (moments[-1].seconds - moments[0].seconds) / (len(moments) - 1)
         together = max(1, math.ceil(SPAN / max(interval, 0.001) / most))
         # The groups begin at fixed numbers, not from the end. Otherwise the whole line would change each time.
         marks = [moment for moment in moments if moment.number % together == 0 or moment is moments[-1]]
         if map_.kind is MapKind.VALUE:
-            return [mark.sizes.get(map_.id, {}).get(known) for mark in marks][-most:]
-        return [after.rate_since(before, map_.id, known) for before, after in pairwise(marks)][-most:]
+            return [mark.sizes.get(map_.id, {}).get(identity) for mark in marks][-most:]
+        return [after.rate_since(before, map_.id, identity) for before, after in pairwise(marks)][-most:]
 
 
 def _identity(key: Key) -> Hashable:

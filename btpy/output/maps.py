@@ -79,13 +79,13 @@ class MapText:
 
     def joined(self, contents: Sequence[MapContent], options: TableOptions) -> list[str]:
         """Several maps as one table, with a line of their names above."""
-        found = joined(contents, options)
-        if not found.rows:
-            names = "  ".join(self._name(map_) for map_ in found.maps)
+        table = joined(contents, options)
+        if not table.rows:
+            names = "  ".join(self._name(map_) for map_ in table.maps)
             return [f"{names}  (empty)", *(line for content in contents for line in self._skips(content, named=True))]
         return [
-            *self._grid(found),
-            *([f"  {self._style.ellipsis} {found.hidden} more"] if found.hidden else []),
+            *self._grid(table),
+            *([f"  {self._style.ellipsis} {table.hidden} more"] if table.hidden else []),
             *(line for content in contents for line in self._skips(content, named=True)),
         ]
 
@@ -93,15 +93,15 @@ class MapText:
         name = f"{content.map.title}: " if named else ""
         return [f"  {name}{note}" for note in skip_notes(content, self._style)]
 
-    def _grid(self, found: Joined) -> list[str]:
+    def _grid(self, table: Joined) -> list[str]:
         columns: list[list[str]] = []
-        own = [map_.name.rpartition(".")[2] for map_ in found.maps]
-        for at, map_ in enumerate(found.maps):
+        own = [map_.name.rpartition(".")[2] for map_ in table.maps]
+        for at, map_ in enumerate(table.maps):
             name = own[at] if own.count(own[at]) == 1 else map_.name  # without its library if the name is unique
-            for figure in self.figures(map_, found.unit):
-                cells = ["-" if row[at] is None else figure.text(row[at]) for _, row in found.rows]
+            for figure in self.figures(map_, table.unit):
+                cells = ["-" if row[at] is None else figure.text(row[at]) for _, row in table.rows]
                 columns.append([f"{name} {figure.name}".rstrip(), *cells])
-        labels = ["", *(self._key(key) for key, _ in found.rows)]
+        labels = ["", *(self._key(key) for key, _ in table.rows)]
         width = min(_LABEL_COLUMNS, max(columns_of(label) for label in labels))
         widths = [max(columns_of(cell) for cell in column) for column in columns]
         lines = []
@@ -165,8 +165,8 @@ class MapText:
 
     def _samples(self, value: Aggregate, n: int, equals: str) -> str:
         """``n=42``, or ``n≈4200 (3900…4500)``."""
-        found = intervals(value)
-        return f"n{'' if found else equals}{estimate(str(n), found.get('count'), str, self._style)}"
+        bounds = intervals(value)
+        return f"n{'' if bounds else equals}{estimate(str(n), bounds.get('count'), str, self._style)}"
 
     def _frequent(self, top: Top, kind: Kind) -> list[str]:
         rows = []
@@ -189,14 +189,14 @@ class MapText:
         """``last 60 × 1s``, the current value and the extremes."""
         counts = value.series.operator is SeriesOperator.COUNT
         shown = Kind.ANY if counts else kind
-        known = [window for window in value.values() if window is not None]
+        windows = [window for window in value.values() if window is not None]
         times = "×" if self._style.unicode else "x"
         about = self._about(value)
         cells = [f"{value.series.operator.value} of {value.series.windows} {times} {duration(value.series.interval)}"]
-        if known:
-            cells.append(f"now {about}{mean(known[-1], shown, unit)}")
-            cells.append(f"min {about}{mean(min(known), shown, unit)}")
-            cells.append(f"max {about}{mean(max(known), shown, unit)}")
+        if windows:
+            cells.append(f"now {about}{mean(windows[-1], shown, unit)}")
+            cells.append(f"min {about}{mean(min(windows), shown, unit)}")
+            cells.append(f"max {about}{mean(max(windows), shown, unit)}")
         return cells
 
     def _bars(
@@ -225,7 +225,7 @@ class MapText:
         kind = _unit_kind(map_)
         about = "" if map_.estimated is None else self._style.about
         equals = about or "="
-        found = intervals(value)
+        bounds = intervals(value)
 
         def exactly(number: Number) -> str:
             return quantity(number, kind, unit)
@@ -234,7 +234,7 @@ class MapText:
             return mean(number, kind, unit)
 
         def of(name: str, number: Number, text: Callable[[Number], str], before: str = "") -> str:
-            interval = found.get(name)
+            interval = bounds.get(name)
             shown = estimate(text(number), interval, text, self._style)
             return shown if interval is not None else before + shown
 

@@ -152,21 +152,21 @@ class NdjsonWriter:
         self._write({**self._head("tree", record), "data": data})
 
     def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:
-        found = joined(contents, TableOptions.of(template))
-        keys = _key_texts([key for key, _ in found.rows], self._text)
+        table = joined(contents, TableOptions.of(template))
+        keys = _key_texts([key for key, _ in table.rows], self._text)
         rows = {
             text: {
-                map_.title: _shown(value, self._context.stacks) for map_, value in zip(found.maps, values, strict=True)
+                map_.title: _shown(value, self._context.stacks) for map_, value in zip(table.maps, values, strict=True)
             }
-            for text, (_, values) in zip(keys, found.rows, strict=True)
+            for text, (_, values) in zip(keys, table.rows, strict=True)
         }
         line: dict[str, Any] = {"type": "table", "ts": self._time(nanos), "data": rows}
-        if found.hidden:
-            line["hidden"] = found.hidden
+        if table.hidden:
+            line["hidden"] = table.hidden
         for content in contents:
             _add_skips(line, content)
-        for at, map_ in enumerate(found.maps):
-            own = {text: _intervals(map_, values[at]) for text, (_, values) in zip(keys, found.rows, strict=True)}
+        for at, map_ in enumerate(table.maps):
+            own = {text: _intervals(map_, values[at]) for text, (_, values) in zip(keys, table.rows, strict=True)}
             if any(own.values()):
                 line.setdefault("intervals", {})[map_.title] = {
                     text: intervals for text, intervals in own.items() if intervals
@@ -564,12 +564,12 @@ def _add_skips(line: dict[str, Any], content: MapContent) -> None:
 
 def _intervals(map_: Map, value: Aggregate | Value) -> Any:
     """``[low, high]``, null where there is no bound; of several numbers by their names. None: the value is exact."""
-    found = intervals(value)
-    if not found:
+    bounds = intervals(value)
+    if not bounds:
         return None
-    if "" in found:
-        return _pair(found[""])
-    members: dict[str, Any] = {name: _pair(interval) for name, interval in found.items()}
+    if "" in bounds:
+        return _pair(bounds[""])
+    members: dict[str, Any] = {name: _pair(interval) for name, interval in bounds.items()}
     if isinstance(value, Histogram | LinearHistogram):
         for percent in map_.parameters.of if isinstance(map_.parameters, Percents) else PERCENTILES:
             interval = percentile_interval(value, percent)

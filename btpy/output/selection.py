@@ -69,10 +69,10 @@ def check_names(names: frozenset[str], outline: Outline) -> None:
     probes = [probe.name for probe in outline.probes]
     events = [template.name for template in outline.templates if template.kind is TemplateKind.EMIT]
     maps = [map_.title for map_ in outline.maps]
-    known = dict.fromkeys([*probes, *events, *maps])
+    all_names = dict.fromkeys([*probes, *events, *maps])
     for name in sorted(names):
-        if name not in known:
+        if name not in all_names:
             raise UsageError(
                 f"--only {name}: no probe, event or map of the script has that name",
-                help=["there are: " + ", ".join(known)],
+                help=["there are: " + ", ".join(all_names)],
             )

@@ -87,10 +87,10 @@ class SeparatedWriter(SilentWriter):
 
     def records(self, records: Sequence[Record]) -> None:
         for record in records:
-            found = self._rows.get(record.template)
-            if found is None:
-                found = self._rows[record.template] = self._row(template_of(self._context, record))
-            stream, row = found
+            make_row = self._rows.get(record.template)
+            if make_row is None:
+                make_row = self._rows[record.template] = self._row(template_of(self._context, record))
+            stream, row = make_row
             if stream is not None:
                 self._write(stream, row(record), timed=True, pid=self._context.several)
 

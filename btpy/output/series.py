@@ -22,9 +22,9 @@ def sparkline(values: Sequence[Number | None], style: Style) -> str:
 
 def chart(values: Sequence[Number | None], style: Style, height: int) -> list[str]:
     """Lines from the top down. Each has a column for each value."""
-    known = [value for value in values if value is not None and value == value]
-    base = min(0, *known) if len(known) > 1 else min([0, *known])
-    span = max(known, default=0) - base
+    numbers = [value for value in values if value is not None and value == value]
+    base = min(0, *numbers) if len(numbers) > 1 else min([0, *numbers])
+    span = max(numbers, default=0) - base
     steps = 8 * height
     levels = [_level(value, base, span, steps) for value in values]
     lines = []

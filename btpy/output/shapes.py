@@ -63,14 +63,14 @@ class Shape:
 
 def shapes(outline: Outline) -> list[Shape]:
     """All shapes of a program."""
-    found: dict[tuple[str, tuple[str, ...]], set[str]] = {}
+    names_of: dict[tuple[str, tuple[str, ...]], set[str]] = {}
     for template in outline.templates:
         shape = shape_of(template)
         if shape is not None:
-            found.setdefault(shape, {shape[0]}).add(outline.probes[template.probe].name)
+            names_of.setdefault(shape, {shape[0]}).add(outline.probes[template.probe].name)
     for map_ in outline.maps:
-        found[map_.title, columns_of_map(map_, timed=is_timed(map_, outline))] = {map_.title}
-    return [Shape(name, columns, frozenset(names)) for (name, columns), names in found.items()]
+        names_of[map_.title, columns_of_map(map_, timed=is_timed(map_, outline))] = {map_.title}
+    return [Shape(name, columns, frozenset(names)) for (name, columns), names in names_of.items()]
 
 
 def chosen(outline: Outline, only: frozenset[str], format_: str) -> Shape:
@@ -78,17 +78,17 @@ def chosen(outline: Outline, only: frozenset[str], format_: str) -> Shape:
 
     Raises UsageError when it takes a choice.
     """
-    known = shapes(outline)
-    wanted = [shape for shape in known if shape.names & only] if only else known
+    all_shapes = shapes(outline)
+    wanted = [shape for shape in all_shapes if shape.names & only] if only else all_shapes
     events = [shape for shape in wanted if not shape.name.startswith("@") and shape.name != PRINTED]
     maps = [shape for shape in wanted if shape.name.startswith("@")]
     for candidates in (wanted, events, [] if events else maps):
         if len(candidates) == 1:
             return candidates[0]
-    if not known:
+    if not all_shapes:
         remedy = 'emit("name", key=value, …), or fill a map'
         raise UsageError(f"the script prints nothing that {format_} has columns for", help=[remedy])
-    first = next(iter(wanted), known[0]).name
+    first = next(iter(wanted), all_shapes[0]).name
     if not wanted:
         raise UsageError(
             f"{format_} has no columns for {', '.join(sorted(only))}", help=[f"for example:  --only {first}"]
@@ -254,10 +254,10 @@ def _cells(map_: Map, value: Aggregate | Value) -> Iterator[Row]:
     if isinstance(value, Stats):
         yield value.n, _number(value.mean, value.n), value.total, value.least, value.greatest
     elif isinstance(value, Histogram | LinearHistogram):
-        found = [value.percentile(percent) for percent in _percents(map_)]
+        figures = [value.percentile(percent) for percent in _percents(map_)]
         percentiles = [
             percentile if percentile is None or isinstance(percentile, int | float) else percentile.estimate
-            for percentile in found
+            for percentile in figures
         ]
         yield (value.n, _number(value.mean, value.n), value.least, value.greatest, *percentiles)
     elif isinstance(value, TimeSeries):

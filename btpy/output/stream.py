@@ -319,12 +319,12 @@ class Stream:
     def _check_head(self, head: str) -> None:
         with open(self.sink.name, "rb") as raw, gzip.open(raw) if self._compressor else raw as file:
             try:
-                found = file.read(len(self._encoded(head)))
+                beginning = file.read(len(self._encoded(head)))
             except (OSError, EOFError) as cause:
                 raise OutputError(f"cannot append to {self.sink.name}: {cause}") from cause
-        if found != self._encoded(head):
+        if beginning != self._encoded(head):
             raise OutputError(
-                f"{self.sink.name} begins differently from this run: {found.decode('utf-8', 'replace').strip()!r}",
+                f"{self.sink.name} begins differently from this run: {beginning.decode('utf-8', 'replace').strip()!r}",
                 help=["write to another file, or leave --append out"],
             )
 

@@ -77,13 +77,13 @@ def are_the_values(slots: Sequence[Slot]) -> bool:
 
 def warnings(context: Context, style: Style) -> Callable[[Template], Renderer]:
     """The text of ``warn`` without line end, by template."""
-    known: dict[int, Renderer] = {}
+    renderers: dict[int, Renderer] = {}
     values = ValueText(context.stacks, style)
 
     def renderer(template: Template) -> Renderer:
-        if template.id not in known:
-            known[template.id] = printed(template, context, values)
-        return known[template.id]
+        if template.id not in renderers:
+            renderers[template.id] = printed(template, context, values)
+        return renderers[template.id]
 
     return renderer
 
@@ -143,13 +143,13 @@ def named_values(record: Record, first: int, show: Format, redact: bool) -> str:
 
 def _fact(fact: SiteFact, context: Context, format_: Format) -> Renderer:
     """Rendered once for each site, because there are many more events than sites."""
-    known: dict[tuple[int, int], str] = {}
+    texts: dict[tuple[int, int], str] = {}
 
     def get(record: Record) -> str:
         key = record.site, record.probe
-        text = known.get(key)
+        text = texts.get(key)
         if text is None:
-            text = known[key] = format_(site_fact(context, record, fact))
+            text = texts[key] = format_(site_fact(context, record, fact))
         return text
 
     return get

@@ -53,9 +53,9 @@ def visible(text: str) -> str:
 
 
 def _escape(char: str) -> str:
-    known = _ESCAPES.get(char)
-    if known is not None:
-        return known
+    escape = _ESCAPES.get(char)
+    if escape is not None:
+        return escape
     if unicodedata.category(char) == "Zs":
         return char
     code = ord(char)
@@ -220,9 +220,9 @@ class ValueText:
         return self._object(value)
 
     def _object(self, value: ObjectValue) -> str:
-        known = wellknown.text(value)
-        if known is not None:
-            return visible(known)
+        special = wellknown.text(value)
+        if special is not None:
+            return visible(special)
         thrown = wellknown.exception(value)
         return self._fields(value) if thrown is None else self._exception(value, thrown)
 

@@ -28,11 +28,11 @@ class _OtherwiseError(Exception):
 
 def text(value: ObjectValue) -> str | None:
     """The object as text, without escapes; None if it is shown by its fields."""
-    known = _TEXTS.get(value.class_name)
-    if known is None:
+    to_text = _TEXTS.get(value.class_name)
+    if to_text is None:
         return None
     try:
-        return known(dict(value.fields))
+        return to_text(dict(value.fields))
     except (_OtherwiseError, ValueError, OverflowError, ArithmeticError):
         return None
 

@@ -55,13 +55,15 @@ def nearest_class_names(pattern: str, loaded: Iterable[str], limit: int = 3) -> 
     by_simple: dict[str, list[str]] = {}
     for name in loaded:
         by_simple.setdefault(simple_name(name), []).append(name)
-    found: list[str] = []
+    candidates: list[str] = []
     similar = get_close_matches(
         wanted_simple, by_simple, n=20, cutoff=0.6
     )  # computing edit distances to all names is 20 times slower
     for simple in [wanted_simple, *nearest(wanted_simple, similar, limit * 4)]:
-        found += sorted(by_simple.get(simple, ()), key=lambda name: (not name.startswith(package), len(name), name))
-    return [name for name in dict.fromkeys(found) if name != wanted][:limit]
+        candidates += sorted(
+            by_simple.get(simple, ()), key=lambda name: (not name.startswith(package), len(name), name)
+        )
+    return [name for name in dict.fromkeys(candidates) if name != wanted][:limit]
 
 
 _LIKE_A_GLOB = re.compile(r"[\w.$*?]*[*?][\w.$*?]*")
@@ -86,9 +88,9 @@ def read_otherwise(pattern: Pattern, names: Iterable[str], *, method: bool) -> t
             spellings.append((re.sub(r"\*+$", "**", text), "packages below, too"))
         if _LIKE_A_REGEX.fullmatch(text) and re.search(r"[*+?|\[\\]", text):
             spellings.append((f"/{text}/", "as a regular expression"))
-    known = list(dict.fromkeys(names))
+    distinct = list(dict.fromkeys(names))
     for spelling, why in spellings:
-        matching = [name for name in known if _means(spelling, name, method)]
+        matching = [name for name in distinct if _means(spelling, name, method)]
         if matching:
             more = f" and {len(matching) - 2} more" if len(matching) > 2 else ""
             written = f'"{spelling}"' if pattern.span.text.startswith('"') else spelling
@@ -118,8 +120,8 @@ def no_class_matches(
     where = f"0 of {_grouped(facts.loaded)} {loaded}classes ({there})"
     annotated = pattern.text.startswith("@")  # a class with a similar name is not an annotation
     nearby = () if annotated else nearby
-    width = max((len(known.name) for known in nearby), default=0)
-    lines = [f"{known.name:<{width}}  ({_describe(known, methods)})" for known in nearby]
+    width = max((len(class_.name) for class_ in nearby), default=0)
+    lines = [f"{class_.name:<{width}}  ({_describe(class_, methods)})" for class_ in nearby]
     help_ = list(read_otherwise(pattern, names, method=False))
     if lines and not help_:
         help_.append("nearest:  " + "\n          ".join(lines))
@@ -146,7 +148,7 @@ def interface_without_code(probe: Probe, interface: str, implementors: Sequence[
     attachment = _attachment(probe)
     methods = ", ".join(method.text for method in attachment.methods)
     named = [implementor for implementor in implementors if "$$Lambda" not in implementor]
-    shown = ", ".join(simple_name(each) for each in named[:5])
+    shown = ", ".join(simple_name(class_name) for class_name in named[:5])
     more = f" and {len(named) - 5} more" if len(named) > 5 else ""
     if implementors and not named:
         return Diagnostic(
@@ -213,7 +215,7 @@ def no_method_matches(probe: Probe, classes: Sequence[KnownClass]) -> Diagnostic
     """BT303: the classes match, but they have no method of this name."""
     attachment = _attachment(probe)
     spelled = ", ".join(f'"{method.text}"' for method in attachment.methods)
-    names = sorted({_method_name(method) for known in classes for method in known.methods or ()})
+    names = sorted({_method_name(method) for class_ in classes for method in class_.methods or ()})
     near = nearest(attachment.methods[0].text.strip("*"), names)
     otherwise = read_otherwise(attachment.methods[0], names, method=True)
     constructor = _constructor_help(attachment, classes)
@@ -240,7 +242,7 @@ def no_method_matches(probe: Probe, classes: Sequence[KnownClass]) -> Diagnostic
 def _constructor_help(attachment: MethodAttachment, classes: Sequence[KnownClass]) -> tuple[str, ...]:
     """The help where a constructor is called by the name of its class (``Money::Money``), or ``init``."""
     name = attachment.methods[0].text
-    if name not in ("init", "constructor", "__init__", *(simple_name(known.name) for known in classes)):
+    if name not in ("init", "constructor", "__init__", *(simple_name(class_.name) for class_ in classes)):
         return ()
     written = attachment.methods[0].span.text
     return (
@@ -369,9 +371,9 @@ class MappedLines:
     others: tuple[int, ...]
 
 
-def no_line(probe: Probe, method: str, lines: Sequence[int], known: Sequence[MappedLines] = ()) -> Diagnostic:
-    """BT306: the methods match, but they have no code from the lines that LINE names. ``known``: notes from their
-    source maps.
+def no_line(probe: Probe, method: str, lines: Sequence[int], mappings: Sequence[MappedLines] = ()) -> Diagnostic:
+    """BT306: the methods match, but they have no code from the lines that LINE names. ``mappings``: lines of the
+    methods with other numbers, by source maps.
     """
     attachment = _attachment(probe)
     first, last = _asked_lines(attachment)
@@ -388,18 +390,18 @@ def no_line(probe: Probe, method: str, lines: Sequence[int], known: Sequence[Map
         "BT306",
         f"{method} has no code at {_spelled_lines(first, last)}",
         Label(_method_span(attachment), f"has {len(there)} line{'s' * (len(there) != 1)} with code"),
-        help=(*_other_numbers(attachment, known), help_),
+        help=(*_other_numbers(attachment, mappings), help_),
     )
 
 
-def lines_of_others(probe: Probe, known: Sequence[MappedLines]) -> Diagnostic:
+def lines_of_others(probe: Probe, mappings: Sequence[MappedLines]) -> Diagnostic:
     """BT309: by the source map of a class, the lines of the probe have other numbers in the class file."""
     attachment = _attachment(probe)
-    mapped = dict.fromkeys(each for one in known for each in one.mapped)
+    mapped = dict.fromkeys(line for lines in mappings for line in lines.mapped)
     shown = [f"{number} is line {line} of {file}" for number, file, line in list(mapped)[:_LINES_SHOWN]]
     more = [f"and {len(mapped) - len(shown)} more"] if len(mapped) > len(shown) else []
     label = ", ".join([*shown, *more]) or "the probe is not at the other numbers"
-    first = known[0]
+    first = mappings[0]
     lines = _asked_lines(attachment)
     message = f"{_spelled_lines(*lines)} of {first.class_name} comes from another line of the source"
     if not mapped:
@@ -410,7 +412,7 @@ def lines_of_others(probe: Probe, known: Sequence[MappedLines]) -> Diagnostic:
         "BT309",
         message,
         Label(_method_span(attachment), label),
-        help=_other_numbers(attachment, known),
+        help=_other_numbers(attachment, mappings),
         notes=(f"LINE uses the line numbers of the class file ({first.source}), as stack traces do",),
         severity=Severity.WARNING,
     )
@@ -419,15 +421,15 @@ def lines_of_others(probe: Probe, known: Sequence[MappedLines]) -> Diagnostic:
 _LINES_SHOWN = 3
 
 
-def _other_numbers(attachment: MethodAttachment, known: Sequence[MappedLines]) -> tuple[str, ...]:
+def _other_numbers(attachment: MethodAttachment, mappings: Sequence[MappedLines]) -> tuple[str, ...]:
     lines = _spelled_lines(*_asked_lines(attachment))
-    found: dict[str, set[int]] = {}
-    for each in known:
-        if each.others:
-            found.setdefault(each.written, set()).update(each.others)
+    numbers_of: dict[str, set[int]] = {}
+    for mapping in mappings:
+        if mapping.others:
+            numbers_of.setdefault(mapping.written, set()).update(mapping.others)
     return tuple(
         f"code from {lines} of {file} is there as  {', '.join(f'LINE({number})' for number in sorted(numbers)[:8])}"
-        for file, numbers in found.items()
+        for file, numbers in numbers_of.items()
     )
 
 
@@ -439,16 +441,18 @@ def _spelled_lines(first: int, last: int) -> str:
     return f"line {first}" if first == last else f"lines {first}..{last}"
 
 
-def no_operation(probe: Probe, methods: int, found: Sequence[str]) -> Diagnostic:
-    """BT307: the methods match, but they do not contain what the location names. ``found``: what they contain."""
+def no_operation(probe: Probe, methods: int, there: Sequence[str]) -> Diagnostic:
+    """BT307: the methods match, but they do not contain what the location names. ``there``: the operations in them."""
     attachment = _attachment(probe)
     operation = attachment.operation
-    parts = [each.text for each in (operation.owner, operation.member) if each is not None] if operation else []
+    parts = (
+        [selector.text for selector in (operation.owner, operation.member) if selector is not None] if operation else []
+    )
     wanted = "::".join(parts) + "[]" * (bool(parts) and attachment.points[0] is Point.NEWARRAY)
     point = attachment.points[0].name.partition("_")[0] if attachment.points[0].name[:4] == "CALL" else None
     label = point or attachment.points[0].name
-    with_dot = [name for name in set(found) if name.replace("::", ".") == wanted]
-    near = with_dot or nearest(wanted, found, 5) or sorted(set(found))[:8]
+    with_dot = [name for name in set(there) if name.replace("::", ".") == wanted]
+    near = with_dot or nearest(wanted, there, 5) or sorted(set(there))[:8]
     plural = "s" * (methods != 1)
     return Diagnostic(
         "BT307",
@@ -611,11 +615,11 @@ def _method_span(attachment: MethodAttachment) -> Span:
     return attachment.methods[0].span
 
 
-def _describe(known: KnownClass, wanted: Sequence[str]) -> str:
-    parts = ["interface" if known.interface else f"loader {known.loader}"]
-    if known.methods is not None:
-        names = {_method_name(method) for method in known.methods}
-        parts.append(f"{len(known.methods)} method{'s' * (len(known.methods) != 1)}")
+def _describe(class_: KnownClass, wanted: Sequence[str]) -> str:
+    parts = ["interface" if class_.interface else f"loader {class_.loader}"]
+    if class_.methods is not None:
+        names = {_method_name(method) for method in class_.methods}
+        parts.append(f"{len(class_.methods)} method{'s' * (len(class_.methods) != 1)}")
         parts += [f"has `{name}`" for name in wanted if name in names]
     return ", ".join(parts)
 

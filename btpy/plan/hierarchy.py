@@ -27,12 +27,12 @@ class Hierarchy:
 
     def ancestors(self, name: str) -> frozenset[str]:
         """All known supertypes of ``name``, without ``name`` itself."""
-        found: set[str] = set()
+        names: set[str] = set()
         queue = list(self._parents.get(name, ()))
         while queue:
             parent = queue.pop()
-            if parent not in found:
-                found.add(parent)
+            if parent not in names:
+                names.add(parent)
                 queue += self._parents.get(parent, ())
-        found.discard(name)
-        return frozenset(found)
+        names.discard(name)
+        return frozenset(names)

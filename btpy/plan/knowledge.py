@@ -59,24 +59,26 @@ class Knowledge:
     def fields(self, name: str) -> ClassFields | None:
         if name == OBJECT:
             return None
-        known = self._fields.get(name)
-        if known is None and name not in self._fields:
-            known = self._read(name)
-            if known is not None or self._may_ask:
-                self._fields[name] = known
-        return known
+        entry = self._fields.get(name)
+        if entry is None and name not in self._fields:
+            entry = self._read(name)
+            if entry is not None or self._may_ask:
+                self._fields[name] = entry
+        return entry
 
     def subtype_with(self, name: str, field: str) -> str | None:
         key = name, field
         if key not in self._subtypes and self._source is not None and self._may_ask:
-            found = None
+            subtype = None
             for data in self._source.subtypes(name, _MAX_SUBTYPES):
                 file = _parsed(data)
-                if file is not None and any(each.name == field and not each.is_static for each in file.fields):
-                    found = file.name.replace("/", ".")
-                    self.late_bound[f"`{field}` is a field of {found}, not of {name}: dynamic"] = None
+                if file is not None and any(
+                    candidate.name == field and not candidate.is_static for candidate in file.fields
+                ):
+                    subtype = file.name.replace("/", ".")
+                    self.late_bound[f"`{field}` is a field of {subtype}, not of {name}: dynamic"] = None
                     break
-            self._subtypes[key] = found
+            self._subtypes[key] = subtype
         # If nothing can be read, a subtype may have the field.
         return self._subtypes.get(key, "" if key not in self._subtypes else None)
 
@@ -89,12 +91,14 @@ class Knowledge:
         if file is None or code is None:
             return None
         try:
-            found = list(operations(scan(code.code), file.pool))
+            steps = list(operations(scan(code.code), file.pool))
         except ClassFileError:
             return None
-        call = next((each for each in found if each.kind is OperationKind.CALL), None)
-        reads = [each.name for each in found if each.kind is OperationKind.GET_FIELD and not each.static]
-        only_reads = len(found) == len(reads) == 1 and len(code.code) == _GETTER_BYTES
+        call = next((operation for operation in steps if operation.kind is OperationKind.CALL), None)
+        reads = [
+            operation.name for operation in steps if operation.kind is OperationKind.GET_FIELD and not operation.static
+        ]
+        only_reads = len(steps) == len(reads) == 1 and len(code.code) == _GETTER_BYTES
         line = code.line_at(call.at if call is not None else 0)
         return MethodFacts(
             f"{file.source_file}:{line}" if file.source_file and line else "",
@@ -104,7 +108,7 @@ class Knowledge:
 
     def parameter_names(self, owner: str, name: str) -> tuple[str, ...]:
         file = self._file(owner)
-        named = [each for each in (file.methods if file is not None else ()) if each.name == name]
+        named = [method for method in (file.methods if file is not None else ()) if method.name == name]
         return tuple(filter(None, named[0].parameter_names)) if len(named) == 1 else ()
 
     @property
@@ -133,10 +137,10 @@ class Knowledge:
                 if spelled in supertypes or spelled == OBJECT:
                     continue
                 supertypes[spelled] = None
-                known = self._file(spelled)
-                complete = complete and (known is not None or above != at.super_name)
-                if known is not None:
-                    pending.append(known)
+                parent = self._file(spelled)
+                complete = complete and (parent is not None or above != at.super_name)
+                if parent is not None:
+                    pending.append(parent)
         named = file.name.replace("/", ".")
         final = bool(file.access_flags & ACC_FINAL)
         return ClassFields(named, fields, frozenset(statics), frozenset(supertypes), complete, final)

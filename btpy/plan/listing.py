@@ -119,15 +119,15 @@ def listed_methods(probe: Probe, file: ClassFile, planned: PlannedClass) -> tupl
         ]
         for method in planned.methods
     }
-    found = []
+    methods = []
     for method in file.methods:
         if not any(pattern.matches(method.name, method.annotations) for pattern in patterns):
             continue
         here = places.get((method.name, method.descriptor))
         skipped = None if here else _why_skipped(method, attachment, planned.refusals)
         if here or skipped is not None:
-            found.append(described(method, here or [], skipped))
-    return tuple(found)
+            methods.append(described(method, here or [], skipped))
+    return tuple(methods)
 
 
 def _why_skipped(method: Member, attachment: MethodAttachment, refusals: Iterable[Refusal]) -> Skipped | None:
@@ -182,14 +182,14 @@ def _locals(method: Member) -> tuple[ListedLocal, ...]:
         rows = operations.local_variables(method) or ()
     except ClassFileError:
         return ()
-    found = []
+    variables = []
     for row in sorted(rows, key=lambda row: (row.slot, row.start)):
         within = [line for at, line in code.lines if row.start <= at < row.end]
         if row.name != "this":
-            found.append(
+            variables.append(
                 ListedLocal(row.name, java_type(row.descriptor), min(within, default=0), max(within, default=0))
             )
-    return tuple(found)
+    return tuple(variables)
 
 
 def _what(owner: str, member: str) -> str:

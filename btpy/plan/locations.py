@@ -91,10 +91,10 @@ class Selector:
     def selects(self, owner: str, name: str = "", descriptor: str = "") -> bool:
         """``owner``: a descriptor; ``name`` and ``descriptor`` of a call or a field."""
         key = (owner, name, descriptor)
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = self._selects(*key)
-        return known
+        selected = self._known.get(key)
+        if selected is None:
+            selected = self._known[key] = self._selects(*key)
+        return selected
 
     def _selects(self, owner: str, name: str, descriptor: str) -> bool:
         if self._member is not None and not self._member.matches(name):
@@ -117,12 +117,12 @@ _AFTER_SUPER = (InputKind.SELF, InputKind.DEPTH, InputKind.NESTED, InputKind.SAM
 def places(selector: Selector, point: Point, of: MethodOperations) -> Iterator[Place]:
     """The places of a point in a method, in the order of its code. Raises ClassFileError."""
     if point is Point.LINE:
-        found = _lines(selector, of)
+        all_places = _lines(selector, of)
     elif point is Point.CATCH:
-        found = _catches(of)
+        all_places = _catches(of)
     else:
-        found = _operations(selector, point, of)
-    for place in found:
+        all_places = _operations(selector, point, of)
+    for place in all_places:
         if of.before_super(place.at):
             absent = tuple((kind, BEFORE_SUPER) for kind in _AFTER_SUPER)
             place = replace(place, missing=(*place.missing, *absent))
@@ -131,8 +131,8 @@ def places(selector: Selector, point: Point, of: MethodOperations) -> Iterator[P
 
 def described(point: Point, of: MethodOperations) -> list[str]:
     """The operations of a method at a point, for any pattern: ``java.net.URL::openStream``, ``byte[]``."""
-    found = places(Selector(None, lambda name: frozenset()), point, of)
-    return ["::".join(filter(None, (place.target_class, place.member))) for place in found]
+    all_places = places(Selector(None, lambda name: frozenset()), point, of)
+    return ["::".join(filter(None, (place.target_class, place.member))) for place in all_places]
 
 
 def own_monitor(point: Point, file: ClassFile, method: Member) -> Place | None:

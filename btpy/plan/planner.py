@@ -94,7 +94,7 @@ class PlannedMethod:
     @property
     def probes(self) -> frozenset[int]:
         """Ids of the probes that go into the method."""
-        return frozenset(each.bound.probe.id for each in self.advice)
+        return frozenset(call.bound.probe.id for call in self.advice)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,9 +150,9 @@ class Planner:
         self.program = program
         self.knowledge: Knowledge = earlier.knowledge if earlier is not None else Knowledge()
         self._allow = frozenset(allow)
-        known = {rule.probe.id: rule for rule in earlier._rules} if earlier is not None else {}
+        earlier_rules = {rule.probe.id: rule for rule in earlier._rules} if earlier is not None else {}
         self._rules: list[_Rule] = [
-            known.get(probe.id) or _rule(probe, probe.attachment, supertypes, program.permissions.secrets)
+            earlier_rules.get(probe.id) or _rule(probe, probe.attachment, supertypes, program.permissions.secrets)
             for probe in program.active
             if _on_method(probe.attachment)
         ]
@@ -166,7 +166,7 @@ class Planner:
         bound_earlier = (
             list(earlier._bound.items()) if earlier else []
         )  # in one operation: another thread may add to it
-        self._bound = {key: bound for key, bound in bound_earlier if key[0] in known}
+        self._bound = {key: bound for key, bound in bound_earlier if key[0] in earlier_rules}
 
     def patterns(self, only: Container[int] | None = None) -> tuple[tuple[ClassPattern, tuple[bytes, ...]], ...]:
         """Every class pattern of the program (or of ``only`` these probes) once, for the agent, with constant pool
@@ -354,8 +354,8 @@ class _Findings(NamedTuple):
 
 def _with_fitting_overloads(problems: list[Diagnostic], unfit: Sequence[_Unfit], rule: _Rule, file: ClassFile) -> None:
     """Adds to the report of a missing name (BT112) the overloads that have it, and how to choose one."""
-    lacking = {each.method.name for each in unfit}
-    misfits = {(each.method.name, each.method.descriptor) for each in unfit}
+    lacking = {misfit.method.name for misfit in unfit}
+    misfits = {(misfit.method.name, misfit.method.descriptor) for misfit in unfit}
     for name in lacking:
         fitting = [
             _Traced(file, method).overload.partition(".")[2]
@@ -374,8 +374,8 @@ def _with_fitting_overloads(problems: list[Diagnostic], unfit: Sequence[_Unfit],
         )
         listed = ", ".join(fitting[:_MOST_OVERLOADS]) + (", …" if len(fitting) > _MOST_OVERLOADS else "")
         help_ = (f"these overloads have it:  {listed}", f"choose one:  {choice}")
-        for each in unfit:
-            for at in range(each.first, each.end) if each.method.name == name else ():
+        for misfit in unfit:
+            for at in range(misfit.first, misfit.end) if misfit.method.name == name else ():
                 if problems[at].code == "BT112":
                     problems[at] = replace(problems[at], help=(*problems[at].help, *help_))
 
@@ -551,7 +551,7 @@ class _Traced:
     @property
     def overload(self) -> str:
         """``PricingEngine.quote(String, int)``."""
-        types = ", ".join(simple_name(each) for each in java_signature(self.method.descriptor)[0])
+        types = ", ".join(simple_name(parameter) for parameter in java_signature(self.method.descriptor)[0])
         return f"{self.name}({types})"
 
     @property

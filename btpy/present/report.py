@@ -339,20 +339,20 @@ def refusal_reasons(deployment: Deployment, refused: Mapping[str, str]) -> dict[
     from btpy.api.listings import RefusalReason
     from btpy.model.attachments import MethodAttachment
 
-    found = {}
+    reasons = {}
     for probe in deployment.program.probes if refused else ():
         if isinstance(probe.attachment, MethodAttachment):
             patterns = [parsed for pattern in probe.attachment.classes for parsed in pattern.classes]
             codes_there = [code for name, code in refused.items() if any(pattern.matches(name) for pattern in patterns)]
             if codes_there:
                 code = next(filter(None, codes_there), "")
-                found[probe.name] = "what it matches cannot be traced" + (f" [{code}]" if code else "")
+                reasons[probe.name] = "what it matches cannot be traced" + (f" [{code}]" if code else "")
     codes = {reason.value for reason in RefusalReason}
     missing = deployment.matching.missing
     for probe in deployment.program.probes:
         if probe.id in missing and missing[probe.id].code in codes:
-            found[probe.name] = f"what it matches cannot be traced [{missing[probe.id].code}]"
-    return found
+            reasons[probe.name] = f"what it matches cannot be traced [{missing[probe.id].code}]"
+    return reasons
 
 
 def _why_disabled(probe: CheckedProbe, level: int) -> str:

@@ -113,8 +113,8 @@ def _value(
             raise ValueError(f"{len(values)} intervals")
         series = Series(int(data["interval"]), len(values), SeriesOperator(data["operator"]))
         epoch = int(data["end"]) - 1
-        known = [(epoch - len(values) + 1 + at, Greatest(1, _number(number))) for at, number in enumerate(values)]
-        windows = tuple((at, window) for at, window in known if window.value is not None)
+        points = [(epoch - len(values) + 1 + at, Greatest(1, _number(number))) for at, number in enumerate(values)]
+        windows = tuple((at, window) for at, window in points if window.value is not None)
         return TimeSeries(int(data["count"]), series, epoch, windows), series, 0
     if kind == "topk":
         shown = tuple(Frequent(_plain(e["value"]), int(e["count"]), int(e["error"])) for e in data["values"])
@@ -126,18 +126,18 @@ def _value(
 
 
 def _histogram(buckets: Any, figures: dict[str, Any]) -> tuple[Aggregate, Linear | None, int]:
-    found = [(bucket["min"], bucket["max"], int(bucket["count"])) for bucket in buckets]
-    average, n = _number(figures.get("average")), sum(count for _, _, count in found)
+    rows = [(bucket["min"], bucket["max"], int(bucket["count"])) for bucket in buckets]
+    average, n = _number(figures.get("average")), sum(count for _, _, count in rows)
     floating = float(average * n) if average is not None else 0.0
     least, greatest = _number(figures.get("min")), _number(figures.get("max"))
-    negatives = sum(count for _, high, count in found if high == -1)
-    rest = [bucket for bucket in found if bucket[1] != -1]
+    negatives = sum(count for _, high, count in rows if high == -1)
+    rest = [bucket for bucket in rows if bucket[1] != -1]
     for precision in range(_MAX_PRECISION + 1):
         if all(_is_bucket(low, high, precision) for low, high, _ in rest):
             counts: dict[int, int] = {bucket_index(low, precision): count for low, _, count in rest}
             laid = tuple(sorted((at, count) for at, count in counts.items() if count))
             return Histogram(precision, 0, floating, _whole(least), _whole(greatest), negatives, laid), None, precision
-    return _linear(found, floating, least, greatest)
+    return _linear(rows, floating, least, greatest)
 
 
 def _is_bucket(low: Any, high: Any, precision: int) -> bool:
@@ -147,17 +147,17 @@ def _is_bucket(low: Any, high: Any, precision: int) -> bool:
 
 
 def _linear(
-    found: list[tuple[Any, Any, int]], floating: float, least: Number | None, greatest: Number | None
+    rows: list[tuple[Any, Any, int]], floating: float, least: Number | None, greatest: Number | None
 ) -> tuple[Aggregate, Linear, int]:
-    bounded = [(float(low), float(high)) for low, high, _ in found if low is not None and high is not None]
-    edges = [float(edge) for low, high, _ in found for edge in (low, high) if edge is not None]
+    bounded = [(float(low), float(high)) for low, high, _ in rows if low is not None and high is not None]
+    edges = [float(edge) for low, high, _ in rows for edge in (low, high) if edge is not None]
     step = min((high - low for low, high in bounded), default=1.0)
     low, high = min(edges), max(max(edges), min(edges) + step)
     linear = Linear(low, high, step)
     if not step > 0 or not (high - low) / step <= MAX_BUCKETS:
         raise ValueError(f"buckets from {low} to {high}")
     counts = [0] * (linear.buckets + 2)
-    for start, end, count in found:
+    for start, end, count in rows:
         at = 0 if start is None else linear.buckets + 1 if end is None else 1 + round((float(start) - low) / step)
         counts[at] += count
     return LinearHistogram(linear, 0, floating, least, greatest, tuple(counts)), linear, 0

@@ -91,12 +91,12 @@ class Lines:
             if len(self._map_ids) >= MAX_TEMPLATES:
                 raise ValueError(f"more than {MAX_TEMPLATES} maps")
             self._map_ids[title] = len(self._map_ids)
-        found = content(line, self._map_ids[title])
-        if found.map.id == len(self.outline.maps):
-            self.outline.maps.append(found.map)
-        elif found.map.keys:  # for example a map that was empty at first
-            self.outline.maps[found.map.id] = found.map
-        return found
+        map_content = content(line, self._map_ids[title])
+        if map_content.map.id == len(self.outline.maps):
+            self.outline.maps.append(map_content.map)
+        elif map_content.map.keys:  # for example a map that was empty at first
+            self.outline.maps[map_content.map.id] = map_content.map
+        return map_content
 
     def _record(self, line: dict[str, Any]) -> Record | None:
         kind = line["type"]
@@ -119,9 +119,9 @@ class Lines:
 
     def _template(self, kind: str, probe: str, name: str, labels: tuple[str, ...], values: list[Value]) -> int:
         key = kind, probe, name, labels
-        known = self._templates.get(key)
-        if known is not None:
-            return known
+        number = self._templates.get(key)
+        if number is not None:
+            return number
         if len(self._templates) >= MAX_TEMPLATES:
             raise ValueError(f"more than {MAX_TEMPLATES} kinds of events")
         if probe not in self._probes:
@@ -166,8 +166,8 @@ class Lines:
         """Recognises stack frames by the first one, which has a line number."""
         if not items or not all(isinstance(item, str) for item in items) or ":" not in items[0]:
             return None
-        found = [_FRAME.match(item) for item in items]
-        frames = [match for match in found if match is not None]
+        matches = [_FRAME.match(item) for item in items]
+        frames = [match for match in matches if match is not None]
         if len(frames) < len(items):
             return None
         key = tuple(items)

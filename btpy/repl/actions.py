@@ -79,11 +79,11 @@ def _show(repl: Repl, line: Line) -> None:
         source = repl.session.scripts.source(probe)
         repl.screen.say(f"#{probe.number} {probe.name}  {source.name}")
         repl.screen.say("\n".join(f"  {text}" for text in source.text.strip().split("\n")))
-        found = list(dict.fromkeys(probe.methods))  # a name may have several methods
-        for class_name, method in found[:20]:
+        methods = list(dict.fromkeys(probe.methods))  # a name may have several methods
+        for class_name, method in methods[:20]:
             repl.screen.say(f"  in {class_name}.{method}")
-        if len(found) > 20:
-            repl.screen.say(f"  … and {len(found) - 20} more")
+        if len(methods) > 20:
+            repl.screen.say(f"  … and {len(methods) - 20} more")
 
 
 def _enable(repl: Repl, line: Line) -> None:
@@ -103,10 +103,10 @@ def _switch(repl: Repl, line: Line, *, on: bool) -> None:
 
 def _named(repl: Repl, line: Line) -> list[Probe]:
     """Everything that the words select, without duplicates."""
-    found = {probe.number: probe for word in line.words for probe in scripts.named(repl.session, word)}
-    if not found:
+    probes = {probe.number: probe for word in line.words for probe in scripts.named(repl.session, word)}
+    if not probes:
         raise UsageError("no probes are live")
-    return list(found.values())
+    return list(probes.values())
 
 
 def _rm(repl: Repl, line: Line) -> None:
@@ -209,18 +209,18 @@ def _locals(repl: Repl, line: Line) -> None:
     if not wanted.isdecimal():
         raise UsageError(f"{wanted!r} is not a line number", help=["usage: :locals CLASS::METHOD 142"])
     at = int(wanted)
-    found = 0
+    count = 0
     for probe in _listing(repl, line.words[0]):
         for class_ in probe.classes:
             for method in class_.methods:
                 live = [local for local in method.locals if local.first <= at <= local.last]
                 if method.lines and method.lines[0] <= at <= method.lines[-1]:
-                    found += 1
+                    count += 1
                     repl.screen.say(f"{class_.name}.{signature(method)}")
                     repl.screen.say(
                         "\n".join(f"  {simple_name(local.type)} {local.name}" for local in live) or "  none"
                     )
-    if not found:
+    if not count:
         raise UsageError(f"line {at} is in none of the methods", help=[f":lines {line.words[0]}"])
 
 
@@ -240,10 +240,10 @@ def _list(repl: Repl, pattern: str, detail: Detail) -> None:
             _list(repl, full, detail)
             return
         name, _, method = pattern.partition("::")
-        found = _members(repl, name)
-        if found:
-            there = did_you_mean(method, [method.name for members in found for method in members.methods])
-            raise UsageError(f"{found[0].name} has no method {method}", help=[*there, f":ls {name}"])
+        class_members = _members(repl, name)
+        if class_members:
+            there = did_you_mean(method, [method.name for members in class_members for method in members.methods])
+            raise UsageError(f"{class_members[0].name} has no method {method}", help=[*there, f":ls {name}"])
         near = [
             candidate.text
             for candidate in repl.metadata.classes.complete(simple_name(name), 3)
@@ -274,12 +274,12 @@ def _members(repl: Repl, pattern: str) -> list[Members]:
 def _src(repl: Repl, line: Line) -> None:
     repl.require_target()
     class_pattern, colons, method_name = line.words[0].partition("::")
-    found = _members(repl, class_pattern)
-    if not found:
+    classes = _members(repl, class_pattern)
+    if not classes:
         raise UsageError(
             f"no loaded class of that name has a class file: {class_pattern}", help=[f":ls {class_pattern}"]
         )
-    members = found[0]
+    members = classes[0]
     methods = [method for method in members.methods if not colons or method.name == method_name]
     if not methods:
         near = did_you_mean(method_name, [method.name for method in members.methods])
@@ -415,11 +415,11 @@ def _clock(wall_nanos: int) -> str:
 
 def _send(repl: Repl, line: Line) -> None:
     repl.require_target()
-    known = [event.text for event in repl.metadata.events]
-    if line.words[0] not in known:
-        near = did_you_mean(line.words[0], known)
+    names = [event.text for event in repl.metadata.events]
+    if line.words[0] not in names:
+        near = did_you_mean(line.words[0], names)
         there = (
-            "probes listen to " + ", ".join(known) if known else f'@OnEvent("{line.words[0]}") {{ … }} listens to it'
+            "probes listen to " + ", ".join(names) if names else f'@OnEvent("{line.words[0]}") {{ … }} listens to it'
         )
         raise UsageError(f"no probe listens to {line.words[0]!r}", help=[*near, there])
     repl.session.send(line.words[0])
@@ -432,8 +432,8 @@ def _errors(repl: Repl, line: Line) -> None:
         repl.screen.say("no probe has failed")
     for error in errors:
         at, column = error.span.source.position(error.span.start)
-        found = probe_error(error)
-        remedy = f"  {found.help[0]}" if found.help else ""
+        problem = probe_error(error)
+        remedy = f"  {problem.help[0]}" if problem.help else ""
         text = visible(error.span.text.split("\n")[0])
         repl.screen.say(
             f"{error.span.source.name}:{at}:{column}  {error.kind_name}  `{text}`  ×{grouped(error.count)}{remedy}"
@@ -576,10 +576,10 @@ def _doctor(repl: Repl, line: Line) -> None:
 def _explain(repl: Repl, line: Line) -> None:
     code = line.words[0].upper().strip("[]")
     code = code if code.startswith("BT") else f"BT{code}"
-    known = explanations()
-    if code not in known:
-        raise UsageError(f"there is no code {line.words[0]}", help=list(did_you_mean(code, known)))
-    repl.screen.say(known[code].page.rstrip("\n"))
+    all_explanations = explanations()
+    if code not in all_explanations:
+        raise UsageError(f"there is no code {line.words[0]}", help=list(did_you_mean(code, all_explanations)))
+    repl.screen.say(all_explanations[code].page.rstrip("\n"))
 
 
 ACTIONS: dict[str, Action] = {

@@ -232,24 +232,24 @@ class SessionMetadata(Metadata, Protocol):
         """The events that ``send`` can run."""
 
 
-def argument_words(name: str, known: SessionMetadata) -> Sequence[Word] | Wanted:
+def argument_words(name: str, metadata: SessionMetadata) -> Sequence[Word] | Wanted:
     """As :meth:`Metadata.arguments_of`."""
     command = find(name)
     match command.takes if command is not None else Takes.NOTHING:
         case Takes.PLACE:
             return Wanted.CLASS
         case Takes.PROBE:
-            return known.probes
+            return metadata.probes
         case Takes.MAP:
-            return known.maps
+            return metadata.maps
         case Takes.LIBRARY:
-            return known.libraries
+            return metadata.libraries
         case Takes.EVENT:
-            return known.events
+            return metadata.events
         case Takes.SETTING:
             return [Word(setting, f"{values}: {doc}") for setting, (values, doc) in SETTINGS.items()]
         case Takes.PARAMETER:
-            return [Word(f"{parameter.text}=", parameter.about) for parameter in known.parameters]
+            return [Word(f"{parameter.text}=", parameter.about) for parameter in metadata.parameters]
         case Takes.TOPIC:
             return [*command_words(), *_language_words()]
         case Takes.CODE:

@@ -130,15 +130,15 @@ class Feed:
 
     def firing_rate(self, probe: Probe) -> float | None:
         """Firings a second of a probe in the last seconds; None: unknown yet."""
-        found = self._last_seconds()
-        if found is None:
+        seconds = self._last_seconds()
+        if seconds is None:
             return None
-        return sum(found[1].fired[id_] - found[0].fired[id_] for id_ in probe.ids) / _between(*found)
+        return sum(seconds[1].fired[id_] - seconds[0].fired[id_] for id_ in probe.ids) / _between(*seconds)
 
     def cpu_share(self) -> float | None:
         """The share of one core that all probes took in the last seconds, in percent, as far as it is measured."""
-        found = self._last_seconds()
-        return None if found is None else (found[1].cpu_ns - found[0].cpu_ns) / _between(*found) / 1e7
+        seconds = self._last_seconds()
+        return None if seconds is None else (seconds[1].cpu_ns - seconds[0].cpu_ns) / _between(*seconds) / 1e7
 
     def _last_seconds(self) -> tuple[_Report, _Report] | None:
         """Two reports of the agent, at the begin and end of the last seconds."""

@@ -324,10 +324,10 @@ class Prompt:
         elif not is_complete(text) or (not at_end and "\n" in text):
             _new_line(buffer)
         else:
-            found = self._checked.now(text)
-            if found:
-                self._repl.not_sent(text, found)
-                buffer.cursor_position = min(found[0].primary.span.start, len(text))
+            diagnostics = self._checked.now(text)
+            if diagnostics:
+                self._repl.not_sent(text, diagnostics)
+                buffer.cursor_position = min(diagnostics[0].primary.span.start, len(text))
                 return
             buffer.text = text.rstrip()
             buffer.cursor_position = len(buffer.text)
@@ -485,14 +485,14 @@ class Completions(Completer):
         if not complete_event.completion_requested and not _invites(text):
             return
         try:
-            found = candidates(suggest(text), self._repl.metadata)
+            choices = candidates(suggest(text), self._repl.metadata)
         except Exception as error:
             self._failed("completion", error)
             return
         completions = [
             Completion(candidate.text, -candidate.replaces, display=candidate.shown, display_meta=candidate.about)
-            for candidate in found
-            if candidate.text != text[len(text) - candidate.replaces :] or len(found) > 1
+            for candidate in choices
+            if candidate.text != text[len(text) - candidate.replaces :] or len(choices) > 1
         ]
         if complete_event.completion_requested and common_part(document, completions):
             # Tab inserts their common beginning. Completions that do not begin with the typed text would prevent that.
@@ -528,10 +528,10 @@ def _invites(text: str) -> bool:
 class _Checked:
     """The diagnostics of the text being typed. A thread finds them when no key was pressed for a moment."""
 
-    def __init__(self, repl: Repl, failed: Callable[[str, Exception], None], known: Callable[[], None]) -> None:
+    def __init__(self, repl: Repl, failed: Callable[[str, Exception], None], on_known: Callable[[], None]) -> None:
         self._repl = repl
         self._failed = failed
-        self._known = known
+        self._known = on_known
         self._text = ""
         self._found: tuple[Diagnostic, ...] = ()
         self._timer: threading.Timer | None = None
@@ -558,11 +558,11 @@ class _Checked:
 
     def _check(self, text: str) -> None:
         try:
-            found = tuple(self._repl.check(text))
+            diagnostics = tuple(self._repl.check(text))
         except Exception as error:
             self._failed("checking", error)
-            found = ()
-        self._text, self._found = text, found
+            diagnostics = ()
+        self._text, self._found = text, diagnostics
         self._known()
 
 

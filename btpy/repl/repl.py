@@ -178,8 +178,8 @@ class Repl:
             if kind is Kind.PROBES and not self.left:
                 source = Source("<repl>", as_script(text))
                 given = self._given(source)
-                found = self.session.check(source.text, name=source.name, parameters=given, match=False)
-                return [diagnostic for diagnostic in found if diagnostic.severity is Severity.ERROR]
+                diagnostics = self.session.check(source.text, name=source.name, parameters=given, match=False)
+                return [diagnostic for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR]
             if kind is Kind.EXPRESSION:
                 map_expressions.parse(Source("<repl>", text.rstrip()))
         except ScriptError as error:
@@ -188,8 +188,8 @@ class Repl:
             return []  # reported when it is entered
         return []
 
-    def not_sent(self, text: str, found: Sequence[Diagnostic]) -> None:
-        self.screen.diagnostics(found)
+    def not_sent(self, text: str, diagnostics: Sequence[Diagnostic]) -> None:
+        self.screen.diagnostics(diagnostics)
         self.screen.note("not sent: fix it, or press Ctrl-C to discard")
 
     @property
@@ -292,9 +292,11 @@ class Repl:
         title = map_title(name)
         kept = self.maps.read([title]).get(title)
         if kept is None:
-            known = list(self.session.maps)
-            near = did_you_mean(f"@{name}", known)
-            there = "there are " + ", ".join(known) if known else "no probe has a map yet:  … { @hits[cls] = count(); }"
+            titles = list(self.session.maps)
+            near = did_you_mean(f"@{name}", titles)
+            there = (
+                "there are " + ", ".join(titles) if titles else "no probe has a map yet:  … { @hits[cls] = count(); }"
+            )
             raise UsageError(f"there is no map @{name}", help=[*near, there])
         return kept.content
 
@@ -395,8 +397,8 @@ class _Known(SessionMetadata):
     @property
     def maps(self) -> Sequence[Word]:
         program = self._repl.session.scripts.program
-        found = program.maps if program is not None else ()
-        return [Word(map_.title, f"{map_.kind.value}, {counted(map_.keys, 'key part')}") for map_ in found]
+        all_maps = program.maps if program is not None else ()
+        return [Word(map_.title, f"{map_.kind.value}, {counted(map_.keys, 'key part')}") for map_ in all_maps]
 
     @property
     def probes(self) -> Sequence[Word]:

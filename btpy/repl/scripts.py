@@ -22,16 +22,16 @@ def named(session: Session, name: str) -> list[Probe]:
     if name == "*":
         return probes
     plain = name.removeprefix("#")
-    found = [probe for probe in probes if plain == str(probe.number)] or [
+    matches = [probe for probe in probes if plain == str(probe.number)] or [
         probe for probe in probes if probe.name == name
     ]
-    if found:
-        return found
-    known = [f"#{probe.number} {probe.name}" for probe in probes]
+    if matches:
+        return matches
+    choices = [f"#{probe.number} {probe.name}" for probe in probes]
     near = did_you_mean(name, [probe.name for probe in probes])
     raise UsageError(
         f"there is no probe {name}",
-        help=[*near, "there are " + ", ".join(known) if known else "no probes are live"],
+        help=[*near, "there are " + ", ".join(choices) if choices else "no probes are live"],
     )
 
 

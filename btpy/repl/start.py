@@ -136,18 +136,18 @@ def _budget(share: float | None) -> float:
 
 def entries(text: str) -> list[str]:
     """The entries of a file of commands: a command is one line, a probe can have several. Comments are left out."""
-    found: list[str] = []
+    commands: list[str] = []
     pending = ""
     for line in text.split("\n"):
         if not pending and (not line.strip() or line.lstrip().startswith(("//", "#"))):
             continue
         pending = f"{pending}\n{line}" if pending else line
         if kind_of(pending) is not Kind.PROBES or (is_complete(pending) and line.strip()):
-            found.append(pending.strip())
+            commands.append(pending.strip())
             pending = ""
     if pending.strip():
-        found.append(pending.strip())
-    return found
+        commands.append(pending.strip())
+    return commands
 
 
 def _read(source: Path | None) -> str:

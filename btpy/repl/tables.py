@@ -13,7 +13,7 @@ from btpy.output.tables import TableOptions
 
 def split_options(words: tuple[str, ...]) -> dict[str, str]:
     """Raises UsageError for a word that is no ``name=value``, or no option."""
-    found = {}
+    options = {}
     for word in words:
         name, equals, value = word.partition("=")
         if not equals or name not in PRINT_MAP_OPTIONS:
@@ -21,8 +21,8 @@ def split_options(words: tuple[str, ...]) -> dict[str, str]:
             raise UsageError(
                 f"{word!r} is no option", help=[*near, "options: " + " ".join(f"{n}=" for n in PRINT_MAP_OPTIONS)]
             )
-        found[name] = value.strip('"')
-    return found
+        options[name] = value.strip('"')
+    return options
 
 
 def table_options(map_: Map, given: Mapping[str, str]) -> TableOptions:

@@ -80,9 +80,9 @@ def around(
         object, which cannot be passed to a handler. Raises ValueError when the plan asks for what the place does not
         have.
     """
-    for each in advice:
-        if OPERATIONS.get(each.point) is not operation.kind:
-            raise ValueError(f"{each.point.name} at a {operation.kind.value} instruction")
+    for call in advice:
+        if OPERATIONS.get(call.point) is not operation.kind:
+            raise ValueError(f"{call.point.name} at a {operation.kind.value} instruction")
     blocks = _Blocks(operation, advice, given, variables, uninitialized)
     before = blocks.before(number)
     held = tuple(variables.since(blocks.mark))
@@ -103,10 +103,10 @@ class _Blocks:
         self._operation = operation
         self._given = given
         self._variables = variables
-        self._before = [each for each in advice if each.point in BEFORE]
-        self._after = [each for each in advice if each.point in AFTER]
-        self._thrown = [each for each in advice if each.point is Point.CALL_THROW]
-        self._wanted = {operand_key(operand): operand.descriptor for each in advice for operand in each.operands}
+        self._before = [call for call in advice if call.point in BEFORE]
+        self._after = [call for call in advice if call.point in AFTER]
+        self._thrown = [call for call in advice if call.point is Point.CALL_THROW]
+        self._wanted = {operand_key(operand): operand.descriptor for call in advice for operand in call.operands}
         self._places = _places(operation)
         if uninitialized:
             self._places.pop((OperandKind.TARGET, 0), None)
@@ -118,7 +118,7 @@ class _Blocks:
 
     def _timed(self, advice: Sequence[Advice]) -> bool:
         timed = self._operation.kind in (OperationKind.CALL, OperationKind.ENTER_MONITOR)
-        return timed and any(operand.kind is OperandKind.DURATION for each in advice for operand in each.operands)
+        return timed and any(operand.kind is OperandKind.DURATION for call in advice for operand in call.operands)
 
     def _scratch(self, key: tuple[OperandKind, int] | None, descriptor: str) -> Variable:
         """A variable for a value. The handler determines whether an element is a ``byte`` or a ``boolean``."""
@@ -162,8 +162,8 @@ class _Blocks:
             block.store(old)
             self._saved[OperandKind.OLD_VALUE, 0] = old
         bindings = {**self._given, **self._saved}
-        for each in self._before:
-            block.call(each.handler, number(each), each.operands, bindings)
+        for call in self._before:
+            block.call(call.handler, number(call), call.operands, bindings)
         for place in above:
             block.load(stored[place])
         if self._timed([*self._after, *self._thrown]):
@@ -191,7 +191,7 @@ class _Blocks:
             duration = self._duration(clock)
             if duration is not None:
                 bindings[OperandKind.DURATION, 0] = duration
-        wanted = {operand_key(operand) for each in self._after for operand in each.operands}
+        wanted = {operand_key(operand) for call in self._after for operand in call.operands}
         key = (OperandKind.TARGET if operation.kind is OperationKind.NEW_ARRAY else OperandKind.RESULT, 0)
         if operation.result != "V" and key in wanted:
             bindings[key] = self._scratch(key, operation.result)
@@ -205,8 +205,8 @@ class _Blocks:
             else:
                 target = variable(made.local, OBJECT)
             bindings[OperandKind.TARGET, 0] = target
-        for each in self._after:
-            block.call(each.handler, number(each), each.operands, bindings)
+        for call in self._after:
+            block.call(call.handler, number(call), call.operands, bindings)
         return clock, block
 
     def thrown(self, number: Number) -> Snippet | None:
@@ -221,8 +221,8 @@ class _Blocks:
         exception = self._variables.scratch(OBJECT)
         block.store(exception)
         bindings[OperandKind.EXCEPTION, 0] = exception
-        for each in self._thrown:
-            block.call(each.handler, number(each), each.operands, bindings)
+        for call in self._thrown:
+            block.call(call.handler, number(call), call.operands, bindings)
         block.load(exception)
         block.instruction(op.ATHROW)
         return block

@@ -64,7 +64,7 @@ def ends_of(
 @lru_cache(maxsize=1024)
 def _used(advice: tuple[Advice, ...], locals_: tuple[FrameLocal, ...], inside: frozenset[Operand]) -> tuple[int, bool]:
     """The number of parameters that can matter, from the first, and whether the result matters."""
-    operands = [operand for each in advice for operand in each.operands]
+    operands = [operand for call in advice for operand in call.operands]
     operands += [operand for local in locals_ for operand in local.operands]
     operands += inside
     indexes = [operand.number for operand in operands if operand.kind is OperandKind.ARGUMENT]
@@ -117,16 +117,16 @@ class Ends:
         self._static = static
         self._constructor = constructor
         self._class_name = class_name
-        self.entry = [each for each in advice if each.point in (Point.ENTRY, Point.SYNC_ENTER)]
-        self.returning = [each for each in advice if each.point in (Point.RETURN, Point.SYNC_EXIT)]
-        self.throwing = [each for each in advice if each.point in (Point.THROW, Point.SYNC_EXIT)]
+        self.entry = [call for call in advice if call.point in (Point.ENTRY, Point.SYNC_ENTER)]
+        self.returning = [call for call in advice if call.point in (Point.RETURN, Point.SYNC_EXIT)]
+        self.throwing = [call for call in advice if call.point in (Point.THROW, Point.SYNC_EXIT)]
         self.locals_ = locals_
         self._parameters = snippets.parameters(descriptor, static)
         self.names_class = static and any(
-            each.at == OWN_MONITOR and OperandKind.TARGET in kinds([each]) for each in advice
+            call.at == OWN_MONITOR and OperandKind.TARGET in kinds([call]) for call in advice
         )
         variables = Variables(max_locals)
-        later = [operand for each in (*self.returning, *self.throwing) for operand in each.operands]
+        later = [operand for call in (*self.returning, *self.throwing) for operand in call.operands]
         later += inside
         self._copies = self._keep_copies(variables, later)
         timed = any(operand.kind is OperandKind.DURATION for operand in later)
@@ -153,15 +153,15 @@ class Ends:
         """
         indexes = {operand.number for operand in later if operand.kind is OperandKind.ARGUMENT}
         if self._constructor:
-            groups = [*(each.operands for each in self.entry), *(local.operands for local in self.locals_)]
-            indexes |= {each.number for group in groups for each in group if each.kind is OperandKind.ARGUMENT}
+            groups = [*(call.operands for call in self.entry), *(local.operands for local in self.locals_)]
+            indexes |= {operand.number for group in groups for operand in group if operand.kind is OperandKind.ARGUMENT}
         copies: Bindings = {}
         if not self._static and any(operand.kind is OperandKind.SELF for operand in later):
             copies[_SELF] = variables.keep(OBJECT)
         for index in sorted(indexes):
             if index < len(self._parameters):
                 copies[OperandKind.ARGUMENT, index] = variables.keep(self._parameters[index].erased)
-        of_monitor = [each for each in (*self.entry, *self.returning) if each.at == OWN_MONITOR]
+        of_monitor = [call for call in (*self.entry, *self.returning) if call.at == OWN_MONITOR]
         if OperandKind.TARGET in kinds(of_monitor):
             copies[_TARGET] = variables.keep(OBJECT)
         return copies
@@ -214,8 +214,8 @@ class Ends:
                 block.store(local.variable)
 
     def _call(self, block: Snippet, advice: Sequence[Advice], bindings: Bindings) -> None:
-        for number, each in enumerate(advice):
-            block.call(each.handler, number, each.operands, bindings)
+        for number, call in enumerate(advice):
+            block.call(call.handler, number, call.operands, bindings)
 
     def _first_block(self) -> Snippet:
         block = Snippet()
@@ -257,7 +257,7 @@ class Ends:
         receiver = None if slot is None else snippets.receiver(slot)
         copy = self._copies.get(_SELF)
         if receiver is None:
-            used = [*(each.operands for each in self.entry), *(local.operands for local in self.locals_)]
+            used = [*(call.operands for call in self.entry), *(local.operands for local in self.locals_)]
             if copy is not None or any(operand.kind is OperandKind.SELF for group in used for operand in group):
                 return None
         block = Snippet()
@@ -311,4 +311,4 @@ class Ends:
 
 def kinds(advice: Iterable[Advice]) -> set[OperandKind]:
     """The kinds of operands that the advice has."""
-    return {operand.kind for each in advice for operand in each.operands}
+    return {operand.kind for call in advice for operand in call.operands}

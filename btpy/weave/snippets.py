@@ -256,12 +256,12 @@ def bound(operand: Operand, bindings: Bindings) -> Variable:
     """The variable of an operand. Raises ValueError when the plan asks for what the place does not have."""
     if operand.kind is OperandKind.VARIABLE:
         return variable(operand.number, operand.descriptor)
-    found = bindings.get(operand_key(operand))
-    if found is None:
+    value = bindings.get(operand_key(operand))
+    if value is None:
         raise ValueError(f"the place has no {operand.kind.value} {operand.number}")
-    if found.erased != operand.descriptor and found.erased != descriptors.erase(operand.descriptor):
-        raise ValueError(f"{operand.kind.value} {operand.number} is {found.descriptor}, not {operand.descriptor}")
-    return found
+    if value.erased != operand.descriptor and value.erased != descriptors.erase(operand.descriptor):
+        raise ValueError(f"{operand.kind.value} {operand.number} is {value.descriptor}, not {operand.descriptor}")
+    return value
 
 
 _INDEXED = (OperandKind.ARGUMENT, OperandKind.LOCAL, OperandKind.TARGET_ARGUMENT, OperandKind.LENGTH)

@@ -231,9 +231,9 @@ class _MethodWeaver:
         if not inside:
             return advices
         starts = set(self._bytecode.starts)
-        for at, found in inside.items():
+        for at, calls in inside.items():
             if at not in starts:
-                raise ValueError(f"{found[0].point.name} at offset {at}, where no instruction begins")
+                raise ValueError(f"{calls[0].point.name} at offset {at}, where no instruction begins")
         self._inside = dict(sorted(inside.items()))
         return tuple(advice for advice in advices if advice.at is None or advice.at == OWN_MONITOR)
 
@@ -475,16 +475,16 @@ class _MethodWeaver:
 
     def _inserted(self, relocation: Relocation, code: bytes) -> bytes:
         """The ranges of inserted code, in the new code: inserted now, and before by other tools."""
-        found = [*relocation.inserted]
+        offsets = [*relocation.inserted]
         before = inserted.ranges(self._code)
         if before:
             references = relocation.references
-            ranges = [*zip(found[::2], found[1::2], strict=True)]
+            ranges = [*zip(offsets[::2], offsets[1::2], strict=True)]
             ranges += [(references[start], references[end]) for start, end in before]
-            found = [offset for range_ in sorted(ranges) for offset in range_]
+            offsets = [offset for range_ in sorted(ranges) for offset in range_]
         if len(relocation.code) < len(code):
-            found += (len(relocation.code), len(code))
-        return inserted.content(code, found)
+            offsets += (len(relocation.code), len(code))
+        return inserted.content(code, offsets)
 
     def _attributes(self, relocation: Relocation, handlers: Sequence[_Handler]) -> list[tuple[int, bytes]]:
         out = []
@@ -557,9 +557,9 @@ class _MethodWeaver:
             added = [handler.frame for handler in handlers]
             return frames.extended(content, initial, self._code.max_locals, kept, relocation, added)
         old = frames.decode(content, initial)
-        known = {frame.offset for frame in old}
+        offsets = {frame.offset for frame in old}
         for target in relocation.new_targets:
-            if target not in known:
+            if target not in offsets:
                 old.append(typeflow.frame_at(target, self._bytecode, old, initial, self._file.name, self._pool))
                 old.sort(key=lambda frame: frame.offset)
         new = [frames.move(frame, relocation) for frame in old]

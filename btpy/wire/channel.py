@@ -574,11 +574,11 @@ class Channel:
 
     def _answer(self, request: int, message: Message) -> None:
         with self._state:
-            known = request < self._next_request
+            was_sent = request < self._next_request
             place = self._pending.pop(request, None)
         if place is not None:
             place.put(message)
-        elif not known:
+        elif not was_sent:
             raise ProtocolError(f"{type(message).__name__} answers request {request}, which was never made")
 
 

@@ -29,8 +29,8 @@ from tests.lang.test_hostile import EXAMPLES, PIECES, SEEDS, SHAPES
 INTERNAL = 0
 PROBES = 4  # that the driver enables
 VALUES: dict[str, list[Result]] = {
-    **{each: [0, 1] if each == "Z" else [0, 1, 7, 100] for each in "ZBCSIJ"},
-    **{each: [0.0, -1.5, 1e30] for each in "FD"},
+    **{descriptor: [0, 1] if descriptor == "Z" else [0, 1, 7, 100] for descriptor in "ZBCSIJ"},
+    **{descriptor: [0.0, -1.5, 1e30] for descriptor in "FD"},
     "L": [None, "A-1", "", 2**40, 0.5, True, Box("a", "order")],
 }
 

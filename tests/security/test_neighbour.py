@@ -110,7 +110,7 @@ def planted(tmp_path: Path) -> Iterator[object]:
         directory.rmdir()
 
 
-LIST = "from btpy.jvm.processes import list_jvms; print(*(each.pid for each in list_jvms()))"
+LIST = "from btpy.jvm.processes import list_jvms; print(*(process.pid for process in list_jvms()))"
 
 
 @pytest.mark.parametrize("kind", ["fifo", "socket", "directory", "zero", "dangling", "loop"])

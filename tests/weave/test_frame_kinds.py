@@ -143,18 +143,18 @@ def assembled() -> tuple[ClassBuilder, dict[str, Shape]]:
             code.raw(result.code)
             code.attribute("StackMapTable", result.table)
 
-    def each(code: CodeBuilder) -> None:
+    def body(code: CodeBuilder) -> None:
         code.constant("I", 0)
         for name in shapes:
             sum_of(code, name, range(3))
             code.op(op.IADD)
 
-    main(builder, each)
+    main(builder, body)
     return builder, shapes
 
 
 def calls(shapes: dict[str, Shape], *, leaving: bool) -> ClassPlan:
-    """A plain call at the begin of each method, where its frames are, and at its end: no local variable is needed."""
+    """A plain call at the beginning and at the frames of each method, and at its end: it needs no local variable."""
     call = Handler(advice.RECORDER, "call", "(I)V")
     end = tuple(Advice(point, advice.THROW, call, ()) for point in (Point.THROW,) if leaving)
     return ClassPlan(

@@ -117,8 +117,8 @@ def _integer(
 
 
 def _value(tree: nodes.Expression) -> int | float | bool | str | None:
-    found = constant(tree)
-    return None if found is None else found.value
+    literal = constant(tree)
+    return None if literal is None else literal.value
 
 
 def _number(tree: nodes.Expression) -> tuple[int | float, Type]:
@@ -196,14 +196,14 @@ def _series(given: dict[str, nodes.Expression]) -> Series:
     if "operator" in given:
         tree = given["operator"]
         text = _value(tree)
-        known = [each.value for each in SeriesOperator]
-        if text not in known:
+        operators = [operator.value for operator in SeriesOperator]
+        if text not in operators:
             raise FaultError(
                 Diagnostic(
                     "BT107",
-                    "`operator` of `tseries` is one of " + quote(f'"{name}"' for name in known),
+                    "`operator` of `tseries` is one of " + quote(f'"{name}"' for name in operators),
                     Label(tree.span),
-                    help=did_you_mean(str(text), known) if isinstance(text, str) else (),
+                    help=did_you_mean(str(text), operators) if isinstance(text, str) else (),
                 )
             )
         operator = SeriesOperator(text)

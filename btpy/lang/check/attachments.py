@@ -593,27 +593,27 @@ def _locations(annotation: nodes.Annotation, argument: nodes.Argument | None, re
     values = [argument.value]
     if isinstance(argument.value, nodes.ListDisplay):
         values = [element.value for element in argument.value.elements]
-    written: list[_Written] = []
+    locations: list[_Written] = []
     for value in values:
-        each = _location(value, report)
-        if each is None:
+        location = _location(value, report)
+        if location is None:
             return None
-        written.append(each)
-    if not written:
+        locations.append(location)
+    if not locations:
         report(Diagnostic("BT104", "this list of locations is empty", Label(argument.value.span)))
         return None
-    thrown = _agreed(written, lambda each: each.thrown, report)
-    operation = _agreed(written, lambda each: each.operation, report)
-    found = [each.location for each in written]
-    if {location.name for location in found} >= {"RETURN", "THROW"}:
-        found = [
+    thrown = _agreed(locations, lambda location: location.thrown, report)
+    operation = _agreed(locations, lambda location: location.operation, report)
+    kinds = [location.location for location in locations]
+    if {kind.name for kind in kinds} >= {"RETURN", "THROW"}:
+        kinds = [
             LOCATIONS["EXIT"],
-            *(location for location in found if location.name not in ("RETURN", "THROW", "EXIT")),
+            *(kind for kind in kinds if kind.name not in ("RETURN", "THROW", "EXIT")),
         ]
-    points = [point for location in found for point in location.points]
-    why = found[0].doc if len(found) == 1 else ", or ".join(location.doc for location in found)
+    points = [point for kind in kinds for point in kind.points]
+    why = kinds[0].doc if len(kinds) == 1 else ", or ".join(kind.doc for kind in kinds)
     return _Located(
-        tuple(dict.fromkeys(location.place for location in found)),
+        tuple(dict.fromkeys(kind.place for kind in kinds)),
         tuple(point for point in Point if point in points),
         thrown,
         operation,
@@ -624,22 +624,22 @@ def _locations(annotation: nodes.Annotation, argument: nodes.Argument | None, re
 _Agreed = TypeVar("_Agreed", Pattern, OperationPattern)
 
 
-def _agreed(written: list[_Written], part: Callable[[_Written], _Agreed | None], report: Report) -> _Agreed | None:
+def _agreed(locations: list[_Written], part: Callable[[_Written], _Agreed | None], report: Report) -> _Agreed | None:
     """The selector of operations or exceptions, which all locations of a list share."""
-    having = [each for each in written if part(each) is not None]
-    for each in having[1:]:
-        if _texts(part(each)) != _texts(part(having[0])):
+    with_selector = [location for location in locations if part(location) is not None]
+    for location in with_selector[1:]:
+        if _texts(part(location)) != _texts(part(with_selector[0])):
             report(
                 Diagnostic(
                     "BT111",
                     "the locations of a list share their arguments",
-                    Label(each.span, "other arguments than the first"),
-                    (Label(having[0].span, "the first"),),
+                    Label(location.span, "other arguments than the first"),
+                    (Label(with_selector[0].span, "the first"),),
                     help=("write a probe for each",),
                 )
             )
             break
-    return part(having[0]) if having else None
+    return part(with_selector[0]) if with_selector else None
 
 
 def _texts(part: Pattern | OperationPattern | None) -> object:
@@ -679,15 +679,20 @@ def _location(value: nodes.Expression, report: Report) -> _Written | None:
         return None
     location = LOCATIONS.get(name.text)
     if location is None:
-        near = nearest(name.text.upper(), LOCATIONS) or [each for each in LOCATIONS if each == name.text.upper()]
+        near = nearest(name.text.upper(), LOCATIONS) or [
+            candidate for candidate in LOCATIONS if candidate == name.text.upper()
+        ]
         shown = name.text
         if name.span.text.startswith("@"):  # of a point probe
-            shown, near = name.span.text, [f"@{each.lower()}" for each in near]
+            shown, near = name.span.text, [f"@{candidate.lower()}" for candidate in near]
         report(
             Diagnostic(
                 "BT104",
                 f"unknown location `{shown}`",
-                Label(name.span, "did you mean " + " or ".join(f"`{each}`" for each in near) + "?" if near else ""),
+                Label(
+                    name.span,
+                    "did you mean " + " or ".join(f"`{candidate}`" for candidate in near) + "?" if near else "",
+                ),
                 notes=(" ".join((*list(LOCATIONS)[:_COMMON_LOCATIONS], "…") if near else LOCATIONS),),
                 fixes=(Fix(name.span, near[0]),) if len(near) == 1 else (),
             )

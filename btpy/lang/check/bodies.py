@@ -114,13 +114,13 @@ def _count_statements(tree: nodes.Probe, report: Report) -> None:
         nodes.If,
         nodes.For,
     )
-    found = [node for node in nodes.walk(tree.body) if isinstance(node, statements)]
-    if len(found) > MAX_STATEMENTS:
+    counted = [node for node in nodes.walk(tree.body) if isinstance(node, statements)]
+    if len(counted) > MAX_STATEMENTS:
         report(
             Diagnostic(
                 "BT406",
-                f"this probe has {len(found)} statements",
-                Label(found[MAX_STATEMENTS].span, f"number {MAX_STATEMENTS + 1}"),
+                f"this probe has {len(counted)} statements",
+                Label(counted[MAX_STATEMENTS].span, f"number {MAX_STATEMENTS + 1}"),
                 notes=(f"a firing runs at most {MAX_STATEMENTS}",),
             )
         )

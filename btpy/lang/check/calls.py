@@ -306,7 +306,7 @@ def _signature(context: Context, call: nodes.Call, signatures: tuple[Signature, 
     fitting = [signature for signature in signatures if signature.takes(count)]
     if len(fitting) > 1 and call.arguments[0].name is None:
         first = context.value(call.arguments[0].value).type
-        wanted = [each for each in fitting if each.parameters[0].type.is_reference == is_object(first)]
+        wanted = [overload for overload in fitting if overload.parameters[0].type.is_reference == is_object(first)]
         fitting = wanted or fitting
     return fitting[0] if fitting else None
 

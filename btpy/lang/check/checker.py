@@ -108,11 +108,13 @@ def check(
 
 def _in_order(linked: Linked, diagnostics: list[Diagnostic]) -> list[Diagnostic]:
     """Each fault once, in the order of the text. Faults in libraries say which import brought the library in."""
-    found: dict[tuple[str, Span, str], Diagnostic] = {}
+    by_place: dict[tuple[str, Span, str], Diagnostic] = {}
     for diagnostic in diagnostics:
-        found.setdefault((diagnostic.code, diagnostic.primary.span, diagnostic.message), diagnostic)
-    ordered = sorted(found.values(), key=lambda each: (each.primary.span.source.base, each.primary.span.start))
-    return [_with_imports(linked, each) for each in ordered]
+        by_place.setdefault((diagnostic.code, diagnostic.primary.span, diagnostic.message), diagnostic)
+    ordered = sorted(
+        by_place.values(), key=lambda diagnostic: (diagnostic.primary.span.source.base, diagnostic.primary.span.start)
+    )
+    return [_with_imports(linked, diagnostic) for diagnostic in ordered]
 
 
 def _with_imports(linked: Linked, diagnostic: Diagnostic) -> Diagnostic:

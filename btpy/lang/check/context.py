@@ -137,9 +137,9 @@ class Context:
 
     def input(self, kind: InputKind, index: int, descriptor: str) -> Input:
         """The input. It is added if it is new."""
-        for known in self.inputs:
-            if known.kind is kind and known.index == index and known.descriptor == descriptor:
-                return known
+        for input_ in self.inputs:
+            if input_.kind is kind and input_.index == index and input_.descriptor == descriptor:
+                return input_
         wanted = Input(kind, index, descriptor)
         self.inputs.append(wanted)
         return wanted

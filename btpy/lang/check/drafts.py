@@ -129,12 +129,12 @@ def _plain_name(prefix: str, attached: Attached) -> str:
 def _unlike(name: str, taken: Container[str], numbers: dict[str, int]) -> str:
     """The name, with a number where it is taken. ``numbers``: by name, from where on they are free."""
     number = numbers.get(name, 1)
-    found = name if number == 1 else f"{name}_{number}"
-    while found in taken:
+    candidate = name if number == 1 else f"{name}_{number}"
+    while candidate in taken:
         number += 1
-        found = f"{name}_{number}"
+        candidate = f"{name}_{number}"
     numbers[name] = number
-    return found
+    return candidate
 
 
 _RESULTS = ("duration", "retval", "exception")

@@ -58,7 +58,7 @@ def _estimated(probes: Sequence[Probe]) -> dict[str, str]:
                 case _:
                     pass
     return {
-        name: "?" if "?" in found else "…".join(sorted(found, key=float))
-        for name, found in weights.items()
-        if found != {"1"}
+        name: "?" if "?" in weights_of else "…".join(sorted(weights_of, key=float))
+        for name, weights_of in weights.items()
+        if weights_of != {"1"}
     }

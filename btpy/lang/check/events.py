@@ -21,13 +21,13 @@ EVENT = "event"
 
 def provided(probe: nodes.Probe) -> dict[str, nodes.Identifier]:
     """The names of all values that a probe provides anywhere."""
-    found: dict[str, nodes.Identifier] = {}
+    names: dict[str, nodes.Identifier] = {}
     for node in nodes.walk(probe.body):
         if isinstance(node, nodes.Call) and node.function.text == "provide":
             for argument in node.arguments:
                 if argument.name is not None:
-                    found.setdefault(argument.name.text, argument.name)
-    return found
+                    names.setdefault(argument.name.text, argument.name)
+    return names
 
 
 def wanted(probe: nodes.Probe, functions: tuple[nodes.Function, ...]) -> set[str]:

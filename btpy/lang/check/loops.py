@@ -59,7 +59,7 @@ def _for_range(context: Context, tree: nodes.For, range_: nodes.Range, limit: Ex
         raise FaultError(
             Diagnostic("BT103", "a range gives one number at a time", Label(tree.variables[1].span, "unexpected"))
         )
-    first, last = (context.value(each) for each in (range_.first, range_.end))
+    first, last = (context.value(bound) for bound in (range_.first, range_.end))
     type_ = INT if {first.type.kind, last.type.kind} <= {Kind.INT, Kind.CHAR} and first.type == last.type else LONG
     first = convert(context, first, type_, range_.first, "a range")
     last = convert(context, last, type_, range_.end, "a range")
@@ -89,35 +89,35 @@ def _for_map(
             )
     call = nodes.Call(span, nodes.Identifier(span, "keys"), (nodes.Argument(span, None, reference),))
     container = map_query(context, call, FUNCTIONS["keys"])
-    found = find_map(context, reference)
+    map_ = find_map(context, reference)
     names = tree.variables
-    if found.keys == 0 or len(names) not in (found.keys, found.keys + 1):
-        title = map_title(found.name)
-        keys = ", ".join(f"key{number}" for number in range(1, found.keys + 1)) if found.keys > 1 else "key"
+    if map_.keys == 0 or len(names) not in (map_.keys, map_.keys + 1):
+        title = map_title(map_.name)
+        keys = ", ".join(f"key{number}" for number in range(1, map_.keys + 1)) if map_.keys > 1 else "key"
         raise FaultError(
             Diagnostic(
                 "BT204",
-                f"`{title}` has {counted(found.keys, 'key')}, here {counted(len(names), 'name')}",
+                f"`{title}` has {counted(map_.keys, 'key')}, here {counted(len(names), 'name')}",
                 Label(names[0].span.to(names[-1].span)),
-                help=(f"for {keys} in {title} {{ }}", f"for {keys}, value in {title} {{ }}") if found.keys else (),
+                help=(f"for {keys} in {title} {{ }}", f"for {keys}, value in {title} {{ }}") if map_.keys else (),
             )
         )
     with context.scope():
         first: list[Statement] = []
-        if found.keys == 1:
+        if map_.keys == 1:
             variable = define(context, names[0], ANY)
             locals_ = [variable.index]
         else:
             variable = LoopVariable(context.hide(ANY, span).index, ANY)
             locals_ = []
-            for number, name in enumerate(names[: found.keys]):
+            for number, name in enumerate(names[: map_.keys]):
                 key = typed_tree.LocalValue(ANY, name.span, variable.index)
                 part = typed_tree.ElementValue(ANY, name.span, key, typed_tree.Constant(LONG, name.span, number))
                 locals_.append(define(context, name, ANY).index)
                 first.append(typed_tree.Let(locals_[-1], part))
-        if len(names) > found.keys:
+        if len(names) > map_.keys:
             held = tuple(typed_tree.LocalValue(ANY, span, index) for index in locals_)
-            value = map_read(found, held, names[-1].span)
+            value = map_read(map_, held, names[-1].span)
             first.append(typed_tree.Let(define(context, names[-1], value.type).index, value))
         body = block(context, tree.body)
     return typed_tree.ForEach(span, (variable,), container, limit, (*first, *body))

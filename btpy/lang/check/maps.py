@@ -36,34 +36,34 @@ from btpy.model.types import ANY, LONG, Kind, Type
 
 
 def store(context: Context, target: nodes.MapReference, tree: nodes.Assign) -> Statement:
-    found, keys = map_and_keys(context, target)
+    map_, keys = map_and_keys(context, target)
     operator = tree.operator.text
     value = tree.value
     if operator == "=" and isinstance(value, nodes.Call) and value.function.text in AGGREGATIONS:
-        return _aggregate(context, found, keys, value)
+        return _aggregate(context, map_, keys, value)
     typed = concealed(context, value, context.value(value))
-    context.samples.append((found.id, typed.type))
+    context.samples.append((map_.id, typed.type))
     if operator == "=":
-        return typed_tree.MapStore(found.id, keys, boxed(typed))
+        return typed_tree.MapStore(map_.id, keys, boxed(typed))
     if not may_be_number(typed.type) and not (operator == "+=" and typed.type.kind is Kind.STRING):
         raise FaultError(mistyped(context, typed, value, f"`{operator}` needs a number, not {named(typed.type)}"))
-    return typed_tree.MapAdd(found.id, keys, operator, boxed(typed))
+    return typed_tree.MapAdd(map_.id, keys, operator, boxed(typed))
 
 
-def _aggregate(context: Context, found: Map, keys: tuple[Expr, ...], call: nodes.Call) -> Statement:
+def _aggregate(context: Context, map_: Map, keys: tuple[Expr, ...], call: nodes.Call) -> Statement:
     rule = AGGREGATIONS[call.function.text]
     arguments = match_arguments(context, call, rule.name, rule.synopsis, (signature_of(call),))[0]
     if not rule.sampled or arguments[0] is None:
-        context.samples.append((found.id, LONG))
-        return typed_tree.Aggregate(found.id, keys, None)
+        context.samples.append((map_.id, LONG))
+        return typed_tree.Aggregate(map_.id, keys, None)
     value = context.value(arguments[0])
     if rule.kind is MapKind.DISTINCT:
-        context.samples.append((found.id, LONG))
-        return typed_tree.Collect(found.id, keys, boxed(value))
+        context.samples.append((map_.id, LONG))
+        return typed_tree.Collect(map_.id, keys, boxed(value))
     if rule.of_any_type:
         value = concealed(context, arguments[0], value)
-        context.samples.append((found.id, value.type))
-        return typed_tree.Collect(found.id, keys, boxed(value))
+        context.samples.append((map_.id, value.type))
+        return typed_tree.Collect(map_.id, keys, boxed(value))
     if not may_be_number(value.type):
         raise FaultError(
             mistyped(context, value, arguments[0], f"`{rule.name}` takes numbers, not {named(value.type)}")
@@ -79,10 +79,10 @@ def _aggregate(context: Context, found: Map, keys: tuple[Expr, ...], call: nodes
                     help=("lhist(duration, 0, 100ms, 10ms)",) if value.type.kind is Kind.DURATION else (),
                 )
             )
-    context.samples.append((found.id, value.type))
+    context.samples.append((map_.id, value.type))
     if not value.type.is_reference and value.type.kind is not Kind.DOUBLE:
         value = widen(value, LONG)
-    return typed_tree.Aggregate(found.id, keys, value)
+    return typed_tree.Aggregate(map_.id, keys, value)
 
 
 def map_query(context: Context, call: nodes.Call, function: Function) -> Expr:
@@ -120,28 +120,28 @@ def map_query(context: Context, call: nodes.Call, function: Function) -> Expr:
                     help=("has(@map, key)",),
                 )
             )
-        found = find_map(context, reference)
+        map_ = find_map(context, reference)
         keys = tuple(_key(context, argument.value) for argument in call.arguments[1:])
-        if len(keys) != found.keys:
+        if len(keys) != map_.keys:
             raise FaultError(
                 Diagnostic(
                     "BT204",
-                    f"`@{found.name}` has {counted(found.keys, 'key')}, here {len(keys)}",
+                    f"`@{map_.name}` has {counted(map_.keys, 'key')}, here {len(keys)}",
                     Label(call.span, function.synopsis),
                 )
             )
-        return typed_tree.MapQuery(function.result, call.span, function.name, found.id, keys)
-    found = find_map(context, asked)
-    if function.name == "rate" and found.kind in NO_RATE_KINDS:
+        return typed_tree.MapQuery(function.result, call.span, function.name, map_.id, keys)
+    map_ = find_map(context, asked)
+    if function.name == "rate" and map_.kind in NO_RATE_KINDS:
         raise FaultError(
             Diagnostic(
                 "BT108",
-                f"a {'plain' if found.kind is MapKind.VALUE else f'`{found.kind.value}`'} map has no rate",
+                f"a {'plain' if map_.kind is MapKind.VALUE else f'`{map_.kind.value}`'} map has no rate",
                 Label(asked.span, "counts no samples"),
                 help=("count as well:  @hits = count();",),
             )
         )
-    return typed_tree.MapQuery(function.result, call.span, function.name, found.id)
+    return typed_tree.MapQuery(function.result, call.span, function.name, map_.id)
 
 
 def view_of(context: Context, tree: nodes.Expression) -> tuple[Map, MapView] | None:
@@ -153,8 +153,8 @@ def view_of(context: Context, tree: nodes.Expression) -> tuple[Map, MapView] | N
         reference = tree
     else:
         return None
-    found = find_map(context, reference)
-    return found, MapView(found.id, flush)
+    map_ = find_map(context, reference)
+    return map_, MapView(map_.id, flush)
 
 
 def whole_map(context: Context, call: nodes.Call, function: Function) -> nodes.MapReference:
@@ -187,12 +187,12 @@ def whole_map(context: Context, call: nodes.Call, function: Function) -> nodes.M
     )
 
 
-def print_map(context: Context, call: nodes.Call, found: Map, view: MapView) -> Statement:
+def print_map(context: Context, call: nodes.Call, map_: Map, view: MapView) -> Statement:
     """``print(@m, …)`` and ``plot(@m, …)``."""
     name = call.function.text
-    options = _options(call, PRINT_MAP_OPTIONS, ORDERS[found.kind], f"a `{found.kind.value}` map")
+    options = _options(call, PRINT_MAP_OPTIONS, ORDERS[map_.kind], f"a `{map_.kind.value}` map")
     kind = TemplateKind.MAP if name == "print" else TemplateKind.PLOT
-    template = context.template(call.span, kind, (), "", (found.id,), options, _flushed((view,)))
+    template = context.template(call.span, kind, (), "", (map_.id,), options, _flushed((view,)))
     return typed_tree.PrintMaps(template, (view,))
 
 
@@ -215,7 +215,7 @@ def table(context: Context, call: nodes.Call) -> Statement:
             raise FaultError(
                 Diagnostic("BT108", "`table` takes whole maps", Label(argument.span), help=("table(@a, flush(@b))",))
             )
-        if viewed[0].id in [found.id for found, _ in views]:
+        if viewed[0].id in [map_.id for map_, _ in views]:
             raise FaultError(Diagnostic("BT102", f"`@{viewed[0].name}` stands there twice", Label(argument.span)))
         views.append(viewed)
     if not 1 <= len(views) <= MAX_TABLE_MAPS:
@@ -223,29 +223,29 @@ def table(context: Context, call: nodes.Call) -> Statement:
             Diagnostic("BT103", f"`table` takes 1 to {MAX_TABLE_MAPS} maps", Label(call.span), help=("table(@a, @b)",))
         )
     first = views[0][0]
-    for found, _ in views[1:]:
-        if found.keys != first.keys:
+    for map_, _ in views[1:]:
+        if map_.keys != first.keys:
             raise FaultError(
                 Diagnostic(
                     "BT204",
-                    f"`@{found.name}` has {counted(found.keys, 'key')}, `@{first.name}` {counted(first.keys, 'key')}",
+                    f"`@{map_.name}` has {counted(map_.keys, 'key')}, `@{first.name}` {counted(first.keys, 'key')}",
                     Label(call.span, "rows are joined by their keys"),
                 )
             )
-    own = [found.name.rpartition(".")[2] for found, _ in views]
+    own = [map_.name.rpartition(".")[2] for map_, _ in views]
     columns = {
-        spelt: found
-        for (found, _), name in zip(views, own, strict=True)
-        for spelt in ([found.name, name] if own.count(name) == 1 else [found.name])
+        spelt: map_
+        for (map_, _), name in zip(views, own, strict=True)
+        for spelt in ([map_.name, name] if own.count(name) == 1 else [map_.name])
     }
     orders = {"key": "key"}
-    for spelt, found in columns.items():
-        orders |= {f"{spelt}{order}": f"{found.name}{order}" for order in ("", *_measures(found))}
+    for spelt, map_ in columns.items():
+        orders |= {f"{spelt}{order}": f"{map_.name}{order}" for order in ("", *_measures(map_))}
     options = tuple(
         (name, orders[str(value)] if name == "by" else value)
         for name, value in _options(call, TABLE_OPTIONS, tuple(orders), "this table")
     )
-    maps = tuple(found.id for found, _ in views)
+    maps = tuple(map_.id for map_, _ in views)
     shown = tuple(view for _, view in views)
     template = context.template(call.span, TemplateKind.TABLE, (), "", maps, options, _flushed(shown))
     return typed_tree.PrintMaps(template, shown)
@@ -255,12 +255,12 @@ def _flushed(views: tuple[MapView, ...]) -> tuple[int, ...]:
     return tuple(view.map for view in views if view.flush)
 
 
-def _measures(found: Map) -> tuple[str, ...]:
-    return tuple(f".{order}" for order in ORDERS[found.kind] if order not in ("key", "value"))
+def _measures(map_: Map) -> tuple[str, ...]:
+    return tuple(f".{order}" for order in ORDERS[map_.kind] if order not in ("key", "value"))
 
 
 def _options(
-    call: nodes.Call, known: dict[str, str], orders: tuple[str, ...], what: str
+    call: nodes.Call, arguments: dict[str, str], orders: tuple[str, ...], what: str
 ) -> tuple[tuple[str, object], ...]:
     """The named arguments of a call that shows maps. ``orders``: what ``by=`` can be."""
     options: list[tuple[str, object]] = []
@@ -268,7 +268,7 @@ def _options(
         if argument.name is None:
             continue
         key, value = argument.name.text, argument.value
-        expected = known.get(key)
+        expected = arguments.get(key)
         if expected is None:
             of = "`print` of a map" if call.function.text == "print" else f"`{call.function.text}`"
             raise FaultError(
@@ -276,8 +276,8 @@ def _options(
                     "BT107",
                     f"{of} has no argument `{key}`",
                     Label(argument.name.span),
-                    help=did_you_mean(key, known),
-                    notes=("arguments: " + quote(f"{name}=" for name in known),),
+                    help=did_you_mean(key, arguments),
+                    notes=("arguments: " + quote(f"{name}=" for name in arguments),),
                 )
             )
         options.append((key, _option(argument.name, value, expected, orders, what)))
@@ -296,20 +296,20 @@ def _option(
     }[expected]
     if not fits:
         raise FaultError(Diagnostic("BT107", f"`{key.text}` takes a constant {expected}", Label(value.span)))
-    known: tuple[str, ...] = {"by": orders, "unit": UNITS}.get(key.text, ())
-    if known and constant not in known:
+    choices: tuple[str, ...] = {"by": orders, "unit": UNITS}.get(key.text, ())
+    if choices and constant not in choices:
         what = f"{whose} has no `{constant}`" if key.text == "by" else f"unknown unit `{constant}`"
         raise FaultError(
             Diagnostic(
-                "BT107", what, Label(value.span), help=did_you_mean(str(constant), known), notes=(quote(known, 20),)
+                "BT107", what, Label(value.span), help=did_you_mean(str(constant), choices), notes=(quote(choices, 20),)
             )
         )
     return constant
 
 
 def find_map(context: Context, reference: nodes.MapReference) -> Map:
-    found = context.maps.get(reference.name)
-    if found is None:
+    map_ = context.maps.get(reference.name)
+    if map_ is None:
         raise FaultError(
             Diagnostic(
                 "BT109",
@@ -320,13 +320,13 @@ def find_map(context: Context, reference: nodes.MapReference) -> Map:
                 notes=("maps: " + quote(map_title(name) for name in context.maps),) if context.maps else (),
             )
         )
-    return found
+    return map_
 
 
 def map_and_keys(context: Context, reference: nodes.MapReference) -> tuple[Map, tuple[Expr, ...]]:
-    found = find_map(context, reference)
-    types = found.key_types if len(found.key_types) == len(reference.keys) else (ANY,) * len(reference.keys)
-    return found, tuple(_key(context, key, type_) for key, type_ in zip(reference.keys, types, strict=True))
+    map_ = find_map(context, reference)
+    types = map_.key_types if len(map_.key_types) == len(reference.keys) else (ANY,) * len(reference.keys)
+    return map_, tuple(_key(context, key, type_) for key, type_ in zip(reference.keys, types, strict=True))
 
 
 def _key(context: Context, tree: nodes.Expression, declared: Type = ANY) -> Expr:
@@ -342,32 +342,32 @@ def _key(context: Context, tree: nodes.Expression, declared: Type = ANY) -> Expr
 
 
 def map_value(context: Context, tree: nodes.MapReference) -> Expr:
-    found, keys = map_and_keys(context, tree)
-    if found.keys != len(keys):
+    map_, keys = map_and_keys(context, tree)
+    if map_.keys != len(keys):
         raise FaultError(
             Diagnostic(
                 "BT204",
-                f"`{map_title(tree.name)}` has {counted(found.keys, 'key')}, here {len(keys)}",
+                f"`{map_title(tree.name)}` has {counted(map_.keys, 'key')}, here {len(keys)}",
                 Label(tree.span),
                 help=(f"all of it is printed by:  print({map_title(tree.name)})",) if not keys else (),
             )
         )
-    return map_read(found, keys, tree.span)
+    return map_read(map_, keys, tree.span)
 
 
-def map_read(found: Map, keys: tuple[Expr, ...], span: Span) -> Expr:
+def map_read(map_: Map, keys: tuple[Expr, ...], span: Span) -> Expr:
     """The value of the map for the keys. Raises FaultError where that is no single value."""
-    if found.kind not in READABLE_KINDS:
-        title = map_title(found.name)
+    if map_.kind not in READABLE_KINDS:
+        title = map_title(map_.name)
         raise FaultError(
             Diagnostic(
                 "BT108",
-                f"a `{found.kind.value}` map has no single value",
+                f"a `{map_.kind.value}` map has no single value",
                 Label(span, "cannot stand in an expression"),
                 help=(f"print it:  print({title})",),
             )
         )
-    return typed_tree.MapValue(ANY, span, found.id, keys)
+    return typed_tree.MapValue(ANY, span, map_.id, keys)
 
 
 def emptied_maps(checked: program.Program) -> frozenset[int]:

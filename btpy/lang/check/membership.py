@@ -26,21 +26,21 @@ def membership(context: Context, tree: nodes.Membership) -> Expr:
         raise FaultError(Diagnostic("BT209", "nothing is in an empty list", Label(tree.container.span)))
     element, bound = once(context, element)
     result: Expr | None = None
-    for each in tree.container.elements:
-        if each.name is not None:
-            raise FaultError(Diagnostic("BT107", "elements of a list have no names", Label(each.name.span)))
-        found = _one(context, tree, element, each.value)
-        result = found if result is None else typed_tree.Logical(BOOLEAN, tree.span, "||", result, found)
+    for item in tree.container.elements:
+        if item.name is not None:
+            raise FaultError(Diagnostic("BT107", "elements of a list have no names", Label(item.name.span)))
+        test = _one(context, tree, element, item.value)
+        result = test if result is None else typed_tree.Logical(BOOLEAN, tree.span, "||", result, test)
     assert result is not None
     return bound(result)
 
 
-def _one(context: Context, tree: nodes.Membership, element: Expr, each: nodes.Expression) -> Expr:
-    if not isinstance(each, nodes.Range):
-        return equality(context, "==", element, context.value(each), tree.element, each, tree.span)
+def _one(context: Context, tree: nodes.Membership, element: Expr, candidate: nodes.Expression) -> Expr:
+    if not isinstance(candidate, nodes.Range):
+        return equality(context, "==", element, context.value(candidate), tree.element, candidate, tree.span)
     sides: list[Expr] = []
-    for operator, side in ((">=", each.first), ("<=", each.end)):
-        sign = nodes.Identifier(each.span, operator)
+    for operator, side in ((">=", candidate.first), ("<=", candidate.end)):
+        sign = nodes.Identifier(candidate.span, operator)
         value = context.value(side)
         sides.append(binary(context, operator, sign, element, value, tree.element, side, tree.span))
     if element.type.is_reference:  # null is in nothing

@@ -89,9 +89,9 @@ def field_value(context: Context, tree: nodes.Field) -> Expr:
         return typed_tree.BuiltinCall(INT.or_null(), tree.span, "len", (target,))
     if kind in (Kind.ANY, Kind.OBJECT, Kind.NULL):
         name = tree.name.text
-        known = _known_field(context, target, tree)
-        if known is not None:
-            return typed_tree.FieldValue(known.or_null(), tree.span, typed_null(target), name)
+        field_type = _known_field(context, target, tree)
+        if field_type is not None:
+            return typed_tree.FieldValue(field_type.or_null(), tree.span, typed_null(target), name)
         spelled = "|".join(getter.spelled(0) for getter in getters(name, context.permissions.allow))
         return typed_tree.FieldValue(ANY, tree.span, typed_null(target), name, spelled)
     help_ = (f"write len({tree.target.span.text})",) if tree.name.text in ("length", "size") else ()
@@ -126,19 +126,19 @@ def _check_exception(context: Context, tree: nodes.Field) -> None:
 
 
 def _error_field(context: Context, tree: nodes.Field) -> Expr:
-    found = fact(context, f"error.{tree.name.text}", tree.span)
-    if found is None:
-        known = [each.name.removeprefix("error.") for each in FACTS[Place.FAILURE]]
+    value = fact(context, f"error.{tree.name.text}", tree.span)
+    if value is None:
+        names = [fact.name.removeprefix("error.") for fact in FACTS[Place.FAILURE]]
         raise FaultError(
             Diagnostic(
                 "BT101",
                 f"`error` has no `{tree.name.text}`",
                 Label(tree.name.span, "not defined"),
-                help=did_you_mean(tree.name.text, known),
-                notes=("it has " + quote(f"error.{name}" for name in known),),
+                help=did_you_mean(tree.name.text, names),
+                notes=("it has " + quote(f"error.{name}" for name in names),),
             )
         )
-    return found
+    return value
 
 
 def _known_field(context: Context, target: Expr, tree: nodes.Field) -> Type | None:
@@ -296,26 +296,26 @@ def method_call(context: Context, tree: nodes.MethodCall) -> Expr:
             raise FaultError(Diagnostic("BT107", "arguments of a method have no names", Label(argument.name.span)))
         arguments.append(typed_null(context.value(argument.value)))
     owner = "java.lang.String" if target.type.kind is Kind.STRING else target.type.class_name
-    found = allowed_methods(tree.method.text, len(arguments), context.permissions.allow)
+    methods = allowed_methods(tree.method.text, len(arguments), context.permissions.allow)
     if target.type.kind not in (Kind.ANY, Kind.OBJECT, Kind.STRING, Kind.NULL):
-        found = ()
+        methods = ()
     facts = context.classes.fields(owner) if owner is not None else None
-    if any(each.owner == owner for each in found):
-        found = tuple(each for each in found if each.owner == owner)
+    if any(method.owner == owner for method in methods):
+        methods = tuple(method for method in methods if method.owner == owner)
     elif owner == "java.lang.String":
-        found = ()
+        methods = ()
     elif facts is not None:
-        found = tuple(each for each in found if _may_be(each, facts))
-    if not found and target.type.kind not in (Kind.ANY, Kind.OBJECT, Kind.STRING, Kind.NULL, Kind.ARRAY):
+        methods = tuple(method for method in methods if _may_be(method, facts))
+    if not methods and target.type.kind not in (Kind.ANY, Kind.OBJECT, Kind.STRING, Kind.NULL, Kind.ARRAY):
         raise FaultError(_no_methods(context, tree, target))
-    if not found:
+    if not methods:
         raise FaultError(_not_allowed(context, tree, target))
-    fitting = tuple(method for method in found if method.takes(tuple(argument.type for argument in arguments)))
+    fitting = tuple(method for method in methods if method.takes(tuple(argument.type for argument in arguments)))
     if not fitting:
-        raise FaultError(_wrong_argument(context, tree, arguments, found[0]))
-    found = fitting
-    spelled = "|".join(each.spelled(len(arguments)) for each in found)
-    results = {each.result for each in found}
+        raise FaultError(_wrong_argument(context, tree, arguments, methods[0]))
+    methods = fitting
+    spelled = "|".join(method.spelled(len(arguments)) for method in methods)
+    results = {method.result for method in methods}
     result = results.pop().or_null() if len(results) == 1 else ANY
     return typed_tree.SafeCall(result, tree.span, typed_null(target), spelled, tuple(map(boxed, arguments)))
 

@@ -126,10 +126,10 @@ def binary(
         return typed_tree.Binary(BOOLEAN.or_null(), span, operator, boxed(left), boxed(right))
     strings = operator in _COMPARISONS and Kind.STRING in (left.type.kind, right.type.kind)
     wrong = [
-        each
-        for each in ((left, left_tree), (right, right_tree))
-        if not may_be_number(each[0].type)
-        and not (strings and each[0].type.kind is Kind.STRING and _unknown_type(left, right))
+        operand
+        for operand in ((left, left_tree), (right, right_tree))
+        if not may_be_number(operand[0].type)
+        and not (strings and operand[0].type.kind is Kind.STRING and _unknown_type(left, right))
     ]
     if wrong:
         raise FaultError(_mismatch(context, operator, left, right, left_tree, right_tree, wrong[0][1]))
@@ -149,7 +149,7 @@ def binary(
 
 
 def _unknown_type(left: Expr, right: Expr) -> bool:
-    return any(each.type.kind in (Kind.ANY, Kind.OBJECT, Kind.NULL) for each in (left, right))
+    return any(operand.type.kind in (Kind.ANY, Kind.OBJECT, Kind.NULL) for operand in (left, right))
 
 
 def _shift(
@@ -304,10 +304,10 @@ def _match(context: Context, tree: nodes.Binary) -> Expr:
     operator = tree.operator.text
     value = convert(context, context.value(tree.left), STRING, tree.left, f"`{operator}`")
     pattern = convert(context, context.value(tree.right), STRING, tree.right, f"the pattern of `{operator}`")
-    found = match(value, pattern, tree.span)
+    test = match(value, pattern, tree.span)
     if operator == "=~":
-        return found
-    return typed_tree.Unary(BOOLEAN, tree.span, "!", typed_tree.Convert(BOOLEAN, tree.span, found))
+        return test
+    return typed_tree.Unary(BOOLEAN, tree.span, "!", typed_tree.Convert(BOOLEAN, tree.span, test))
 
 
 def match(value: Expr, pattern: Expr, span: Span) -> Expr:
@@ -490,4 +490,4 @@ def _formatted(text: nodes.Expression, value: nodes.Expression) -> str:
     if len(parts) != len(values) + 1 or "{" in written:
         return 'values are put into a text by:  f"{method} took {duration:ms}"'
     pairs = zip(parts, [f"{{{value}}}" for value in values] + [""], strict=True)
-    return 'values are put into a text by:  f"' + "".join(part + each for part, each in pairs) + '"'
+    return 'values are put into a text by:  f"' + "".join(part + hole for part, hole in pairs) + '"'

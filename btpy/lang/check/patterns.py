@@ -96,7 +96,7 @@ def _of_descriptor(text: str) -> str | None:
     match = _METHOD_DESCRIPTOR.fullmatch(text)
     if match is None or not (match[1] or match[2]):
         return None
-    parameters = [_java_type(each) for each in re.findall(_FIELD_DESCRIPTOR, match[1])]
+    parameters = [_java_type(descriptor) for descriptor in re.findall(_FIELD_DESCRIPTOR, match[1])]
     return f"{_java_type(match[2]) if match[2] else '*'} ({', '.join(parameters)})"
 
 
@@ -149,9 +149,15 @@ def _slip(text: str, method: bool) -> tuple[str, str] | None:
 
 def _slip_of_class(sign: str, name: str) -> tuple[str, str] | None:
     braces = re.fullmatch(r"(.*)\{([^{}]*,[^{}]*)\}(.*)", name)
-    listed = [f"{braces[1]}{each.strip()}{braces[3]}" for each in braces[2].split(",")] if braces else name.split(",")
-    if len(listed) > 1 and all(_CLASS_NAME.fullmatch(each.strip()) for each in listed):
-        return "several patterns are a list", "[" + ", ".join(f'"{sign}{each.strip()}"' for each in listed) + "]"
+    listed = (
+        [f"{braces[1]}{spelling.strip()}{braces[3]}" for spelling in braces[2].split(",")]
+        if braces
+        else name.split(",")
+    )
+    if len(listed) > 1 and all(_CLASS_NAME.fullmatch(spelling.strip()) for spelling in listed):
+        return "several patterns are a list", "[" + ", ".join(
+            f'"{sign}{spelling.strip()}"' for spelling in listed
+        ) + "]"
     if name.startswith("!"):
         return "exclusions are a separate argument", f'class="…", exclude="{name[1:]}"'
     if "::" in name:
@@ -171,9 +177,9 @@ def _slip_of_class(sign: str, name: str) -> tuple[str, str] | None:
 
 
 def _slip_of_method(name: str) -> tuple[str, str] | None:
-    listed = [each.strip() for each in name.split(",")]
-    if len(listed) > 1 and all(_METHOD_NAME.fullmatch(each) for each in listed):
-        return "several patterns are a list", "[" + ", ".join(f'"{each}"' for each in listed) + "]"
+    listed = [spelling.strip() for spelling in name.split(",")]
+    if len(listed) > 1 and all(_METHOD_NAME.fullmatch(spelling) for spelling in listed):
+        return "several patterns are a list", "[" + ", ".join(f'"{spelling}"' for spelling in listed) + "]"
     typed = re.fullmatch(r"([^()]+)\(([^()]*)\)", name)
     if typed is not None and _METHOD_NAME.fullmatch(typed[1].strip()):
         plain = typed[1].strip()
@@ -203,13 +209,15 @@ _MODIFIERS = re.compile(r"\b(?:public|private|protected|static|final|synchronize
 
 def _slip_of_signature(negated: str, returns: str, parameters: str) -> tuple[str, str] | None:
     result = _MODIFIERS.sub("", _without_arguments(returns).strip())
-    types = [_plain_type(each) for each in _without_arguments(parameters).split(",") if each.strip()]
+    types = [_plain_type(parameter) for parameter in _without_arguments(parameters).split(",") if parameter.strip()]
     written = f'"{negated}{_plain_type(result) if result else "*"} ({", ".join(types)})"'
     if not returns.strip():
         return "a signature begins with the return type, `*` for any", written
     if len(result.split()) > 1 or result != _without_arguments(returns).strip():
         return "a signature has no name and no modifiers", written
-    if [each.strip() for each in parameters.split(",") if each.strip()] != types or result != returns.strip():
+    if [
+        parameter.strip() for parameter in parameters.split(",") if parameter.strip()
+    ] != types or result != returns.strip():
         return "write types as in the class file, without parameter names and type arguments", written
     return None
 

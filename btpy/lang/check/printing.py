@@ -66,7 +66,7 @@ def _check_plain(context: Context, first: nodes.Expression, others: int) -> None
     if not isinstance(first, nodes.Literal) or not isinstance(first.value, str):
         return
     written = first.span.text
-    inserted = next((each for each in _INSERTED.finditer(written) if is_known(context, each[1])), None)
+    inserted = next((hole for hole in _INSERTED.finditer(written) if is_known(context, hole[1])), None)
     if inserted is not None:
         fixed = "f" + re.sub(r"\$\{", "{", written)
         label, help_ = (
@@ -250,13 +250,13 @@ def is_time_format(format_: str) -> bool:
 
 def check_format(type_: Type, span: Span, format_: str) -> None:
     """Refuses a unit that values of the type do not have. The parser has already refused invalid formats."""
-    known = next((kind for kind, units in UNITS.items() if format_ in units), None)
-    if known is None or unit(type_, format_) is not None or specification(format_) is not None:
+    kind_of_unit = next((kind for kind, units in UNITS.items() if format_ in units), None)
+    if kind_of_unit is None or unit(type_, format_) is not None or specification(format_) is not None:
         return
     raise FaultError(
         Diagnostic(
             "BT207",
-            f"`{format_}` is a unit of {'durations' if known is Kind.DURATION else 'sizes'}",
+            f"`{format_}` is a unit of {'durations' if kind_of_unit is Kind.DURATION else 'sizes'}",
             Label(span, f"{named(type_)} has no such unit"),
             help=(f"give it one:  {span.text} * 1{format_}",) if type_.is_integral and len(span.text) < 40 else (),
         )

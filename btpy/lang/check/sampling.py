@@ -32,7 +32,7 @@ class Firing:
 
 def firing(tree: nodes.Probe, attachment: Attachment, report: Report) -> Firing:
     """The values of the annotations; their faults go to ``report``."""
-    found = Firing()
+    settings = Firing()
     given: dict[str, nodes.Annotation] = {}
     for annotation in tree.annotations:
         name = annotation.name.text
@@ -53,10 +53,10 @@ def firing(tree: nodes.Probe, attachment: Attachment, report: Report) -> Firing:
                 raise FaultError(
                     Diagnostic("BT111", "`@Sample` works only with `@OnMethod`", Label(annotation.span, "no hits here"))
                 )
-            found = _READERS[name](found, annotation)
+            settings = _READERS[name](settings, annotation)
         except FaultError as fault:
             report(fault.diagnostic)
-    return found
+    return settings
 
 
 def decide_together(probes: Sequence[Probe], report: Report) -> list[Probe]:
@@ -97,7 +97,7 @@ def _methods_of(probe: Probe) -> object:
     attachment = probe.attachment
     assert isinstance(attachment, MethodAttachment)
     patterns = (attachment.classes, attachment.methods, attachment.exclude)
-    texts = tuple(tuple(pattern.text for pattern in each) for each in patterns)
+    texts = tuple(tuple(pattern.text for pattern in group) for group in patterns)
     signature = attachment.signature.text if attachment.signature else None
     formals = None if probe.formals is None else tuple(formal.type for formal in probe.formals)
     return texts, signature, formals, probe.open_formals
@@ -148,7 +148,7 @@ _EXAMPLES = {
 }
 
 
-def _sample(found: Firing, annotation: nodes.Annotation) -> Firing:
+def _sample(firing: Firing, annotation: nodes.Annotation) -> Firing:
     given = _arguments(annotation)
     modes = [mode for mode in SampleMode if mode.value in given]
     if len(modes) != 1:
@@ -174,10 +174,10 @@ def _sample(found: Firing, annotation: nodes.Annotation) -> Firing:
         number = float(value)
     key = _one_of(given.get("key"), "key", ("probe", "thread"))
     adaptive = _flag(given.get("adaptive"), "adaptive")
-    return replace(found, sampling=Sampling(mode, number, key == "thread", adaptive, 0))
+    return replace(firing, sampling=Sampling(mode, number, key == "thread", adaptive, 0))
 
 
-def _limit(found: Firing, annotation: nodes.Annotation) -> Firing:
+def _limit(firing: Firing, annotation: nodes.Annotation) -> Firing:
     given = _arguments(annotation)
     if not given:
         raise FaultError(
@@ -194,20 +194,20 @@ def _limit(found: Firing, annotation: nodes.Annotation) -> Firing:
                 Diagnostic("BT202", "`for` of `@Limit` is a time", Label(tree.span), help=("@Limit(for=30s)",))
             )
         lifetime = int(literal.value)
-    return replace(found, limit=Limit(hits, rate, lifetime))
+    return replace(firing, limit=Limit(hits, rate, lifetime))
 
 
-def _level(found: Firing, annotation: nodes.Annotation) -> Firing:
+def _level(firing: Firing, annotation: nodes.Annotation) -> Firing:
     given = _arguments(annotation)
     if "level" not in given:
         raise FaultError(Diagnostic("BT103", "`@Level` needs a level", Label(annotation.span), help=("@Level(2)",)))
     level = _integer(given["level"], "level", 0, _MOST_LEVEL)
-    return found if found.level is None else replace(found, level=level)
+    return firing if firing.level is None else replace(firing, level=level)
 
 
-def _disabled(found: Firing, annotation: nodes.Annotation) -> Firing:
+def _disabled(firing: Firing, annotation: nodes.Annotation) -> Firing:
     _arguments(annotation)
-    return replace(found, level=None)
+    return replace(firing, level=None)
 
 
 _READERS = {"Sample": _sample, "Limit": _limit, "Level": _level, "Disabled": _disabled}
@@ -231,14 +231,14 @@ def _per_second(tree: nodes.Expression, name: str) -> int:
     return _integer(tree, name, 1, _MOST_RATE)
 
 
-def _one_of(tree: nodes.Expression | None, name: str, known: tuple[str, ...]) -> str:
+def _one_of(tree: nodes.Expression | None, name: str, allowed: tuple[str, ...]) -> str:
     if tree is None:
-        return known[0]
+        return allowed[0]
     value = tree.value if isinstance(tree, nodes.Literal) else None
-    if isinstance(value, str) and value in known:
+    if isinstance(value, str) and value in allowed:
         return value
-    choices = " or ".join(f'"{each}"' for each in known)
-    help_ = did_you_mean(value, known) if isinstance(value, str) else ()
+    choices = " or ".join(f'"{choice}"' for choice in allowed)
+    help_ = did_you_mean(value, allowed) if isinstance(value, str) else ()
     raise FaultError(Diagnostic("BT107", f"`{name}` is {choices}", Label(tree.span), help=help_))
 
 

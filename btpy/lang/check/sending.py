@@ -37,7 +37,7 @@ def check_sending(checking: Checking) -> None:
             reached, pending = {event}, [event]
             while pending:
                 for listener in listeners.get(pending.pop(), ()):
-                    further = {str(each.value) for each in sent[listener.id]} - reached
+                    further = {str(literal.value) for literal in sent[listener.id]} - reached
                     reached |= further
                     pending += further
             if own in reached:

@@ -26,7 +26,7 @@ def read_settings(checking: Checking) -> None:
 
 def _values(settings: Iterable[nodes.Setting], report: Report) -> dict[str, SettingValue]:
     """The values by name; what is wrong is reported and left out."""
-    found: dict[str, tuple[SettingValue, nodes.Setting]] = {}
+    settings_of: dict[str, tuple[SettingValue, nodes.Setting]] = {}
     for setting in settings:
         name = setting.name.text
         rule = SETTINGS.get(name)
@@ -40,13 +40,13 @@ def _values(settings: Iterable[nodes.Setting], report: Report) -> dict[str, Sett
                     notes=("settings: " + ", ".join(SETTINGS),),
                 )
             )
-        elif name in found:
+        elif name in settings_of:
             report(
                 Diagnostic(
                     "BT102",
                     f"`{name}` is set twice",
                     Label(setting.name.span, "again here"),
-                    (Label(found[name][1].name.span, "first here"),),
+                    (Label(settings_of[name][1].name.span, "first here"),),
                 )
             )
         else:
@@ -55,8 +55,8 @@ def _values(settings: Iterable[nodes.Setting], report: Report) -> dict[str, Sett
                 help_ = did_you_mean(str(getattr(constant(setting.value), "value", "")), rule.choices)
                 report(Diagnostic("BT201", f"`{name}` is {rule.wanted}", Label(setting.value.span), help=help_))
             else:
-                found[name] = value, setting
-    return {name: value for name, (value, _) in found.items()}
+                settings_of[name] = value, setting
+    return {name: value for name, (value, _) in settings_of.items()}
 
 
 def _value(rule: SettingRule, tree: nodes.Expression) -> SettingValue | None:

@@ -55,26 +55,31 @@ class Shared:
         """All maps that the script may name, by name. ``made``: the maps that the assignments in all scripts define;
         ``trees``: the probes and functions of the script; ``declared``: by the script.
         """
-        found = {map_.name: map_ for map_ in self.maps}
+        maps_by_name = {map_.name: map_ for map_ in self.maps}
         live = _maps(self.trees)
-        used = _maps(trees) if found else {}
+        used = _maps(trees) if maps_by_name else {}
         fresh = len(self.maps)
         for name in made:
-            known, defined = found.get(name), made[name]
-            if name in live and known is not None:
-                if name in declared and _storage(defined) != _storage(known):
+            earlier, defined = maps_by_name.get(name), made[name]
+            if name in live and earlier is not None:
+                if name in declared and _storage(defined) != _storage(earlier):
                     place = declared[name].tree.name.span
                     report(_conflict(f"`{map_title(name)}` is there already, declared otherwise", place, live[name]))
-            elif known is not None and _definition(defined) == _definition(known):
-                found[name] = replace(defined, id=known.id)
+            elif earlier is not None and _definition(defined) == _definition(earlier):
+                maps_by_name[name] = replace(defined, id=earlier.id)
             else:
-                found[name] = replace(defined, id=fresh)
+                maps_by_name[name] = replace(defined, id=fresh)
                 fresh += 1
         for name, reference in used.items():
-            if name in found and name not in made and reference.keys and len(reference.keys) != found[name].keys:
-                keys = f"`{map_title(name)}` has {found[name].keys} keys, here {len(reference.keys)}"
+            if (
+                name in maps_by_name
+                and name not in made
+                and reference.keys
+                and len(reference.keys) != maps_by_name[name].keys
+            ):
+                keys = f"`{map_title(name)}` has {maps_by_name[name].keys} keys, here {len(reference.keys)}"
                 report(Diagnostic("BT204", keys, Label(reference.span)))
-        return found
+        return maps_by_name
 
     def maps_typed(
         self, maps: Mapping[str, Map], types: Mapping[int, Type], trees: Sequence[nodes.Tree], report: Report
@@ -82,15 +87,15 @@ class Shared:
         """With the types of all that the script puts into them."""
         live = _maps(self.trees)
         used = _maps(trees) if live else {}
-        found = dict(maps)
-        for name, each in maps.items():
-            type_ = types.get(each.id, each.type)
+        typed_maps = dict(maps)
+        for name, map_ in maps.items():
+            type_ = types.get(map_.id, map_.type)
             if name not in live:
-                found[name] = replace(each, type=type_)
-            elif each.type != ANY and joined(each.type, type_) != each.type:
-                held = f"`{map_title(name)}` holds {named(each.type)}, and {named(type_)} here"
+                typed_maps[name] = replace(map_, type=type_)
+            elif map_.type != ANY and joined(map_.type, type_) != map_.type:
+                held = f"`{map_title(name)}` holds {named(map_.type)}, and {named(type_)} here"
                 report(_conflict(held, used[name].span, live[name]))
-        return found
+        return typed_maps
 
     def all_maps(self, maps: Mapping[str, Map]) -> tuple[Map, ...]:
         """All maps by id, including those that can no longer be named."""
@@ -117,21 +122,21 @@ class Shared:
         live = _threads(self.trees)
         used = _threads(trees) if live else {}
         before = {thread.name: thread for thread in self.threads}
-        found = typed(variables, samples)
-        for name, each in found.items():
-            known = before.get(name)
-            if known is None:
+        typed_variables = typed(variables, samples)
+        for name, variable in typed_variables.items():
+            earlier = before.get(name)
+            if earlier is None:
                 continue
             if name in live:
-                if each.type not in (ANY, known.type):
-                    held = f"`thread.{name}` holds {named(known.type)}, and {named(each.type)} here"
+                if variable.type not in (ANY, earlier.type):
+                    held = f"`thread.{name}` holds {named(earlier.type)}, and {named(variable.type)} here"
                     report(_conflict(held, used[name].span, live[name]))
-                elif each.secret and not known.secret:
+                elif variable.secret and not earlier.secret:
                     report(_conflict(f"`thread.{name}` is given a secret", used[name].span, live[name]))
-                found[name] = known
-            elif each.type == known.type:  # threads may still hold values of another type
-                found[name] = replace(each, index=known.index)
-        return found
+                typed_variables[name] = earlier
+            elif variable.type == earlier.type:  # threads may still hold values of another type
+                typed_variables[name] = replace(variable, index=earlier.index)
+        return typed_variables
 
     def all_threads(self, variables: Mapping[str, ThreadVariable]) -> tuple[ThreadVariable, ...]:
         """By index."""
@@ -155,19 +160,19 @@ def _definition(map_: Map) -> tuple[object, ...]:
 
 def _maps(trees: Iterable[nodes.Tree]) -> dict[str, nodes.MapReference]:
     """The first reference to each map."""
-    found: dict[str, nodes.MapReference] = {}
+    references: dict[str, nodes.MapReference] = {}
     for node in _nodes(trees):
         if isinstance(node, nodes.MapReference):
-            found.setdefault(node.name, node)
-    return found
+            references.setdefault(node.name, node)
+    return references
 
 
 def _threads(trees: Iterable[nodes.Tree]) -> dict[str, nodes.ThreadVariable]:
-    found: dict[str, nodes.ThreadVariable] = {}
+    references: dict[str, nodes.ThreadVariable] = {}
     for node in _nodes(trees):
         if isinstance(node, nodes.ThreadVariable):
-            found.setdefault(node.name, node)
-    return found
+            references.setdefault(node.name, node)
+    return references
 
 
 def _nodes(trees: Iterable[nodes.Tree]) -> Iterator[nodes.Tree]:

@@ -52,8 +52,8 @@ def _statement(context: Context, tree: nodes.Statement) -> list[Statement]:
         case nodes.If():
             return [_if(context, tree)]
         case nodes.Delete():
-            found, keys = map_and_keys(context, tree.map)
-            return [typed_tree.MapDelete(found.id, keys)]
+            map_, keys = map_and_keys(context, tree.map)
+            return [typed_tree.MapDelete(map_.id, keys)]
         case nodes.Return():
             if context.frame is not None:
                 return leave(context, context.frame, tree)
@@ -265,7 +265,7 @@ def _as_map(context: Context, target: nodes.Field | nodes.Index) -> str:
         case nodes.Index(target=nodes.Name(text=name), index=key) if not is_known(context, name):
             return f"a map has an @ before its name:  @{name}[{key.span.text}] = …"
         case nodes.Index(target=nodes.MapReference(keys=keys) as first, index=key) if keys:
-            listed = ", ".join(each.span.text for each in (*keys, key))
+            listed = ", ".join(part.span.text for part in (*keys, key))
             return f"write all keys in one pair of brackets:  @{first.name}[{listed}] = …"
         case _:
             return "keep values in a map:  @name[key] = …"

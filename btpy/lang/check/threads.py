@@ -31,9 +31,9 @@ MOST = 32
 
 
 def thread_variables(
-    trees: Sequence[nodes.Tree], known: Mapping[str, ThreadVariable], first: int, report: Report
+    trees: Sequence[nodes.Tree], earlier: Mapping[str, ThreadVariable], first: int, report: Report
 ) -> dict[str, ThreadVariable]:
-    """The ``known`` variables of other scripts, and all variables that are assigned somewhere, by name, in source
+    """The variables of ``earlier`` scripts, and all variables that are assigned somewhere, by name, in source
     order. New variables get indices from ``first`` on.
     """
     assigned: dict[str, nodes.ThreadVariable] = {}
@@ -41,7 +41,7 @@ def thread_variables(
         for node in nodes.walk(tree):
             if isinstance(node, nodes.Assign | nodes.Step) and isinstance(node.target, nodes.ThreadVariable):
                 assigned.setdefault(node.target.name, node.target)
-    new = {name: each for name, each in assigned.items() if name not in known}
+    new = {name: target for name, target in assigned.items() if name not in earlier}
     for extra in list(new.values())[max(0, MOST - first) :][:1]:
         report(
             Diagnostic(
@@ -52,7 +52,7 @@ def thread_variables(
             )
         )
     of = min(first + len(new), MOST)
-    return {**known, **{name: ThreadVariable(index, name, ANY, of) for index, name in enumerate(new, first)}}
+    return {**earlier, **{name: ThreadVariable(index, name, ANY, of) for index, name in enumerate(new, first)}}
 
 
 def typed(
@@ -67,7 +67,10 @@ def typed(
         if sample.kind is not Kind.NULL:
             held = _held(sample)
             types[name] = held if types.get(name, held) == held else _joined(types[name], held)
-    return {name: replace(each, type=types.get(name, ANY), secret=name in secrets) for name, each in variables.items()}
+    return {
+        name: replace(variable, type=types.get(name, ANY), secret=name in secrets)
+        for name, variable in variables.items()
+    }
 
 
 def _held(sample: Type) -> Type:

@@ -83,8 +83,8 @@ def refuse_shadowing(context: Context, name: nodes.Identifier) -> None:
 
 
 def not_assignable(context: Context, target: nodes.Name, tree: nodes.Assign) -> Diagnostic:
-    known = target.text in VARIABLES or any(formal.name == target.text for formal in context.probe.formals or ())
-    if known or _ARGUMENT.fullmatch(target.text):
+    is_variable = target.text in VARIABLES or any(formal.name == target.text for formal in context.probe.formals or ())
+    if is_variable or _ARGUMENT.fullmatch(target.text):
         return Diagnostic(
             "BT401",
             f"`{target.text}` is read-only",
@@ -246,9 +246,9 @@ def _not_one_value(context: Context, name: str, span: Span) -> Diagnostic:
 def fact(context: Context, name: str, span: Span) -> Expr | None:
     """The value of an event with this ``name``, if the agent sends one."""
     told = FACTS.get(context.places[0], ()) if context.places else ()  # a function that nothing calls has no place
-    for index, each in enumerate(told):
-        if each.name == name:
-            return typed_tree.InputValue(each.type, span, context.input(InputKind.FACT, index, _OBJECT))
+    for index, event_fact in enumerate(told):
+        if event_fact.name == name:
+            return typed_tree.InputValue(event_fact.type, span, context.input(InputKind.FACT, index, _OBJECT))
     return None
 
 
@@ -379,9 +379,9 @@ def target_variable(context: Context, tree: nodes.TargetVariable) -> Expr:
     names = context.shape.names
     if name in names:
         return argument_value(context, names.index(name), span)
-    known = [name for name in names if name is not None]
-    if not known and names:
-        named = ", ".join(f"{each} p{at}" for at, each in enumerate(context.shape.parameters))
+    parameters = [name for name in names if name is not None]
+    if not parameters and names:
+        named = ", ".join(f"{parameter} p{at}" for at, parameter in enumerate(context.shape.parameters))
         raise FaultError(
             Diagnostic(
                 "BT112",
@@ -399,8 +399,8 @@ def target_variable(context: Context, tree: nodes.TargetVariable) -> Expr:
             "BT112",
             f"the traced method has no parameter `{name}`",
             Label(span),
-            help=did_you_mean(f"${name}", [f"${each}" for each in known]),
-            notes=("parameters: " + (quote(f"${each}" for each in known) or "none"),),
+            help=did_you_mean(f"${name}", [f"${parameter}" for parameter in parameters]),
+            notes=("parameters: " + (quote(f"${parameter}" for parameter in parameters) or "none"),),
         )
     )
 
@@ -417,9 +417,9 @@ def _live_variable(context: Context, shape: Shape, tree: nodes.TargetVariable) -
         return argument_value(context, shape.names.index(name), span)
     if name in shape.absent_variables:
         return typed_tree.Constant(ANY, span, None)
-    known = sorted({*live, *shape.absent_variables, *(name for name in shape.names if name is not None)})
-    if known:
-        notes: tuple[str, ...] = ("variables: " + quote(f"${each}" for each in known),)
+    names = sorted({*live, *shape.absent_variables, *(name for name in shape.names if name is not None)})
+    if names:
+        notes: tuple[str, ...] = ("variables: " + quote(f"${variable}" for variable in names),)
     else:
         notes = ("the class was compiled without -g: its variables have no names",)
     raise FaultError(
@@ -427,7 +427,7 @@ def _live_variable(context: Context, shape: Shape, tree: nodes.TargetVariable) -
             "BT112",
             f"the traced method has no variable `{name}`",
             Label(span),
-            help=did_you_mean(f"${name}", [f"${each}" for each in known]),
+            help=did_you_mean(f"${name}", [f"${variable}" for variable in names]),
             notes=notes,
         )
     )
@@ -485,9 +485,9 @@ def require(context: Context, variable: Variable, span: Span) -> None:
         )
 
 
-def absent(context: Context, name: str, place: Place, span: Span, known: str) -> Diagnostic:
+def absent(context: Context, name: str, place: Place, span: Span, text: str) -> Diagnostic:
     if context.in_entry and place is Place.ENTRY:
-        return Diagnostic("BT105", f"`{name}` does not exist at entry", Label(span, known))
+        return Diagnostic("BT105", f"`{name}` does not exist at entry", Label(span, text))
     help_: tuple[str, ...] = ()
     if place is Place.ENTRY and name in ("duration", "retval", "exception"):
         better = {"duration": "EXIT", "retval": "RETURN", "exception": "THROW"}[name]
@@ -512,7 +512,7 @@ def absent(context: Context, name: str, place: Place, span: Span, known: str) ->
     return Diagnostic(
         "BT105",
         f"`{name}` does not exist {'at' if place in IN_METHODS else 'in'} {place.value}",
-        Label(span, known),
+        Label(span, text),
         secondary,
         help=help_,
     )
@@ -550,8 +550,10 @@ def _unknown(context: Context, tree: nodes.Name) -> Diagnostic:
 
 def _elsewhere(name: str) -> tuple[str, ...]:
     """The help for a misspelled variable that exists at other places."""
-    meant = [VARIABLES[each] for each in nearest(name, VARIABLES)]
-    return tuple(f"did you mean `{each.name}`? It is known at {each.known_at}" for each in meant if each.known_at)
+    meant = [VARIABLES[candidate] for candidate in nearest(name, VARIABLES)]
+    return tuple(
+        f"did you mean `{variable.name}`? It is known at {variable.known_at}" for variable in meant if variable.known_at
+    )
 
 
 def _names_here(context: Context) -> list[str]:
@@ -564,7 +566,9 @@ def _names_here(context: Context) -> list[str]:
     arguments = ["arg0", "arg1"] if "args" in usable else []
     shape = context.shape
     names = [f"${name}" for name in (shape.names if shape else ()) if name]
-    names += [f"${each.name}" for each in (shape.variables if shape else ()) if f"${each.name}" not in names]
+    names += [
+        f"${variable.name}" for variable in (shape.variables if shape else ()) if f"${variable.name}" not in names
+    ]
     if shape is None and arguments and not formals:
         names = [f"${name}" for name in _parameter_names(context)] or ["$name"]
     common = [name for name in ("depth", "method", "cls") if name in usable]

@@ -222,8 +222,8 @@ def _part_in_head(token: _Token, item: list[_Token]) -> _Part:
         return _Part.PLAIN
     if token.kind in ("ANNOT", "PROBE", "WHEN"):
         return _Part.HEAD
-    kinds = {each.kind for each in item}
-    annotations = [each.text for each in item if each.kind == "ANNOT"]
+    kinds = {word.kind for word in item}
+    annotations = [word.text for word in item if word.kind == "ANNOT"]
     if (
         token.kind == "LBRACE"
         and not kinds & {"PROBE", "WHEN"}

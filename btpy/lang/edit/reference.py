@@ -39,20 +39,36 @@ def entries() -> dict[str, list[Entry]]:
             for rule in builtins.ANNOTATIONS.values()
         ],
         "locations": [
-            Entry(each.name, f"{each.name}({', '.join(each.arguments)})" if each.arguments else each.name, _where(each))
-            for each in builtins.LOCATIONS.values()
+            Entry(
+                location.name,
+                f"{location.name}({', '.join(location.arguments)})" if location.arguments else location.name,
+                _where(location),
+            )
+            for location in builtins.LOCATIONS.values()
         ],
         "variables": [
-            Entry(each.name, each.name, f"{each.type}: {each.doc}" + (f" ({each.known_at})" if each.known_at else ""))
-            for each in builtins.VARIABLES.values()
+            Entry(
+                variable.name,
+                variable.name,
+                f"{variable.type}: {variable.doc}" + (f" ({variable.known_at})" if variable.known_at else ""),
+            )
+            for variable in builtins.VARIABLES.values()
         ],
-        "functions": [Entry(each.name, each.synopsis, each.doc) for each in builtins.FUNCTIONS.values()],
-        "aggregations": [Entry(each.name, each.synopsis, each.doc) for each in builtins.AGGREGATIONS.values()],
+        "functions": [
+            Entry(function.name, function.synopsis, function.doc) for function in builtins.FUNCTIONS.values()
+        ],
+        "aggregations": [
+            Entry(aggregation.name, aggregation.synopsis, aggregation.doc)
+            for aggregation in builtins.AGGREGATIONS.values()
+        ],
         "keywords": [
-            Entry(each.name, each.synopsis, each.doc)
-            for each in (*builtins.KEYWORDS.values(), *builtins.QUANTIFIERS.values())
+            Entry(word.name, word.synopsis, word.doc)
+            for word in (*builtins.KEYWORDS.values(), *builtins.QUANTIFIERS.values())
         ],
-        "settings": [Entry(each.name, f"{each.name} = {each.type}", each.doc) for each in builtins.SETTINGS.values()],
+        "settings": [
+            Entry(setting.name, f"{setting.name} = {setting.type}", setting.doc)
+            for setting in builtins.SETTINGS.values()
+        ],
     }
 
 

@@ -961,10 +961,10 @@ def _item(failure: Failure) -> Diagnostic | None:
         return None
     annotation = re.match(r"@([A-Za-z]\w*)", failure.rest)
     if annotation is not None:
-        known = [f"@{name}" for name in ANNOTATIONS if name.lower() == annotation[1].lower()]
+        names = [f"@{name}" for name in ANNOTATIONS if name.lower() == annotation[1].lower()]
         place = failure.ahead(annotation.end())
-        if known:
-            return _rewritten("BT001", "annotations start with an upper-case letter", place, known[0])
+        if names:
+            return _rewritten("BT001", "annotations start with an upper-case letter", place, names[0])
     option = re.match(r"--?[A-Za-z][\w-]*(?:[= ]\w+)?", failure.rest)
     if option is not None:
         return Diagnostic(
@@ -1046,11 +1046,11 @@ def _unit(failure: Failure) -> Diagnostic | None:
 
 
 def _misspelt(place: Span, problem: str, number: str, unit: str) -> Diagnostic:
-    known = unit if unit in UNITS else _UNITS_ELSEWHERE.get(unit) or _UNITS_IN_LOWER_CASE.get(unit.lower())
-    if known is None:
+    suffix = unit if unit in UNITS else _UNITS_ELSEWHERE.get(unit) or _UNITS_IN_LOWER_CASE.get(unit.lower())
+    if suffix is None:
         return Diagnostic("BT001", problem, Label(place), help=(f"units are {' '.join(UNITS)}",))
     return Diagnostic(
-        "BT001", problem, Label(place), help=(f"write {number}{known}",), fixes=(Fix(place, f"{number}{known}"),)
+        "BT001", problem, Label(place), help=(f"write {number}{suffix}",), fixes=(Fix(place, f"{number}{suffix}"),)
     )
 
 
@@ -1206,12 +1206,12 @@ def _parameters_of_annotation(failure: Failure) -> Diagnostic | None:
     head = re.search(r"@(On\w+)\s*\(\s*[\w.$]+$", failure.before)
     if head is None or re.match(r"[A-Za-z_]\w*\s*[,)]", failure.rest) is None:
         return None
-    known = "error.kind, error.message, error.line" if head[1] == "OnError" else "variables of the language"
+    names = "error.kind, error.message, error.line" if head[1] == "OnError" else "variables of the language"
     return Diagnostic(
         "BT011",
         f"`@{head[1]}` has no parameters",
         Label(failure.span),
-        help=(f"write @{head[1]} {{ … }}; the body sees {known}",),
+        help=(f"write @{head[1]} {{ … }}; the body sees {names}",),
     )
 
 
@@ -1669,7 +1669,7 @@ def _decorator(failure: Failure) -> Diagnostic | None:
         r"@[a-z]\w*(?:\.\w+)*\s*(?:\(([^()\n]*)\))?\s*\n?\s*(?:def|public|void|function|class)?", failure.rest
     )
     word = re.match(r"@([a-z]\w*)(?:\.\w+|\s*\()", failure.rest)
-    if decorator is None or word is None or word[1].lower() in {each.lower() for each in ANNOTATIONS}:
+    if decorator is None or word is None or word[1].lower() in {annotation.lower() for annotation in ANNOTATIONS}:
         return None
     names = re.findall(r'"([\w.$*]+)"', decorator[1] or "")
     owner, method = (*names, "com.acme.Foo", "bar")[:2] if len(names) != 1 else (names[0], "bar")

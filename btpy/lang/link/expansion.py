@@ -29,7 +29,7 @@ def expand_source(source: Source) -> str:
 
 def _probe(probe: nodes.Probe) -> str:
     kept = [annotation for annotation in probe.annotations if annotation.name.text != "Outermost"]
-    lines = [_annotation(each) for each in kept]
+    lines = [_annotation(annotation) for annotation in kept]
     if probe.name is not None or probe.formals is not None:
         lines.append(_head(probe))
     conditions = [] if len(kept) == len(probe.annotations) else ["depth == 0"]

@@ -71,7 +71,7 @@ class Libraries:
     @staticmethod
     def of(environment: Mapping[str, str], first: Iterable[Path] = ()) -> Libraries:
         """``first``: the directories of ``-I``."""
-        listed = [Path(each) for each in environment.get("BTPY_PATH", "").split(os.pathsep) if each]
+        listed = [Path(folder) for folder in environment.get("BTPY_PATH", "").split(os.pathsep) if folder]
         home = environment.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
         return Libraries((*first, *listed, Path(home) / "btpy" / "probes"))
 
@@ -104,10 +104,10 @@ class Libraries:
                 if directory != self.packaged:
                     _require_trusted(directory, path.parent)
                 return path.resolve()
-        searched = ["what comes with btpy" if each == self.packaged else str(each) for each, _ in candidates]
-        known = [library.name for library in self.all()]
-        bare = {each.removeprefix(f"{PACKAGED}."): each for each in known}
-        near = nearest(name, known) or [bare[each] for each in nearest(name, bare)]
+        searched = ["what comes with btpy" if folder == self.packaged else str(folder) for folder, _ in candidates]
+        names = [library.name for library in self.all()]
+        bare = {library.removeprefix(f"{PACKAGED}."): library for library in names}
+        near = nearest(name, names) or [bare[library] for library in nearest(name, bare)]
         help_ = did_you_mean_one_of(near)
         if _JAVA.match(name):
             help_ = ("classes need no import: they are written with their package, as com.acme.Order",)
@@ -121,13 +121,13 @@ class Libraries:
 
     def all(self) -> list[Library]:
         """Every library of the search path by name. The first of each name wins; those that come with btpy are last."""
-        found: dict[str, Path] = {}
+        paths: dict[str, Path] = {}
         for directory in self.directories:
             for name, path in _listed(directory):
-                found.setdefault(name, path)
+                paths.setdefault(name, path)
         for name, path in _listed(self.packaged):
-            found.setdefault(f"{PACKAGED}.{name}", path)
-        return [Library(name, path) for name, path in found.items()]
+            paths.setdefault(f"{PACKAGED}.{name}", path)
+        return [Library(name, path) for name, path in paths.items()]
 
     def _candidates(self, name: str, quoted: bool, beside: Path | None) -> Iterator[tuple[Path, Path]]:
         first, _, rest = name.partition(".")

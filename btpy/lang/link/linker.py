@@ -72,9 +72,9 @@ class Linked:
     def came_by(self, source: Source) -> tuple[Label, ...]:
         """The imports that lead to a library's source, the nearest first."""
         chain: list[Label] = []
-        known = {id(imported): place for imported, place in self.imports}
-        while id(source) in known and len(chain) < len(known):
-            place = known[id(source)]
+        places = {id(imported): place for imported, place in self.imports}
+        while id(source) in places and len(chain) < len(places):
+            place = places[id(source)]
             chain.append(Label(place, "imported here"))
             source = place.source
         return tuple(chain)
@@ -98,8 +98,8 @@ def link(
 def parameters(source: Source) -> tuple[Parameter, ...]:
     """The parameters that a script declares, as far as they are right. Raises ScriptError where it cannot be read."""
     items = parser.parse(source).items
-    found = [declared(item, []) for item in items if isinstance(item, nodes.ScriptParameter)]
-    return tuple(parameter for parameter in found if parameter is not None)
+    declarations = [declared(item, []) for item in items if isinstance(item, nodes.ScriptParameter)]
+    return tuple(parameter for parameter in declarations if parameter is not None)
 
 
 @dataclass(slots=True, eq=False)
@@ -145,7 +145,7 @@ class _Linker:
 
     def after(self, earlier: Program, source: Source) -> Source:
         """The source, positioned after the program. Raises ScriptError where there is no room."""
-        last = max(earlier.sources, key=lambda each: each.base)
+        last = max(earlier.sources, key=lambda source: source.base)
         placed = replace(source, base=last.base + len(last.text) + 1)
         if placed.base + len(placed.text) > parser.MAX_LENGTH:
             message = "the scripts of this session are too long together"
@@ -172,13 +172,15 @@ class _Linker:
         for module in modules:
             resolver = _Resolver(module, self._diagnostics)
             module.probes = [resolver.tree(probe) for probe in module.probes]
-            module.functions = {name: resolver.tree(each) for name, each in module.functions.items()}
+            module.functions = {name: resolver.tree(function) for name, function in module.functions.items()}
             module.checks = [resolver.tree(check) for check in module.checks]
             module.maps = [
                 replace(declaration, name=replace(declaration.name, text=module.qualified(declaration.name.text)))
                 for declaration in map(resolver.tree, module.maps)
             ]
-        functions = {module.qualified(name): each for module in modules for name, each in module.functions.items()}
+        functions = {
+            module.qualified(name): function for module in modules for name, function in module.functions.items()
+        }
         self._refuse_recursion(functions)
         running, used = _running(modules, functions)
         imported = frozenset(module.prefix for module in modules if module not in used)
@@ -186,7 +188,7 @@ class _Linker:
         kept = [module.source for module in self._order]
         return Linked(
             source,
-            tuple(sorted(kept, key=lambda each: each.base)),
+            tuple(sorted(kept, key=lambda source: source.base)),
             main.script.doc,
             tuple(
                 setting
@@ -233,13 +235,13 @@ class _Linker:
         try:
             path = self._libraries.find(item.library.text, quoted=quoted, beside=beside)
             if path in self._modules:
-                known = self._modules[path]
-                if known in importers:
-                    cycle = [*importers[importers.index(known) :], known]
-                    chain = " imports ".join(each.source.name for each in cycle)
+                loaded_module = self._modules[path]
+                if loaded_module in importers:
+                    cycle = [*importers[importers.index(loaded_module) :], loaded_module]
+                    chain = " imports ".join(module.source.name for module in cycle)
                     self._report("BT115", "libraries import each other", item.library.span, notes=(chain,))
                     return None
-                return known
+                return loaded_module
             source = Source(self._libraries.shown(path), self._libraries.read(path), self._end, path)
         except LibraryError as error:
             self._report("BT114", str(error), item.library.span, error.help)
@@ -266,12 +268,12 @@ class _Linker:
                 replace(diagnostic, secondary=(*diagnostic.secondary, here)) for diagnostic in error.diagnostics
             ]
             return None
-        for each in module.script.items:
-            if isinstance(each, nodes.Config):
+        for declaration in module.script.items:
+            if isinstance(declaration, nodes.Config):
                 self._report(
                     "BT116",
                     "a library has no settings",
-                    Span(source, each.span.start, each.span.start + len("config")),
+                    Span(source, declaration.span.start, declaration.span.start + len("config")),
                     ("settings belong to the script; a library takes parameters:  param name = 5;",),
                 )
         self._load(module, (*importers, module))
@@ -391,14 +393,14 @@ class _Linker:
                     )
                     continue
                 said.add(name)
-                known = imported.given.setdefault(name, (argument, value))
-                if known[0] is not argument and (known[1].kind, known[1].value) != (value.kind, value.value):
+                first = imported.given.setdefault(name, (argument, value))
+                if first[0] is not argument and (first[1].kind, first[1].value) != (value.kind, value.value):
                     self._diagnostics.append(
                         Diagnostic(
                             "BT116",
                             f"`{item.library.text}` is imported twice with different values of `{name}`",
                             Label(argument.span, "another value"),
-                            (Label(known[0].span, "first imported with this"),),
+                            (Label(first[0].span, "first imported with this"),),
                             notes=("each library is loaded once, also where several files import it",),
                         )
                     )
@@ -457,13 +459,15 @@ class _Linker:
         """Warns about unused declarations of the script, unless the script is a library."""
         path = main.source.path
         if not main.probes or (
-            path is not None and any(path.resolve() == each.path.resolve() for each in self._libraries.all())
+            path is not None and any(path.resolve() == library.path.resolve() for library in self._libraries.all())
         ):
             return
         kinds = {**dict.fromkeys(main.parameters, "parameter"), **dict.fromkeys(main.functions, "function")}
         activating = self._activating(main)
         kinds |= {
-            alias: "library" for alias, each in main.imports.items() if each is not None and alias not in activating
+            alias: "library"
+            for alias, library in main.imports.items()
+            if library is not None and alias not in activating
         }
         for name, kind in kinds.items():
             if name not in main.used:
@@ -546,7 +550,7 @@ class _Resolver:
         if isinstance(part, Tree):
             return self._rewritten(part)
         if isinstance(part, tuple):
-            after = tuple(self._part(each) for each in part)
+            after = tuple(self._part(element) for element in part)
             return after if any(a is not b for a, b in zip(part, after, strict=True)) else part
         return part
 
@@ -673,10 +677,10 @@ class _Resolver:
         """
         match part:
             case nodes.FormattedString():
-                texts = [each if isinstance(each, str) else _text_of(each) for each in part.parts]
+                texts = [element if isinstance(element, str) else _text_of(element) for element in part.parts]
                 if all(text is not None for text in texts):
                     return nodes.Literal(part.span, LiteralKind.STRING, "".join(map(str, texts)))
-                wrong = next(each for each, text in zip(part.parts, texts, strict=True) if text is None)
+                wrong = next(element for element, text in zip(part.parts, texts, strict=True) if text is None)
                 self._report(
                     "BT107",
                     "a pattern can hold only text and parameters",
@@ -691,7 +695,7 @@ class _Resolver:
             case Tree():
                 return _changed(part, self._folded)
             case tuple():
-                after = tuple(self._folded(each) for each in part)
+                after = tuple(self._folded(element) for element in part)
                 return after if any(a is not b for a, b in zip(part, after, strict=True)) else part
             case _:
                 return part
@@ -798,7 +802,7 @@ def _calls(tree: Tree) -> Iterator[nodes.Call]:
 
 
 def _touched(tree: Tree, functions: Mapping[str, nodes.Function]) -> _Touched:
-    found = _Touched()
+    touched = _Touched()
     targets: set[int] = set()
     whole: set[int] = set()
     for node in nodes.walk(tree):
@@ -809,22 +813,22 @@ def _touched(tree: Tree, functions: Mapping[str, nodes.Function]) -> _Touched:
                 targets.add(id(node.map))
             case nodes.Call():
                 if node.function.text in functions:
-                    found.calls.add(node.function.text)
+                    touched.calls.add(node.function.text)
                 elif node.function.text in EMPTYING:
                     whole.update(id(argument.value) for argument in node.arguments)
             case nodes.Annotation() if node.name.text == "OnProbe":
-                found.hosts.update(
+                touched.hosts.update(
                     argument.value.text for argument in node.arguments if isinstance(argument.value, nodes.Name)
                 )
             case nodes.MapReference():
-                (found.writes if id(node) in targets else found.reads).add("@" + node.name)
+                (touched.writes if id(node) in targets else touched.reads).add("@" + node.name)
                 if id(node) in whole:
-                    found.writes.add("@" + node.name)
+                    touched.writes.add("@" + node.name)
             case nodes.ThreadVariable():
-                (found.writes if id(node) in targets else found.reads).add("thread." + node.name)
+                (touched.writes if id(node) in targets else touched.reads).add("thread." + node.name)
             case _:
                 pass
-    return found
+    return touched
 
 
 def _running(modules: list[_Module], functions: dict[str, nodes.Function]) -> tuple[list[LinkedProbe], list[_Module]]:

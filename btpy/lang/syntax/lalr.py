@@ -238,11 +238,11 @@ class Parser:
         raise UnexpectedText(kind, at, stop, self._accepts(path), (len(path), path[-1]))
 
     def _scanner(self, names: frozenset[str]) -> _Scanner:
-        known = self._own.get(names)
-        if known is None:
+        scanner = self._own.get(names)
+        if scanner is None:
             terminals = (terminal for terminal in self._terminals if terminal[0] in names)
-            known = self._own[names] = _Scanner(self._ignored, terminals, self._words)
-        return known
+            scanner = self._own[names] = _Scanner(self._ignored, terminals, self._words)
+        return scanner
 
     @cached_property
     def _skip(self) -> re.Pattern[str]:

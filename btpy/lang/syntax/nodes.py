@@ -444,8 +444,8 @@ def _branches_of(kind: type[Tree]) -> Callable[[Tree], tuple[object, ...]]:
     """Returns the fields of a node that contain nodes, in reverse order."""
     names = [field.name for field in reversed(fields(kind)) if field.type not in _LEAVES]
     get: Any = attrgetter(*names) if names else lambda node: ()
-    found = _branches[kind] = get if len(names) != 1 else lambda node: (get(node),)
-    return found
+    branches = _branches[kind] = get if len(names) != 1 else lambda node: (get(node),)
+    return branches
 
 
 # ---------------------------------------------------------------- sugar

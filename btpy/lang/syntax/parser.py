@@ -53,9 +53,11 @@ def parse(source: Source) -> nodes.Script:
             raise ScriptError([foreign])
         scanned = scan(source)
         parts = [_parse(source, item.start, item.end, "item") for item in scanned.items if not item.faulty]
-        found = [diagnostic for _, faults in parts for diagnostic in faults]
-        if found or scanned.diagnostics:
-            missing = [each.primary.span.start for each in found if each.primary.text == BRACE_EXPECTED]
+        problems = [diagnostic for _, faults in parts for diagnostic in faults]
+        if problems or scanned.diagnostics:
+            missing = [
+                diagnostic.primary.span.start for diagnostic in problems if diagnostic.primary.text == BRACE_EXPECTED
+            ]
             orphans = [
                 diagnostic
                 for diagnostic in scanned.diagnostics
@@ -64,7 +66,7 @@ def parse(source: Source) -> nodes.Script:
             consequences = [orphan for orphan in orphans if missing and orphan.primary.span.start > missing[0]]
             diagnostics = [
                 *(diagnostic for diagnostic in scanned.diagnostics if diagnostic not in consequences),
-                *found,
+                *problems,
             ]
         raise ScriptError(sorted(diagnostics, key=lambda diagnostic: diagnostic.primary.span.start))
     return nodes.Script(items, leading_comment(source.text))
@@ -78,8 +80,8 @@ def parse_expression(source: Source) -> nodes.Expression:
     expression, faults = _reduced(source, 0, len(source.text), "expr", reductions)
     if faults or reductions.diagnostics:
         raise ScriptError(faults or reductions.diagnostics)
-    found: nodes.Expression = expression
-    return found
+    result: nodes.Expression = expression
+    return result
 
 
 def tokens(source: Source) -> Iterator[Token]:
@@ -169,13 +171,13 @@ def _explain(source: Source, base: int, end: int, error: UnexpectedText) -> Diag
 
 def _of_example(error: UnexpectedText) -> str | None:
     """The message for an example that stops the parser in the same state."""
-    found: str | None = None
-    for message, known in _example_errors():
-        if known.state == error.state and known.accepts == error.accepts:
-            if known.terminal == error.terminal:
+    likely_message: str | None = None
+    for message, example in _example_errors():
+        if example.state == error.state and example.accepts == error.accepts:
+            if example.terminal == error.terminal:
                 return message
-            found = found or message
-    return found
+            likely_message = likely_message or message
+    return likely_message
 
 
 @lru_cache(maxsize=1)
@@ -250,14 +252,14 @@ def _expected(failure: Failure) -> Diagnostic:
             names.append(name)
     if operators:
         names.append("an operator")
-    found = "end" if failure.token == END else f"`{failure.span.text}`"
+    what_is_there = "end" if failure.token == END else f"`{failure.span.text}`"
     listed = " or ".join(names) if len(names) < 3 else ", ".join(names[:-1]) + f" or {names[-1]}"
     place = failure.after_previous if failure.token == END else failure.span
     word = re.match(r"\w+", failure.rest)
     keywords = [_spelling(terminal) for terminal in failure.accepts if _spelling(terminal).isalpha()]
     return Diagnostic(
         "BT001",
-        f"unexpected {found}",
+        f"unexpected {what_is_there}",
         Label(place, f"expected {listed}" if 0 < len(names) <= 4 else ""),
         help=did_you_mean(word.group(), keywords) if word and failure.token != END else (),
         notes=(f"here can stand {listed}",) if len(names) > 4 else (),

@@ -185,7 +185,7 @@ class Reductions:
 
     def formal_list(self, start: int, end: int, parts: Parts) -> tuple[tuple[nodes.Formal, ...], bool]:
         declared: list[Any] = parts[0] or []
-        return tuple(each for each in declared if each is not _OPEN), _OPEN in declared
+        return tuple(parameter for parameter in declared if parameter is not _OPEN), _OPEN in declared
 
     def formals(self, start: int, end: int, parts: Parts) -> Parts:
         return [part for part in parts if part is not None]

@@ -319,12 +319,12 @@ def leading_comment(text: str) -> str:
     lines: list[str] = []
     at = len(text.partition("\n")[0]) + 1 if text.startswith("#!") else 0
     while match := _SCAN.match(text, at):
-        kind, found = match.lastgroup, match.group()
+        kind, text_of_token = match.lastgroup, match.group()
         if kind == "space":
-            if lines and found.count("\n") > 1:
+            if lines and text_of_token.count("\n") > 1:
                 break
         elif kind == "comment":
-            body = found[2:-2].strip("*") if found.startswith("/*") else found.lstrip("/#")
+            body = text_of_token[2:-2].strip("*") if text_of_token.startswith("/*") else text_of_token.lstrip("/#")
             lines += [re.sub(r"^\s*\* ?|^ ", "", line).rstrip() for line in body.split("\n")]
         else:
             break

@@ -41,7 +41,13 @@ def tables(grammar: str, starts: Sequence[str]) -> str:
         for number in numbers
     ]
     terminals = sorted(
-        made.terminals, key=lambda each: (-each.priority, -each.pattern.max_width, -len(each.pattern.value), each.name)
+        made.terminals,
+        key=lambda terminal: (
+            -terminal.priority,
+            -terminal.pattern.max_width,
+            -len(terminal.pattern.value),
+            terminal.name,
+        ),
     )
     return json.dumps(
         {
@@ -108,7 +114,7 @@ def _shape(rule: dict[str, Any]) -> list[Any]:
                 parts.append(place)
         else:
             parts.append(-1 - place if symbol["name"].startswith("_") else place)
-    parts += [None for each in absent if each]
+    parts += [None for flag in absent if flag]
     origin = rule["origin"]["name"]
     name = rule["alias"] or origin
     if name.startswith("_"):

@@ -110,10 +110,10 @@ class LogRecords:
     def _place(self, record: Record) -> list[KeyValue]:
         """The probe, the method and the thread of a record."""
         key = record.probe, record.site
-        known = self._places.get(key)
-        if known is None:
-            known = self._places[key] = self._site(record)
-        return [*known, key_value("thread.id", record.tid), key_value("thread.name", record.thread)]
+        place = self._places.get(key)
+        if place is None:
+            place = self._places[key] = self._site(record)
+        return [*place, key_value("thread.id", record.tid), key_value("thread.name", record.thread)]
 
     def _site(self, record: Record) -> list[KeyValue]:
         attributes = [key_value("btpy.probe", site_fact(self._context, record, SiteFact.PROBE))]
