@@ -52,9 +52,11 @@ def test_raw_mode_is_seen() -> None:
 
 
 def test_paste_arrives_whole() -> None:
-    with terminal(["cat"], lines=6) as cat:
-        cat.paste("".join(f"line {number}\n" for number in range(200)))
-        cat.wait_for(lambda screen: screen.count("line 199") == 2, scrolled=True)  # echoed, and copied
+    lines = "".join(f"line {number}\n" for number in range(200))
+    with terminal(["sh", "-c", "stty -echo; echo ready; cat"], lines=6) as cat:  # an echo would mix with the copy
+        cat.wait_for("ready")
+        cat.paste(lines)
+        cat.wait_for(lambda screen: lines in f"{screen}\n", scrolled=True)
 
 
 def test_what_is_waited_for_in_vain_is_told_with_the_screen() -> None:
