@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 APT := $(if $(filter 0,$(shell id -u)),,sudo )DEBIAN_FRONTEND=noninteractive apt-get
 
-.PHONY: demo test check lint proof bench docs man pictures setup release audit locks jdk maven tmux shells containers collector clean
+.PHONY: demo test check lint proof bench docs man pictures setup release compiled audit locks jdk maven tmux shells containers collector clean
 
 demo: $(VENV)/.installed
 	$(BIN)/btpy demo
@@ -57,6 +57,12 @@ release: .release/.installed
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) .release/bin/cyclonedx-py requirements .ci/runtime.lock \
 		--pyproject pyproject.toml --output-reproducible --output-file dist/btpy.cdx.json
 	cd dist && sha256sum * > SHA256SUMS
+
+# The wheel of this platform and Python, compiled by mypyc: two minutes. The pure wheel has the same sources.
+compiled: .release/.installed
+	rm -rf dist/compiled
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) HATCH_BUILD_HOOK_ENABLE_MYPYC=true \
+		.release/bin/python -m build --no-isolation --outdir dist/compiled
 
 audit: .release/.installed
 	for lock in runtime dev docs release; do .release/bin/pip-audit --require-hashes --requirement .ci/$$lock.lock; done

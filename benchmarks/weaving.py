@@ -4,7 +4,8 @@
 
 All weave the same advice into the same classes, taken by chance from java.base of JDK 17 and a server's jar. What is
 measured are fresh programs, one after the other in turn, from their start until everything is woven and they have
-ended, and the pass inside them. btpy weaves in one process, and in as many as there are cores, as `btpy weave` does.
+ended, and the pass inside them. btpy weaves in one process, and in as many as there are cores, as `btpy weave` does;
+and compiled by mypyc, where `make compiled` has made that wheel before.
 ASM also keeps running, to see what it does when it is warm. Needs Maven; java.lang.classfile is left out where there is
 no compiler of JDK 24 or later.
 """
@@ -109,6 +110,12 @@ def contenders(server: Path, scratch: Path) -> Iterator[Contender]:
     compileall.compile_dir(ROOT / "btpy", quiet=2)  # as an installed package is
     program = (sys.executable, str(ROOT / "benchmarks" / "weaving_program.py"))
     yield Contender(BTPY, (*program, "1"), {"PYTHONPATH": str(ROOT)})
+    wheel = compiled_wheel()
+    if wheel is not None:
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(scratch / "wheel")
+        compileall.compile_dir(scratch / "wheel", quiet=2)
+        yield Contender("btpy, compiled", (*program, "1"), {"PYTHONPATH": str(scratch / "wheel")})
     cores = parallel.cores()
     if cores > 1:
         yield Contender(f"btpy, {cores} processes", (*program, str(cores)), {"PYTHONPATH": str(ROOT)}, reads=False)
@@ -124,6 +131,12 @@ def contenders(server: Path, scratch: Path) -> Iterator[Contender]:
         subprocess.run([compiler, "-d", out, JAVA / "Corpus.java", JAVA / "WithClassFile.java"], check=True)
         path = os.pathsep.join(map(str, (out, server)))
         yield Contender("java.lang.classfile", (str(java(25)), "-cp", path, "WithClassFile"), {})
+
+
+def compiled_wheel() -> Path | None:
+    """The wheel of `make compiled`, if it is for this Python."""
+    tag = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    return next(ROOT.glob(f"dist/compiled/*-{tag}-{tag}-*.whl"), None)
 
 
 def new_compiler() -> Path | None:

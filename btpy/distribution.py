@@ -16,6 +16,16 @@ def version() -> str:
     return metadata.version(NAME)
 
 
+def build() -> str:
+    """Of the two kinds of wheel, the one that is installed: ``compiled`` (by mypyc, for one platform) or ``pure
+    Python``. Both are made of the same sources."""
+    from importlib.util import find_spec
+
+    reader = find_spec("btpy.classfile.reader")
+    origin = reader.origin if reader is not None else None
+    return "pure Python" if origin is None or origin.endswith(".py") else "compiled"
+
+
 def install_command(extra: str) -> str:
     """The shell command that installs btpy with one of the extras that pyproject.toml names, such as ``arrow``."""
     return f"pip install '{NAME}[{extra}]'"

@@ -64,9 +64,9 @@ def _run(given: list[str], console: Console) -> int:
         _print(commands.overview())
         return 0
     if given[0] == "--version":
-        from btpy.distribution import version
+        from btpy.distribution import build, version
 
-        _print(f"btpy {version()}\n")
+        _print(f"btpy {version()} ({build()})\n")
         return 0
     module = commands.module(given[0])
     command: Command = module.COMMAND

@@ -1,5 +1,4 @@
-"""``btpy help``: the purpose of a script or library, its parameters, and the events and functions that others can
-use."""
+"""``btpy help``: what a word of the language means, what a command does, and what a script or library is for."""
 
 from __future__ import annotations
 
@@ -13,8 +12,8 @@ if TYPE_CHECKING:
 
 COMMAND = Command(
     name="help",
-    usage=("help FILE|LIBRARY|WORD|otlp",),
-    summary="what a script, a library or a word of the language does",
+    usage=("help FILE|LIBRARY|WORD|COMMAND|otlp",),
+    summary="what a script, a library, a command or a word of the language does",
     about=(
         "Of a script or library: its first comment, its parameters, its probes, and what other scripts can use of it.\n"
         "Of a word of the language (hist, @OnTimer, EXIT, duration, …): what it is, with an example."
@@ -25,6 +24,7 @@ COMMAND = Command(
         ("help hist", "an aggregation, with an example"),
         ("help jdbc", "what a library does and which parameters it has"),
         ("help slow.bt", "the same of a script"),
+        ("help weave", "a command; the same as btpy weave --help"),
         ("help otlp", "how to send the results to OpenTelemetry backends"),
     ),
 )
@@ -32,6 +32,7 @@ COMMAND = Command(
 
 def run(arguments: Arguments, console: Console) -> int:
     from btpy.api.reference import entries, manual, page
+    from btpy.cli import commands
     from btpy.cli.script import is_path, libraries, read_source
     from btpy.model.diagnostics import did_you_mean
     from btpy.output.stream import Stream
@@ -43,6 +44,8 @@ def run(arguments: Arguments, console: Console) -> int:
         )
     name = arguments.positionals[0]
     text = "" if is_path(name) else page(name) or topics().get(name, "")
+    if not text and name in commands.NAMES:
+        text = commands.command(name).help()
     if not text:
         try:
             text = manual(read_source(name, (), libraries(arguments)))

@@ -41,17 +41,17 @@ class Knowledge:
         self._fields: dict[str, ClassFields | None] = {}
         self._subtypes: dict[tuple[str, str], str | None] = {}
         self._source: ClassFiles | None = None
-        self._thread = 0
+        self._asking_thread = 0
         self.late_bound: dict[str, None] = {}  # an ordered set of sentences
 
     @contextmanager
     def asking(self, source: ClassFiles) -> Iterator[None]:
         """While the block runs, this thread reads classes from ``source``."""
-        self._source, self._thread = source, threading.get_ident()
+        self._source, self._asking_thread = source, threading.get_ident()
         try:
             yield
         finally:
-            self._source, self._thread = None, 0
+            self._source, self._asking_thread = None, 0
 
     def add(self, file: ClassFile) -> None:
         self._files.setdefault(file.name.replace("/", "."), file)
@@ -113,7 +113,7 @@ class Knowledge:
 
     @property
     def _may_ask(self) -> bool:
-        return self._source is not None and self._thread == threading.get_ident()
+        return self._source is not None and self._asking_thread == threading.get_ident()
 
     def _read(self, name: str) -> ClassFields | None:
         file = self._file(name)

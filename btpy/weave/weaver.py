@@ -133,12 +133,12 @@ def weave_methods(file: ClassFile, plan: ClassPlan, first_site: int) -> WovenMet
             content = _MethodWeaver(file, pool, method, method_plan, numbering).weave()
         except _RefusedError as refused:
             reason, detail = refused.reason, str(refused)
-        except LocalsOverflowError as error:
-            reason, detail = RefusalReason.TOO_LARGE, str(error)
-        except PoolOverflowError as error:
-            reason, detail = RefusalReason.POOL_FULL, str(error)
-        except ClassFileError as error:
-            reason, detail = RefusalReason.MALFORMED, str(error)
+        except LocalsOverflowError as too_large:
+            reason, detail = RefusalReason.TOO_LARGE, str(too_large)
+        except PoolOverflowError as pool_full:
+            reason, detail = RefusalReason.POOL_FULL, str(pool_full)
+        except ClassFileError as malformed:
+            reason, detail = RefusalReason.MALFORMED, str(malformed)
         else:
             if numbering.sites:
                 code.append((method, content))

@@ -59,3 +59,7 @@ def test_a_plan_needs_classes(tmp_path: Path) -> None:
     shown = btpy("check", script, "--plan")
     assert shown.returncode == 2
     assert "--plan needs classes" in shown.stderr
+
+
+def test_help_of_a_command_is_what_its_own_option_prints() -> None:
+    assert btpy("help", "weave").stdout == btpy("weave", "--help").stdout

@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import struct
 from collections import Counter
+from unittest import mock
 
 import pytest
 from hypothesis import given
@@ -196,17 +197,13 @@ def test_depth_is_bounded() -> None:
         read_value(head * 5000 + encode_value(1), 0)
 
 
-class _Most(ReadingLimit):
-    """Of each probe so many, whatever time it is."""
-
-    def __init__(self, *most: int) -> None:
-        super().__init__(0, ())
-        self._left = list(most)
-
-    def take(self, template: int, probe: int, count: int) -> int:
-        taken = min(count, self._left[probe])
-        self._left[probe] -= taken
-        return taken
+def allowing(*most: int) -> ReadingLimit:
+    """A limit that still allows so many records of each probe. Its second does not end."""
+    highest = 1000
+    limit = ReadingLimit(highest, ())
+    for probe, count in enumerate(most):
+        limit.take(0, probe, highest - count)
+    return limit
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), max_size=60), st.integers(0, 7), st.integers(0, 7))
@@ -222,7 +219,8 @@ def test_as_many_are_read_as_are_allowed_and_the_others_counted(
         else:
             payload += encode_record([at], template=template, probe=probe, tid=7)
     every = decode(payload)
-    read, unread = RecordDecoder().decode_some(payload, _Most(first, second, 1000))
+    with mock.patch("btpy.events.reading_limit.time.monotonic", return_value=41.5):
+        read, unread = RecordDecoder().decode_some(payload, allowing(first, second))
     of = Counter(record.probe for record in every)
     assert Counter(record.probe for record in read) == Counter(
         {probe: min(of[probe], most) for probe, most in enumerate((first, second, 1000)) if min(of[probe], most)}

@@ -79,7 +79,7 @@ def test_an_installed_wheel_traces_its_own_demonstration_without_a_jdk(wheel: Pa
     version = subprocess.run(
         [binaries / "btpy", "--version"], capture_output=True, text=True, env=runtime_only, cwd=tmp_path, check=True
     )
-    assert version.stdout == f"btpy {PROJECT['version']}\n"
+    assert version.stdout == f"btpy {PROJECT['version']} (pure Python)\n"
 
 
 def test_the_metadata_names_the_project_and_links_to_pages_outside_the_source_tree(wheel: Path) -> None:
