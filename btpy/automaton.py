@@ -64,10 +64,10 @@ def _complement(ranges: Ranges) -> Ranges:
 
 
 def _without_surrogates(pairs: Iterable[tuple[int, int]]) -> Ranges:
-    kept = []
+    pieces = []
     for low, high in pairs:
-        kept += [(low, min(high, 0xD7FF)), (max(low, 0xE000), high)]
-    return _ranges((low, high) for low, high in kept if low <= high)
+        pieces += [(low, min(high, 0xD7FF)), (max(low, 0xE000), high)]
+    return _ranges((low, high) for low, high in pieces if low <= high)
 
 
 def _of(characters: str) -> Ranges:
@@ -309,14 +309,14 @@ class _Reader:
                 raise PatternError("this `[` is never closed", at, r"a bracket itself is written \[")
             if self._peek() == "[" or self._text.startswith("&&", self._at):
                 raise PatternError("classes inside classes are not possible here", self._at)
-            here = self._at
+            start = self._at
             ranges = self._member()
             if self._peek() == "-" and self._text[self._at + 1 : self._at + 2] not in ("", "]"):
                 self._at += 1
                 last = self._member()
                 low, high = ranges[0][0], last[-1][1]
                 if len(ranges) + len(last) > 2 or ranges[0][0] != ranges[0][1] or low > high:
-                    raise PatternError("this is no range of characters", here)
+                    raise PatternError("this is no range of characters", start)
                 ranges = ((low, high),)
             pairs += ranges
         self._at += 1

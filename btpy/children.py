@@ -136,8 +136,8 @@ def _directories() -> list[str]:
     searched there, unless btpy itself is there.
     """
     ours = str(Path(__file__).absolute().parents[1])
-    here = {"", os.getcwd()} - {ours} if _has_directory() else {""}
-    path = [entry for entry in sys.path if entry not in here and os.path.isabs(entry)]
+    own_directories = {"", os.getcwd()} - {ours} if _has_directory() else {""}
+    path = [entry for entry in sys.path if entry not in own_directories and os.path.isabs(entry)]
     directories: dict[str, None] = {}
     for name in _PACKAGES:
         specification = PathFinder.find_spec(name, path)

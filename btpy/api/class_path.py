@@ -93,9 +93,9 @@ class ClassPath:
             and not matching.methods(probe.id)
             and not probe.attachment.uncaught
         }
-        told = (
+        notes = (
             *other_lines(program.probes, planner, looked_at(matched)),
             *doubtful(program.probes, matched, inventory, lambda loader, name: name.startswith(_NOT_ON_CLASS_PATH)),
         )
-        matching = replace(matching, missing=missing, told=told)
+        matching = replace(matching, missing=missing, told=notes)
         return matching, tuple(planner.knowledge.late_bound)

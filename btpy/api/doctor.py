@@ -310,8 +310,8 @@ class _Patient:
         if process.has_agent:
             return Step(name, Outcome.PASSED, "enough: the agent was loaded before")
         attach.wake(process)
-        left = [f"{megabytes(space.left)} of {space.name}" for space in attach.require_metaspace(process)]
-        detail = f"left: {', '.join(left)}" if left else "this JVM does not report what is left"
+        spaces = [f"{megabytes(space.left)} of {space.name}" for space in attach.require_metaspace(process)]
+        detail = f"left: {', '.join(spaces)}" if spaces else "this JVM does not report what is left"
         return Step(name, Outcome.PASSED, detail)
 
     def _heap(self, name: str) -> Step:
@@ -322,8 +322,8 @@ class _Patient:
 
     def _limits(self, name: str) -> Step:
         limits = attach.require_limits(self._process)
-        left = [f"{limit.shown(limit.left)} of {limit.name} ({limit.set_by})" for limit in limits]
-        return Step(name, Outcome.PASSED, f"left: {', '.join(left)}" if left else "none is set")
+        limit_texts = [f"{limit.shown(limit.left)} of {limit.name} ({limit.set_by})" for limit in limits]
+        return Step(name, Outcome.PASSED, f"left: {', '.join(limit_texts)}" if limit_texts else "none is set")
 
     # ---------------------------------------------------------------- from inside
 
@@ -379,14 +379,16 @@ class _Patient:
         loaders = len({class_.loader for class_ in classes})
         if not hidden:
             return Step(name, Outcome.PASSED, f"{loaders}, and all of them see btpy's run time")
-        shown = ", ".join(f"{loader} ({count} class{'es' * (count != 1)})" for loader, count in hidden.most_common(3))
+        described = ", ".join(
+            f"{loader} ({count} class{'es' * (count != 1)})" for loader, count in hidden.most_common(3)
+        )
         more = f" and {len(hidden) - 3} more" if len(hidden) > 3 else ""
-        detail = f"{len(hidden)} of {loaders} hide btpy's run time, their classes are not woven: {shown}{more}"
+        detail = f"{len(hidden)} of {loaders} hide btpy's run time, their classes are not woven: {described}{more}"
         return Step(name, Outcome.WARNING, detail, LOADER_HELP, "BT336")
 
     def _loaded(self, pattern: str, most: int) -> tuple[LoadedClass, ...]:
         """Loaded classes that match a pattern, as ``class=`` takes it."""
-        patterns = tuple(Pattern(wanted.kind, wanted.text) for wanted in class_patterns(pattern))
+        patterns = tuple(Pattern(class_pattern.kind, class_pattern.text) for class_pattern in class_patterns(pattern))
         return self._session.agent.search(patterns, most).classes
 
     def _probe(self, name: str) -> Step:

@@ -162,8 +162,8 @@ class EventMaker:
             if isinstance(where, SiteFact):
                 values[label] = site_fact(self._context, record, where)
             elif slot.named:
-                named = pairs(record, where, self._context.outline.redact)
-                values[label] = {name: self._python(value) for name, value in named}
+                fields = pairs(record, where, self._context.outline.redact)
+                values[label] = {name: self._python(value) for name, value in fields}
             elif slot.rest:
                 values[label] = [self._python(value) for value in record.values[where:]]
             else:

@@ -38,10 +38,10 @@ class Reader(Generic[T]):
                 if self._feed.ended:
                     self._end()
                     return None
-                left = None if deadline is None else deadline - time.monotonic()
-                if left is not None and left <= 0:
+                remaining = None if deadline is None else deadline - time.monotonic()
+                if remaining is not None and remaining <= 0:
                     return None
-                self._feed.changed.wait(left)
+                self._feed.changed.wait(remaining)
             return self._waiting.popleft()
 
     def take_all(self, deadline: float) -> list[T]:
@@ -51,13 +51,13 @@ class Reader(Generic[T]):
                 if self._feed.ended:
                     self._end()
                     return []
-                left = deadline - time.monotonic()
-                if left <= 0:
+                remaining = deadline - time.monotonic()
+                if remaining <= 0:
                     return []
-                self._feed.changed.wait(left)
-            taken = list(self._waiting)
+                self._feed.changed.wait(remaining)
+            waiting = list(self._waiting)
             self._waiting.clear()
-            return taken
+            return waiting
 
     async def take_async(self) -> T | None:
         """The next one; None at the end. Raises as :meth:`take`."""

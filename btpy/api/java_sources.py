@@ -54,13 +54,13 @@ def find_source(session: Session, name: str, source_file: str, more: Sequence[Pa
     package = name.rpartition(".")[0].replace(".", "/")
     file = f"{package}/{source_file}" if package else source_file
     for place in (*more, *_places(location, session)) if is_inside(file) else ():
-        shown = f"{place}" + ("" if place.suffix in (".jar", ".zip") else f"/{file}")
-        if shown in looked_at:
+        where = f"{place}" + ("" if place.suffix in (".jar", ".zip") else f"/{file}")
+        if where in looked_at:
             continue
         text = _in_archive(place, file) if place.suffix in (".jar", ".zip") else _in_directory(place, file)
         if text is not None:
             return FoundSource(text, f"{place}: {file}", (), b"")
-        looked_at.append(shown)
+        looked_at.append(where)
     return FoundSource("", "", tuple(looked_at), session.classes.class_file(name) or b"")
 
 

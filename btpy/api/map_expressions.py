@@ -94,11 +94,11 @@ def _content(reference: nodes.MapReference, contents: Mapping[str, MapContent]) 
 def _map(reference: nodes.MapReference, contents: Mapping[str, MapContent]) -> Result:
     content = _content(reference, contents)
     values: dict[Key, Number | None] = {}
-    wanted = tuple(key.value for key in reference.keys if isinstance(key, nodes.Literal))
+    keys = tuple(key.value for key in reference.keys if isinstance(key, nodes.Literal))
     for key, value in content.entries:
-        if not wanted or tuple(map(_plain, key)) == wanted:
-            values[() if wanted else key] = _number(value)
-    if wanted and not values:
+        if not keys or tuple(map(_plain, key)) == keys:
+            values[() if keys else key] = _number(value)
+    if keys and not values:
         values = {(): None}
     return Result(values, _unit(content.map))
 

@@ -30,8 +30,8 @@ _UNITS = {Kind.DURATION: "ns", Kind.BYTES: "bytes"}
 class Histogram:
     """A distribution: of ``hist``, ``pctl`` or ``lhist``. Numbers are in ``unit`` (``ns``, ``bytes`` or nothing)."""
 
-    def __init__(self, held: aggregates.Histogram | LinearHistogram, kind: Kind) -> None:
-        self._held = held
+    def __init__(self, histogram: aggregates.Histogram | LinearHistogram, kind: Kind) -> None:
+        self._held = histogram
         self._kind = kind
 
     @property
@@ -85,14 +85,14 @@ class Histogram:
         return "\n".join([headline(self._held, self._kind), *bars(self._held, self._kind, Style())])
 
     def _repr_html_(self) -> str:
-        shown = rows(self._held, self._kind)
-        most = max((count for _, count in shown), default=1)
+        histogram_rows = rows(self._held, self._kind)
+        most = max((count for _, count in histogram_rows), default=1)
         table = "".join(
             f'<tr><td style="text-align:right">{_escaped(label)}</td>'
             f'<td style="text-align:left"><div style="background:#4c78a8;height:0.8em;'
             f'width:{max(1, round(240 * count / most)) if count else 0}px"></div></td>'
             f'<td style="text-align:right">{count}</td></tr>'
-            for label, count in shown
+            for label, count in histogram_rows
         )
         return f"<div>{_escaped(headline(self._held, self._kind))}</div><table>{table}</table>"
 
@@ -256,8 +256,8 @@ class MapView(Mapping[Any, Any]):
 
 def _columns(value: Any) -> dict[str, Any]:
     if isinstance(value, Histogram):
-        shown = {f"p{percent:g}": at for percent, at in value.percentiles.items()}
-        return {"count": value.count, "mean": value.mean, **shown, "min": value.min, "max": value.max}
+        percentiles = {f"p{percent:g}": at for percent, at in value.percentiles.items()}
+        return {"count": value.count, "mean": value.mean, **percentiles, "min": value.min, "max": value.max}
     if isinstance(value, Stats):
         return {
             "count": value.n,

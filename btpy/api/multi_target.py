@@ -38,7 +38,7 @@ def attach_all(
 
     Raises the error of the first when all have failed, and UsageError when there are no targets.
     """
-    wanted = list(targets)
+    all_targets = list(targets)
     capabilities = tuple(allow)
     hidden = secrets if isinstance(secrets, Secrets) else tuple(secrets)
     sessions: dict[int, Session] = {}
@@ -53,7 +53,7 @@ def attach_all(
         except BtpyError as error:
             failures[target.pid if isinstance(target, JvmProcess) else target] = error
 
-    threads = [threading.Thread(target=try_, args=(target,), name="btpy-attaching") for target in wanted]
+    threads = [threading.Thread(target=try_, args=(target,), name="btpy-attaching") for target in all_targets]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -164,8 +164,8 @@ class Sessions:
         with self._state:
             self._left -= 1
             if self._left == 0:
-                gone = all(isinstance(self.failures.get(pid), TargetGone) for pid in self._sessions)
-                self._feed.end(TargetGone("all targets have ended") if gone else None)
+                all_gone = all(isinstance(self.failures.get(pid), TargetGone) for pid in self._sessions)
+                self._feed.end(TargetGone("all targets have ended") if all_gone else None)
 
 
 def _events(reader: Reader[Event], timeout: float | None) -> Iterator[Event]:

@@ -249,14 +249,14 @@ class MethodFilter:
         return any(pattern.matches(name) for pattern in self.classes)
 
 
-def differences(woven: OfflineClass, wanted: MethodFilter) -> Iterator[str]:
+def differences(woven: OfflineClass, method_filter: MethodFilter) -> Iterator[str]:
     """The lines of a unified diff for each woven method that is wanted. Raises ClassFileError."""
-    if woven.data is None or not wanted.matches(woven.name):
+    if woven.data is None or not method_filter.matches(woven.name):
         return
     changed = {(site.method, site.descriptor) for site in woven.sites}
     before, after = ClassFile.parse(woven.before), ClassFile.parse(woven.data)
     for old, new in zip(before.methods, after.methods, strict=True):
-        if (old.name, old.descriptor) in changed and wanted.method.matches(old.name):
+        if (old.name, old.descriptor) in changed and method_filter.method.matches(old.name):
             title = f"{woven.name}::{old.name}{old.descriptor}"
             a, b = _lines(before, old), _lines(after, new)
             yield from difflib.unified_diff(a, b, f"{title} as it is", f"{title} woven", n=4, lineterm="")

@@ -97,8 +97,10 @@ def planned(deployment: Deployment) -> Iterator[str]:
     for (class_name, method, descriptor), sites in _by_method(deployment.sites).items():
         yield f"{class_name}.{method}{descriptor}"
         for site in sites:
-            what = f" {site.target_class}.{site.member}" if site.member else ""
-            yield f"  {probes[site.probe].name}: {site.point.name}{what}" + (f", line {site.line}" if site.line else "")
+            member = f" {site.target_class}.{site.member}" if site.member else ""
+            yield f"  {probes[site.probe].name}: {site.point.name}{member}" + (
+                f", line {site.line}" if site.line else ""
+            )
     for refusal in deployment.refusals:
         where = refusal.class_name if refusal.method is None else f"{refusal.class_name}.{refusal.method}"
         yield f"{where} refused [{refusal.reason.value}]: {refusal.detail}"
@@ -114,7 +116,7 @@ def _by_method(sites: Iterable[Site]) -> dict[tuple[str, str, str], list[Site]]:
 def bytecode(program: Program, matching: Matching) -> Iterator[str]:
     """The handlers, and the woven methods with their calls, as instructions. Raises CompileError."""
     factory = HandlerFactory(program)
-    shown: set[str] = set()
+    shown_methods: set[str] = set()
     for class_ in matching.classes:
         if class_.file is None or class_.planned is None or not class_.planned.methods:
             continue
@@ -122,8 +124,8 @@ def bytecode(program: Program, matching: Matching) -> Iterator[str]:
         if woven.data is None:
             continue
         for handler in woven.handlers:
-            if handler.class_name not in shown:
-                shown.add(handler.class_name)
+            if handler.class_name not in shown_methods:
+                shown_methods.add(handler.class_name)
                 yield f"handler {handler.class_name}"
                 yield from disassemble_class(ClassFile.parse(handler.data)).splitlines()
         changed = {(site.method, site.descriptor) for site in woven.sites}

@@ -284,8 +284,8 @@ def _methods(attachment: MethodAttachment, methods: list[tuple[str, str]]) -> st
     class_name = pairs[0][0] if len(classes) == 1 else attachment.classes[0].shown
     method = pairs[0][1] if len(names) == 1 else "*"
     times = f" ×{len(methods)}" if len(methods) > 1 else ""
-    shown = "" if location == "ENTRY" and times else f" {location}"
-    return f"{class_name}.{method}{shown}{times}"
+    suffix = "" if location == "ENTRY" and times else f" {location}"
+    return f"{class_name}.{method}{suffix}{times}"
 
 
 _ONE_IN = re.compile(r"1[/:](\d+)")

@@ -159,8 +159,8 @@ class Scripts:
             for probe in probes:
                 self.require(probe)
             restored = self._engine.deployer.remove([id_ for probe in probes for id_ in probe.ids])
-            gone = self.program.removed if self.program is not None else frozenset()
-            for probe in [probe for probe in self.probes.values() if probe.id in gone]:
+            removed = self.program.removed if self.program is not None else frozenset()
+            for probe in [probe for probe in self.probes.values() if probe.id in removed]:
                 probe.removed = True
                 del self.probes[probe.number]
             return restored

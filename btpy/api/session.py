@@ -504,12 +504,12 @@ class Session(BaseSession):
 
     def _see_off(self) -> None:
         """The JVM is exiting, and waits until everything has been taken."""
-        gone = TargetGone(f"the JVM {self.target.pid} has ended; everything its probes had recorded is shown")
+        error = TargetGone(f"the JVM {self.target.pid} has ended; everything its probes had recorded is shown")
         with contextlib.suppress(BtpyError):
             self._engine.departure.restore()
             self.maps.freeze(self._engine.delivery.snapshots())
             self._engine.departure.detach()
-        self._gone = gone
+        self._gone = error
 
 
 class PulledSession(BaseSession):

@@ -36,8 +36,8 @@ def checked(program: Program) -> Iterator[str]:
     for probe in program.own:
         fires = [value for value in (probe.sampling, probe.limit) if value not in (None, NO_LIMIT)]
         yield " ".join([f"probe {probe.id} {probe.name}", *map(repr, (probe.attachment, *fires))])
-    for kept in (*program.maps, *program.thread_variables, *program.templates):
-        yield repr(kept)
+    for declaration in (*program.maps, *program.thread_variables, *program.templates):
+        yield repr(declaration)
 
 
 def _tree_lines(node: Tree, name: str = "", indent: int = 0) -> Iterator[str]:

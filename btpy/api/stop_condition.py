@@ -46,8 +46,8 @@ class StopCondition:
         titles = {map_.name: map_.title for map_ in program.maps}
         missing = sorted(names - titles.keys())
         if missing:
-            there = ", ".join(f"@{name}" for name in titles) or "none"
-            raise UsageError(f"--until: the script has no map @{missing[0]}", help=[f"its maps: {there}"])
+            map_names = ", ".join(f"@{name}" for name in titles) or "none"
+            raise UsageError(f"--until: the script has no map @{missing[0]}", help=[f"its maps: {map_names}"])
         self._titles = {name: titles[name] for name in sorted(names)}
         self._next = 0.0
 

@@ -60,36 +60,36 @@ def listed(target: int | str | JvmProcess) -> list[Listed]:
         return [Listed.of(info) for info in enquiry.agent.sessions()]
 
 
-def send(target: int | str | JvmProcess, wanted: str, event: str) -> None:
+def send(target: int | str | JvmProcess, name_or_id: str, event: str) -> None:
     """Run the ``@OnEvent`` probes of that name, of the session with this id (its beginning is enough) or name. Raises
     UsageError when there is none; AttachError."""
-    _tell(target, wanted, TellKind.EVENT, event_number(event) & 0xFFFFFFFF)
+    _tell(target, name_or_id, TellKind.EVENT, event_number(event) & 0xFFFFFFFF)
 
 
-def set_level(target: int | str | JvmProcess, wanted: str, level: int) -> None:
+def set_level(target: int | str | JvmProcess, name_or_id: str, level: int) -> None:
     """As :meth:`btpy.Session.level`, of the session with this id or name. Raises as :func:`send`."""
-    _tell(target, wanted, TellKind.LEVEL, level)
+    _tell(target, name_or_id, TellKind.LEVEL, level)
 
 
-def join(target: int | str | JvmProcess, wanted: str, *, take_over: bool = False, kept: int = KEPT) -> Session:
+def join(target: int | str | JvmProcess, name_or_id: str, *, take_over: bool = False, kept: int = KEPT) -> Session:
     """Join an unattended session (:meth:`btpy.Session.leave`), by its id or name, with its probes, its maps, and the
     records that it kept. ``take_over``: from a client that has joined it. ``kept``: as of :func:`btpy.attach`.
 
     Raises UsageError when there is none, or it cannot be joined; Unreadable when it is not known what its ids mean.
     """
-    engine = _joined(target, wanted, take_over)
+    engine = _joined(target, name_or_id, take_over)
     return Session(engine, _permissions(engine), kept=kept)
 
 
-def join_pulled(target: int | str | JvmProcess, wanted: str, *, take_over: bool = False) -> PulledSession:
+def join_pulled(target: int | str | JvmProcess, name_or_id: str, *, take_over: bool = False) -> PulledSession:
     """As :func:`join`, for a caller that takes the messages of the target at its own pace."""
-    engine = _joined(target, wanted, take_over)
+    engine = _joined(target, name_or_id, take_over)
     return PulledSession(engine, _permissions(engine), Libraries())
 
 
-def _joined(target: int | str | JvmProcess, wanted: str, take_over: bool) -> EngineSession:
+def _joined(target: int | str | JvmProcess, name_or_id: str, take_over: bool) -> EngineSession:
     with Connecting(target) as connecting:
-        return EngineSession.join(connecting, wanted, take_over=take_over)
+        return EngineSession.join(connecting, name_or_id, take_over=take_over)
 
 
 def _permissions(engine: EngineSession) -> Permissions:
@@ -97,18 +97,18 @@ def _permissions(engine: EngineSession) -> Permissions:
     return engine.deployer.program.permissions
 
 
-def discard(target: int | str | JvmProcess, wanted: str) -> Receipt:
+def discard(target: int | str | JvmProcess, name_or_id: str) -> Receipt:
     """End a session, also one of another client. Its results are lost. Raises UsageError, AttachError."""
     with (
         Connecting(target) as connecting,
-        EngineSession.join(connecting, wanted, take_over=True, read=False) as engine,
+        EngineSession.join(connecting, name_or_id, take_over=True, read=False) as engine,
     ):
         return engine.departure.detach()
 
 
-def _tell(target: int | str | JvmProcess, wanted: str, kind: TellKind, number: int) -> None:
+def _tell(target: int | str | JvmProcess, name_or_id: str, kind: TellKind, number: int) -> None:
     with _enquiry(target) as enquiry:
-        chosen = sessions.chosen(enquiry.agent.sessions(), wanted)
+        chosen = sessions.chosen(enquiry.agent.sessions(), name_or_id)
         enquiry.agent.tell(chosen.id, kind, number)
 
 

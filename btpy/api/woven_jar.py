@@ -49,12 +49,12 @@ class SourceJar:
             names = jar.namelist()
             text = read_entry(jar, jar.getinfo(MANIFEST), MAX_MANIFEST_BYTES) if MANIFEST in names else b""
         main, sections = parsed(text)
-        kept = {
+        entries = {
             name: {key: value for key, value in section.items() if not _DIGEST.fullmatch(key)}
             for name, section in sections
         }
         is_signed = any(_SIGNATURE.fullmatch(name) and name.upper().endswith(".SF") for name in names)
-        return SourceJar(path, main, {name: section for name, section in kept.items() if section}, is_signed)
+        return SourceJar(path, main, {name: section for name, section in entries.items() if section}, is_signed)
 
     @property
     def is_multi_release(self) -> bool:

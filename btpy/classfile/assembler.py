@@ -374,9 +374,9 @@ class CodeBuilder:
             top, under = self._split(1), self._split(1)
             self._push(*top, *under)
         elif opcode in op.SHUFFLES:
-            taken, pattern = op.SHUFFLES[opcode]
-            copied = len(pattern) - taken
-            top, under = self._split(copied), self._split(taken - copied)
+            depth, pattern = op.SHUFFLES[opcode]
+            copied = len(pattern) - depth
+            top, under = self._split(copied), self._split(depth - copied)
             self._push(*top, *under, *top)
         elif opcode == op.AALOAD:
             self._pop("I")
@@ -388,13 +388,13 @@ class CodeBuilder:
 
     def _split(self, words: int) -> list[VerificationType]:
         """Pops whole values of ``words`` slots together."""
-        taken: list[VerificationType] = []
+        types: list[VerificationType] = []
         while words > 0 and self._stack:
-            taken.insert(0, self._stack.pop())
-            words -= _words(taken[0])
+            types.insert(0, self._stack.pop())
+            words -= _words(types[0])
         if words:
             raise self._error("the operand stack lacks values, or a long or double would be split")
-        return taken
+        return types
 
     def local(self, opcode: int, slot: int) -> None:
         """A load, store or ``ret`` with its slot; short and ``wide`` forms are chosen."""
@@ -567,10 +567,10 @@ class CodeBuilder:
             effect = op.EFFECTS[opcode]
             assert effect is not None
             self._pop(effect[0])
-        here = self._frame()
+        frame = self._frame()
         if self._tracking is Tracking.TYPES:
-            self._arrive(target, here)
-        self._item(_Branch(opcode, target, here))
+            self._arrive(target, frame)
+        self._item(_Branch(opcode, target, frame))
         if opcode == op.GOTO:
             self._end_block()
 

@@ -180,8 +180,8 @@ class _Flow:
         else:
             local = 0
         if opcode in op.SHUFFLES:
-            taken, pattern = op.SHUFFLES[opcode]
-            depth -= taken
+            popped, pattern = op.SHUFFLES[opcode]
+            depth -= popped
             if depth < 0:
                 raise ClassFileError(f"the operand stack is too small at offset {at} (JVMS §4.9.2)")
             values = stack >> depth

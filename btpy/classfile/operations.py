@@ -330,8 +330,8 @@ class MethodOperations:
     def state(self, at: int) -> State | None:
         """The state before the instruction at ``at``, if an operation or a line is there; None if it is unreachable."""
         if self._states is None:
-            wanted = {operation.at for operation in self.operations}
-            wanted.update(at for at, _ in self.lines)
-            wanted.update(at for at, _ in self.catches)
-            self._states = typeflow.states(self._file, self._method, self._bytecode, wanted)
+            positions = {operation.at for operation in self.operations}
+            positions.update(at for at, _ in self.lines)
+            positions.update(at for at, _ in self.catches)
+            self._states = typeflow.states(self._file, self._method, self._bytecode, positions)
         return self._states.get(at)

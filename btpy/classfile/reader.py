@@ -428,11 +428,11 @@ def annotation_end(content: bytes, at: int) -> int:
     pending = [(unpack_from(">H", content, at + 2)[0], True)]  # remaining element values, and whether they have names
     at += 4
     while pending:
-        count, named = pending.pop()
+        count, has_name = pending.pop()
         if not count:
             continue
-        pending.append((count - 1, named))
-        if named:
+        pending.append((count - 1, has_name))
+        if has_name:
             at += 2
         tag = content[at]
         at += 1

@@ -111,9 +111,9 @@ def _laid_out(
     out = bytearray()
     instructions: list[int] = []
     inserted: list[int] = []
-    last = here = 0
+    last = position = 0
     for point in sorted({*falls, *always, *growing}):
-        instructions += _range(here, here + point - last)
+        instructions += _range(position, position + point - last)
         grower = growing.get(point) if growing else None
         if grower is None:
             out += code[last:point]
@@ -122,13 +122,13 @@ def _laid_out(
             out += code[last:grower]
             out += _widened(code[grower]) if grower in widened else _aligned(code[grower:point], grower, len(out))
         last = point
-        here = len(out)
+        position = len(out)
         block = falls.get(point, b"") + always.get(point, b"")
         if block:
             out += block
-            inserted += (here, len(out))
-            here = len(out)
-    instructions += _range(here, here + len(code) - last + 1)
+            inserted += (position, len(out))
+            position = len(out)
+    instructions += _range(position, position + len(code) - last + 1)
     out += code[last:]
     references = instructions
     if always:
@@ -166,22 +166,22 @@ def _aim(out: bytearray, bytecode: Bytecode, widened: set[int], references: list
     """Writes the targets of the jumps."""
     code = bytecode.code
     for at, target in zip(bytecode.branches, bytecode.targets, strict=True):
-        here = instructions[at]
-        distance = references[target] - here
+        instruction = instructions[at]
+        distance = references[target] - instruction
         if distance == target - at and at not in widened:
             continue  # nothing was inserted in between
         if at in widened:
             wider = 1 if code[at] in (op.GOTO, op.JSR) else 4  # the goto_w comes after the opposite condition
-            pack_into(">i", out, here + wider, distance - wider + 1)
+            pack_into(">i", out, instruction + wider, distance - wider + 1)
         elif code[at] < op.GOTO_W:
-            pack_into(">h", out, here + 1, distance)
+            pack_into(">h", out, instruction + 1, distance)
         else:
-            pack_into(">i", out, here + 1, distance)
+            pack_into(">i", out, instruction + 1, distance)
     for at in bytecode.switches:
-        here = instructions[at]
-        growth = here + _padding(here) - at - _padding(at)
+        instruction = instructions[at]
+        growth = instruction + _padding(instruction) - at - _padding(at)
         for place, target in zip(switch_table(code, at).places(), switch_targets(code, at), strict=True):
-            pack_into(">i", out, place + growth, references[target] - here)
+            pack_into(">i", out, place + growth, references[target] - instruction)
 
 
 def _padding(at: int) -> int:

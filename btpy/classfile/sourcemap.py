@@ -96,8 +96,8 @@ def parse(text: str, source: str) -> SourceMap | None:
             file = 0
         elif stratum != lines[2]:
             continue
-        elif section == "*F" and (named := _FILE.fullmatch(line)):
-            names[int(named[1])] = named[2].rpartition("/")[2]
+        elif section == "*F" and (file_line := _FILE.fullmatch(line)):
+            names[int(file_line[1])] = file_line[2].rpartition("/")[2]
         elif section == "*L" and (row := _ROW.fullmatch(line)):
             file = int(row[2] or file)
             if file in names:

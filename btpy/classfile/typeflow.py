@@ -50,23 +50,23 @@ def is_reference(value: Value) -> bool:
     return isinstance(value, str) and (value[:1] in ("L", "[") or value == NULL)
 
 
-def states(file: ClassFile, method: Member, bytecode: Bytecode, wanted: Collection[int]) -> dict[int, State]:
-    """The states before the instructions at ``wanted``, without unreachable ones.
+def states(file: ClassFile, method: Member, bytecode: Bytecode, positions: Collection[int]) -> dict[int, State]:
+    """The states before the instructions at ``positions``, without unreachable ones.
 
     Raises ClassFileError when the stack does not fit together. Nothing is added to the pool.
     """
     code = method.code
-    if code is None or not wanted:
+    if code is None or not positions:
         return {}
     initial = _initial(file, method)
     walk = _Walk(bytecode.code, f"L{file.name};", file.pool)
     table = next((attribute for attribute in code.attributes if attribute.name == "StackMapTable"), None)
     try:
         if table is not None:
-            return _along_frames(walk, bytecode, initial, _frames(table.content, initial, file.pool), wanted)
+            return _along_frames(walk, bytecode, initial, _frames(table.content, initial, file.pool), positions)
         if not (bytecode.branches or bytecode.switches or code.exceptions):
-            return _along_frames(walk, bytecode, initial, {}, wanted)
-        return _over_all_paths(walk, code, bytecode, initial, wanted)
+            return _along_frames(walk, bytecode, initial, {}, positions)
+        return _over_all_paths(walk, code, bytecode, initial, positions)
     except IndexError:
         raise ClassFileError("the operand stack or the constant pool is too small for the code (JVMS §4.9)") from None
 
@@ -201,7 +201,7 @@ def _along_frames(
     bytecode: Bytecode,
     initial: Sequence[Value],
     declared_states: dict[int, State],
-    wanted: Collection[int],
+    positions: Collection[int],
 ) -> dict[int, State]:
     code = bytecode.code
     states = {}
@@ -215,7 +215,7 @@ def _along_frames(
             reached = True
         if not reached:
             continue
-        if at in wanted:
+        if at in positions:
             states[at] = walk.state()
         walk.step(at)
         reached = not op.ENDS_FLOW[code[at]]
@@ -226,7 +226,7 @@ def _along_frames(
 
 
 def _over_all_paths(
-    walk: _Walk, code: Code, bytecode: Bytecode, initial: Sequence[Value], wanted: Collection[int]
+    walk: _Walk, code: Code, bytecode: Bytecode, initial: Sequence[Value], positions: Collection[int]
 ) -> dict[int, State]:
     array = bytecode.code
     following = dict(zip(bytecode.starts, [*bytecode.starts[1:], -1], strict=True))
@@ -265,7 +265,7 @@ def _over_all_paths(
             reach(branch_target(array, at), after)
         if not op.ENDS_FLOW[opcode] and opcode not in (op.JSR, op.JSR_W):
             reach(following[at], after)
-    return {at: states[at] for at in wanted if at in states}
+    return {at: states[at] for at in positions if at in states}
 
 
 def _reach_handler(
@@ -335,8 +335,8 @@ class _Walk:
         elif op.GETSTATIC <= opcode <= op.PUTFIELD:
             self._access(opcode, code[at + 1] << 8 | code[at + 2])
         elif opcode in op.SHUFFLES:
-            taken, pattern = op.SHUFFLES[opcode]
-            values = self._pop(taken)
+            depth, pattern = op.SHUFFLES[opcode]
+            values = self._pop(depth)
             self.stack += [values[source] for source in pattern]
         elif opcode == op.WIDE:
             self._wide(code[at + 1], code[at + 2] << 8 | code[at + 3])
@@ -383,37 +383,37 @@ class _Walk:
             name, descriptor = pool.dynamic_at(index)[1:] if opcode == op.INVOKEDYNAMIC else pool.member_at(index)[1:]
             if descriptor[:1] == "(":
                 returns = descriptors.parse(descriptor)[1]
-                given = () if returns == "V" else _pushed(returns)
-                member = name, descriptors.argument_slots(descriptor), given
+                pushed = () if returns == "V" else _pushed(returns)
+                member = name, descriptors.argument_slots(descriptor), pushed
             else:
                 member = name, descriptors.slots(descriptor), _pushed(descriptor)
             self._members[index] = member
         return member
 
     def _call(self, opcode: int, index: int) -> None:
-        name, arguments, given = self._member(opcode, index)
+        name, arguments, pushed = self._member(opcode, index)
         self._pop(arguments)
         if opcode not in (op.INVOKESTATIC, op.INVOKEDYNAMIC):
             (receiver,) = self._pop(1)
             if opcode == op.INVOKESPECIAL and name == "<init>" and (receiver == THIS or isinstance(receiver, int)):
                 self._initialize(receiver)
-        self.stack += given
+        self.stack += pushed
 
     def _initialize(self, receiver: str | int) -> None:
-        made = self._owner
+        type_ = self._owner
         if isinstance(receiver, int):
-            made = descriptors.of_class(self.pool.class_at(self._code[receiver + 1] << 8 | self._code[receiver + 2]))
-        self.stack = [made if value == receiver else value for value in self.stack]
-        self.locals_ = [made if value == receiver else value for value in self.locals_]
+            type_ = descriptors.of_class(self.pool.class_at(self._code[receiver + 1] << 8 | self._code[receiver + 2]))
+        self.stack = [type_ if value == receiver else value for value in self.stack]
+        self.locals_ = [type_ if value == receiver else value for value in self.locals_]
 
     def _access(self, opcode: int, index: int) -> None:
-        _, slots, given = self._member(opcode, index)
+        _, slots, pushed = self._member(opcode, index)
         if opcode in (op.PUTSTATIC, op.PUTFIELD):
             self._pop(slots)
         if opcode in (op.GETFIELD, op.PUTFIELD):
             self._pop(1)
         if opcode in (op.GETSTATIC, op.GETFIELD):
-            self.stack += given
+            self.stack += pushed
 
     def _other(self, at: int, opcode: int) -> None:
         code = self._code

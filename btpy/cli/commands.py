@@ -123,8 +123,8 @@ def first_contact() -> Iterator[str]:
     if not running:
         yield "no JVM visible to this user: btpy demo starts one"
         return
-    shown = running[:_JVMS_SHOWN]
-    lines = table(shown, terminal_width(1))
+    listed = running[:_JVMS_SHOWN]
+    lines = table(listed, terminal_width(1))
     yield from lines if len(lines) <= _JVMS_SHOWN + 1 else lines[: _JVMS_SHOWN + 1]
-    if len(running) > len(shown):
-        yield f"… and {len(running) - len(shown)} more: btpy ps"
+    if len(running) > len(listed):
+        yield f"… and {len(running) - len(listed)} more: btpy ps"

@@ -105,7 +105,7 @@ class Candidate(NamedTuple):
     about: str = ""
 
 
-class Here(NamedTuple):
+class Sources(NamedTuple):
     """Candidates that are not in the tables. They are looked up only if they are possible."""
 
     jvms: Callable[[], Iterable[Candidate]]
@@ -118,7 +118,7 @@ def run(arguments: Arguments, console: Console) -> int:
     word = arguments.text("word")
     if word is not None:
         words = arguments.command
-        completions = candidates(words, number("--word", word), Here(_jvms, _libraries))
+        completions = candidates(words, number("--word", word), Sources(_jvms, _libraries))
         text = "".join(
             f"{candidate.text}\t{_line(candidate.about)}\n" for candidate in completions if candidate.text.isprintable()
         )
@@ -134,7 +134,7 @@ def run(arguments: Arguments, console: Console) -> int:
     return 0
 
 
-def candidates(words: Sequence[str], at: int, here: Here) -> list[Candidate]:
+def candidates(words: Sequence[str], at: int, sources: Sources) -> list[Candidate]:
     """The candidates for the word number ``at``; ``words[0]`` is btpy itself. Bash splits at ``=``. Other shells treat
     ``--format=js`` as one word.
     """
@@ -145,10 +145,10 @@ def candidates(words: Sequence[str], at: int, here: Here) -> list[Candidate]:
     if equals and option.startswith("--"):
         return [
             candidate if candidate.text.startswith(":") else candidate._replace(text=f"{option}={candidate.text}")
-            for candidate in _at([*before, f"{option}="], value, here)
+            for candidate in _at([*before, f"{option}="], value, sources)
             if candidate.text.startswith((value, ":"))
         ]
-    return [candidate for candidate in _at(before, current, here) if candidate.text.startswith((current, ":"))]
+    return [candidate for candidate in _at(before, current, sources) if candidate.text.startswith((current, ":"))]
 
 
 def _line(text: str) -> str:
@@ -169,7 +169,7 @@ def _joined(words: list[str]) -> list[str]:
     return joined
 
 
-def _at(before: list[str], current: str, here: Here) -> Iterator[Candidate]:
+def _at(before: list[str], current: str, sources: Sources) -> Iterator[Candidate]:
     from btpy.cli import commands
 
     name = before[0] if before and before[0] in commands.NAMES else ""
@@ -179,12 +179,12 @@ def _at(before: list[str], current: str, here: Here) -> Iterator[Candidate]:
     options = {name: option for option in command.options for name in option.names}
     last = before[-1].rstrip("=") if before else ""
     if last in options and options[last].metavar and (not before[-1].startswith("--") or "=" not in before[-1][:-1]):
-        yield from _values(options[last], here)
+        yield from _values(options[last], sources)
         return
     if current.startswith("-"):
         yield from _flags(command, before)
         return
-    yield from _arguments(command, before[1:] if name else before, options, here)
+    yield from _arguments(command, before[1:] if name else before, options, sources)
 
 
 def _flags(command: Command, before: Sequence[str]) -> Iterator[Candidate]:
@@ -193,7 +193,7 @@ def _flags(command: Command, before: Sequence[str]) -> Iterator[Candidate]:
             yield from (Candidate(name, option.help) for name in option.names)
 
 
-def _values(option: Option, here: Here) -> Iterator[Candidate]:
+def _values(option: Option, sources: Sources) -> Iterator[Candidate]:
     if option.choices:
         from btpy.output.formats import FORMATS
 
@@ -202,27 +202,29 @@ def _values(option: Option, here: Here) -> Iterator[Candidate]:
     elif option.key == "allow":
         from btpy.cli.permissions import CAPABILITIES
 
-        yield from (Candidate(capability, what) for capability, what in CAPABILITIES.items())
+        yield from (Candidate(capability, description) for capability, description in CAPABILITIES.items())
     else:
-        yield from _meant(option.metavar, here)
+        yield from _meant(option.metavar, sources)
 
 
-def _arguments(command: Command, before: Sequence[str], options: dict[str, Option], here: Here) -> Iterator[Candidate]:
+def _arguments(
+    command: Command, before: Sequence[str], options: dict[str, Option], sources: Sources
+) -> Iterator[Candidate]:
     """Chosen by the usage line that agrees with the words before it."""
-    given: list[str] = []
+    positionals: list[str] = []
     skip = False
     for word in before:
         if skip or word.startswith("-"):
             skip = not skip and word in options and bool(options[word].metavar)
         else:
-            given.append(word)
+            positionals.append(word)
     meanings: dict[Candidate, None] = {}
     for usage in command.usage:
         expected = _expected(usage, command.name)
-        if len(given) < len(expected) and all(map(_agrees, expected, given)):
-            meanings.update(dict.fromkeys(_meant(expected[len(given)], here)))
+        if len(positionals) < len(expected) and all(map(_agrees, expected, positionals)):
+            meanings.update(dict.fromkeys(_meant(expected[len(positionals)], sources)))
         elif expected and expected[-1].endswith("…"):
-            meanings.update(dict.fromkeys(_meant(expected[-1], here)))
+            meanings.update(dict.fromkeys(_meant(expected[-1], sources)))
     yield from meanings
 
 
@@ -236,21 +238,21 @@ def _expected(usage: str, name: str) -> list[str]:
     return words
 
 
-def _agrees(expected: str, given: str) -> bool:
-    return not expected.islower() or given in expected.split("|")
+def _agrees(expected: str, word: str) -> bool:
+    return not expected.islower() or word in expected.split("|")
 
 
-def _meant(metavar: str, here: Here) -> Iterator[Candidate]:
+def _meant(metavar: str, sources: Sources) -> Iterator[Candidate]:
     """The candidates for a word of usage, or for the value of an option."""
     for choice in metavar.rstrip("…").split("|"):
         if choice in ("PID", "NAME") and "PID" in metavar:
             if choice == "PID":
-                yield from here.jvms()
+                yield from sources.jvms()
         elif choice in ("FILE.bt", "FILE"):
             yield Candidate(":files.bt")
-            yield from here.libraries()
+            yield from sources.libraries()
         elif choice == "LIBRARY":
-            yield from here.libraries()
+            yield from sources.libraries()
         elif choice.startswith("FILE."):
             yield Candidate(":files" + choice.removeprefix("FILE"))
         elif choice in ("DIR", "HOME"):

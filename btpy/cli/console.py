@@ -54,8 +54,8 @@ class Console:
     def _help(self, remedies: Sequence[str]) -> list[str]:
         from btpy.remedies import as_typed
 
-        shown = as_typed(remedies, self.typed) if self.typed else remedies
-        return [f"  = help: {self._clean(remedy)}" for remedy in shown]
+        texts = as_typed(remedies, self.typed) if self.typed else remedies
+        return [f"  = help: {self._clean(remedy)}" for remedy in texts]
 
     def script(self, text: str) -> None:
         """A line that the script writes to standard error."""

@@ -26,11 +26,11 @@ _MOST = 300  # characters of a message of the agent
 
 def stages_of(text: str | None) -> frozenset[str]:
     """Of ``ast,plan``. Raises UsageError."""
-    given = [] if text is None else text.split(",")
-    for stage in given:
+    stages = [] if text is None else text.split(",")
+    for stage in stages:
         if stage not in (*STAGES, ALL):
             raise UsageError(f"-d {stage} is no stage", help=[f"stages: {', '.join(STAGES)}, {ALL}"])
-    return frozenset(STAGES if ALL in given else given)
+    return frozenset(STAGES if ALL in stages else stages)
 
 
 class Debugging:

@@ -198,18 +198,18 @@ def choose_time_zone(arguments: Arguments) -> None:
 def destination(arguments: Arguments, *, records: bool = True) -> Destination:
     """What the flags say; ``records``: RECORD_OPTIONS are among them. Chooses the time zone. Raises UsageError."""
     choose_time_zone(arguments)
-    given, export = _outputs(arguments.texts("output"))
+    outputs, export = _outputs(arguments.texts("output"))
     name = arguments.text("format")
     record = arguments.text("record") if records else None
     append = arguments.switch("append")
-    if append and given is None:
+    if append and outputs is None:
         raise UsageError("--append needs -o FILE")
     width = arguments.text("width")
-    if given is not None and given.endswith(formats.RECORDING) and records:
+    if outputs is not None and outputs.endswith(formats.RECORDING) and records:
         if width is not None:
             raise UsageError("--width has no effect on a recording, which has no layout", help=["btpy replay takes it"])
         recording = _recording(
-            given,
+            outputs,
             name,
             record,
             append=append,
@@ -223,16 +223,16 @@ def destination(arguments: Arguments, *, records: bool = True) -> Destination:
         )
     only = frozenset(arguments.texts("only"))
     rotate, compress = arguments.text("rotate"), arguments.switch("compress")
-    if given is None and (rotate is not None or compress):
+    if outputs is None and (rotate is not None or compress):
         raise UsageError(f"{'--rotate' if rotate is not None else '--compress'} needs -o FILE")
-    path = None if given is None else Path(given)
+    path = None if outputs is None else Path(outputs)
     format_ = formats.named(name) if name else (path and formats.suggested(path)) or formats.FORMATS[0]
     csv_safe = arguments.switch("csv_safe")
     _check_options(format_, append=append, rotate=rotate is not None, compress=compress, csv_safe=csv_safe)
     if format_.binary and path is None and os.isatty(1):
         raise UsageError(f"{format_.name} is binary: not for a terminal", help=[f"-o FILE.{format_.name}"])
     compress |= path is not None and path.name.endswith(".gz")
-    directory = path is not None and format_.tables and (str(given).endswith("/") or path.is_dir())
+    directory = path is not None and format_.tables and (str(outputs).endswith("/") or path.is_dir())
     if path is not None and compress and not path.name.endswith(".gz") and not directory:
         path = path.with_name(f"{path.name}.gz")
     return Destination(
@@ -243,7 +243,7 @@ def destination(arguments: Arguments, *, records: bool = True) -> Destination:
         None if rotate is None else _rotation(rotate),
         compress,
         None if record is None else Path(record),
-        slash=given is not None and given.endswith("/"),
+        slash=outputs is not None and outputs.endswith("/"),
         width=_width(width, format_),
         csv_safe=csv_safe,
         export=export,
@@ -330,21 +330,21 @@ def _check_writable(path: Path) -> None:
 
 
 def _recording(
-    given: str, name: str | None, record: str | None, *, append: bool, rotates: bool, compress: bool
+    text: str, name: str | None, record: str | None, *, append: bool, rotates: bool, compress: bool
 ) -> Destination:
     if name is not None:
         raise UsageError(
-            f"{given} is a recording: -f has no effect on it",
+            f"{text} is a recording: -f has no effect on it",
             help=[
-                f"record:  -o {given}",
-                f"then:  btpy replay {given} -f {name}",
-                f"both at once:  --record {given} -f {name}",
+                f"record:  -o {text}",
+                f"then:  btpy replay {text} -f {name}",
+                f"both at once:  --record {text} -f {name}",
             ],
         )
     if record is not None:
-        raise UsageError(f"both -o {given} and --record {record} are recordings", help=["one of them is enough"])
+        raise UsageError(f"both -o {text} and --record {record} are recordings", help=["one of them is enough"])
     if append:
         raise UsageError("--append cannot continue a recording", help=["give each recording a file of its own"])
     if rotates:
         raise UsageError("--rotate does not fit a recording, which is one file", help=["--for 1h ends it after a time"])
-    return Destination(record=Path(given), compress=compress, silent=True)
+    return Destination(record=Path(text), compress=compress, silent=True)

@@ -48,11 +48,11 @@ def run(arguments: Arguments, console: Console) -> int:
     from btpy.output.stream import Stream
 
     all_explanations = explanations()
-    given = arguments.positionals
-    if given == ["safe-calls"]:
+    words = arguments.positionals
+    if words == ["safe-calls"]:
         _print_safe_calls(Stream.stdout())
         return 0
-    chosen = [_find(given[0], all_explanations)] if given else list(all_explanations.values())
+    chosen = [_find(words[0], all_explanations)] if words else list(all_explanations.values())
     stream = Stream.stdout(ascii_only=not console.unicode)
     for explanation in chosen:
         if arguments.switch("json"):
@@ -60,7 +60,7 @@ def run(arguments: Arguments, console: Console) -> int:
                 json.dumps({"type": "explanation", "v": 1, **explanation._asdict()}, ensure_ascii=False) + "\n"
             )
         else:
-            stream.write(explanation.page if given else f"{explanation.code}  {explanation.title}\n")
+            stream.write(explanation.page if words else f"{explanation.code}  {explanation.title}\n")
     stream.flush()
     return 0
 
@@ -85,8 +85,8 @@ def _print_safe_calls(stream: Stream) -> None:
     stream.flush()
 
 
-def _find(given: str, by_code: dict[str, Explanation]) -> Explanation:
-    code = given.upper().strip("[]")
+def _find(word: str, by_code: dict[str, Explanation]) -> Explanation:
+    code = word.upper().strip("[]")
     code = code if code.startswith("BT") else f"BT{code}"
     if code in by_code:
         return by_code[code]
@@ -94,6 +94,6 @@ def _find(given: str, by_code: dict[str, Explanation]) -> Explanation:
 
     near = get_close_matches(code, by_code, 3)
     raise UsageError(
-        f"there is no code {given}",
+        f"there is no code {word}",
         help=[*([f"did you mean {' or '.join(near)}?"] if near else []), "btpy explain lists all codes"],
     )

@@ -26,9 +26,9 @@ COMMAND = Command(
 
 
 def run(arguments: Arguments, console: Console) -> int:
-    name, wanted, text = arguments.positionals
+    name, session, text = arguments.positionals
     level = number("N", text)
     from btpy.api import unattended
 
-    unattended.set_level(name, wanted, level)
+    unattended.set_level(name, session, level)
     return 0

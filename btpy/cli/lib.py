@@ -56,8 +56,8 @@ def run(arguments: Arguments, console: Console) -> int:
     if action not in ("list", "path", "show", "search", "new"):
         raise UsageError(f"btpy lib has no action {action!r}", help=["btpy lib list, show, search, path or new"])
     if takes_name != bool(rest):
-        what = "a name" if takes_name else "nothing more"
-        raise UsageError(f"btpy lib {action} takes {what}", help=[f"usage: btpy {line}" for line in COMMAND.usage])
+        expected = "a name" if takes_name else "nothing more"
+        raise UsageError(f"btpy lib {action} takes {expected}", help=[f"usage: btpy {line}" for line in COMMAND.usage])
     if action == "list":
         lines = _listing(search, search.all())
     elif action == "path":

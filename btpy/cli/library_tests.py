@@ -134,10 +134,10 @@ def _texts(path: Path, entry: dict[str, Any], name: str) -> list[str]:
 
 
 def _parameters(path: Path, entry: dict[str, Any]) -> dict[str, str]:
-    given = entry.get("parameters", {})
-    if not isinstance(given, dict):
+    parameters = entry.get("parameters", {})
+    if not isinstance(parameters, dict):
         raise UsageError(f"{path}: parameters are a table")
-    return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in given.items()}
+    return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in parameters.items()}
 
 
 # ---------------------------------------------------------------- class files
@@ -218,17 +218,19 @@ def comparable(ndjson: str, ignore: frozenset[str]) -> list[str]:
         kind = record["type"]
         if kind in _UNTOLD or kind in ignore:
             continue
-        kept = {name: value for name, value in record.items() if name not in _VOLATILE}
-        data = kept.get("data")
+        members = {name: value for name, value in record.items() if name not in _VOLATILE}
+        data = members.get("data")
         if isinstance(data, dict):
-            kept["data"] = {
+            members["data"] = {
                 name: _counts(value) if kind in ("hist", "stats") else value
                 for name, value in data.items()
                 if name not in ignore
             }
-        if isinstance(probes := kept.get("probes"), list):
-            kept["probes"] = [{name: value for name, value in probe.items() if name not in _COSTS} for probe in probes]
-        lines.append(json.dumps(kept, ensure_ascii=False, sort_keys=True))
+        if isinstance(probes := members.get("probes"), list):
+            members["probes"] = [
+                {name: value for name, value in probe.items() if name not in _COSTS} for probe in probes
+            ]
+        lines.append(json.dumps(members, ensure_ascii=False, sort_keys=True))
     return sorted(lines)
 
 

@@ -104,8 +104,8 @@ def show(
     from btpy.api.session import attach_pulled  # while the Java that attaches is starting
 
     def listed(session: BaseSession, program: Program) -> tuple[Matching, tuple[ListedProbe, ...]]:
-        wanted = [probe.attachment for probe in program.probes if isinstance(probe.attachment, MethodAttachment)]
-        first = detail.classes if all(map(takes_every_method, wanted)) else None
+        attachments = [probe.attachment for probe in program.probes if isinstance(probe.attachment, MethodAttachment)]
+        first = detail.classes if all(map(takes_every_method, attachments)) else None
         return session.scripts.listing(program, most=first)
 
     with attach_pulled(process, program.permissions) as session:
@@ -149,13 +149,13 @@ def _source(arguments: Arguments) -> Source:
     """The script, or a script created from a pattern. Raises UsageError."""
     from btpy.cli.script import is_path, libraries, read_source
 
-    given, texts = arguments.positionals[1:], arguments.texts("e")
-    if bool(given) == bool(texts):
-        what = f"a program is given twice: {given[0]} and -e" if given else "list what?"
-        raise arguments.missing(what, [f"btpy {line}" for line, _ in COMMAND.examples[:2]])
-    if texts or given[0] == "-" or given[0].endswith(".bt") or (is_path(given[0]) and os.path.isfile(given[0])):
-        return read_source(given[0] if given else None, texts, libraries(arguments))
-    return _probe_at(given[0])
+    files, texts = arguments.positionals[1:], arguments.texts("e")
+    if bool(files) == bool(texts):
+        problem = f"a program is given twice: {files[0]} and -e" if files else "list what?"
+        raise arguments.missing(problem, [f"btpy {line}" for line, _ in COMMAND.examples[:2]])
+    if texts or files[0] == "-" or files[0].endswith(".bt") or (is_path(files[0]) and os.path.isfile(files[0])):
+        return read_source(files[0] if files else None, texts, libraries(arguments))
+    return _probe_at(files[0])
 
 
 def _probe_at(pattern: str) -> Source:

@@ -21,10 +21,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from btpy.cli.console import Console, speaks_unicode, wants_color
     from btpy.errors import BtpyError
 
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
     console = Console(unicode=speaks_unicode(), color=wants_color(None, 2))
     try:
-        return _run(given, console)
+        return _run(words, console)
     except BtpyError as error:
         if error.is_told:
             console.error(error)
@@ -53,29 +53,29 @@ def open_standard_descriptors() -> None:
             os.open(os.devnull, mode)  # uses the lowest free number, which is this one
 
 
-def _run(given: list[str], console: Console) -> int:
+def _run(words: list[str], console: Console) -> int:
     from btpy.cli import commands
     from btpy.cli.options import parse
 
-    if not given:
+    if not words:
         _print("".join(line + "\n" for line in commands.first_contact()), ascii_only=not console.unicode)
         return 0
-    if given[0] in ("-h", "--help"):
+    if words[0] in ("-h", "--help"):
         _print(commands.overview())
         return 0
-    if given[0] == "--version":
+    if words[0] == "--version":
         from btpy.distribution import build, version
 
         _print(f"btpy {version()} ({build()})\n")
         return 0
-    module = commands.module(given[0])
+    module = commands.module(words[0])
     command: Command = module.COMMAND
-    parsed = parse(command, given[1:] if command.name else given)
+    parsed = parse(command, words[1:] if command.name else words)
     if parsed.wants_help:
         _print(command.help())
         return 0
     if any("--allow" in option.names for option in command.options):
-        console.typed = given
+        console.typed = words
     code: int = module.run(parsed, console)
     return code
 

@@ -64,8 +64,8 @@ class AtEnd:
             killed = [content for content in self._killed if content.map.id == map_.id]
             self._writer.map(merge([*shares, *killed]), self._outline.templates[template], None)
             self._at_end.discard(map_.title)
-        left = [content for content in self._shares.unmerged if content.map.title in self._at_end]
-        self._write(self._shares, left)
+        unmerged = [content for content in self._shares.unmerged if content.map.title in self._at_end]
+        self._write(self._shares, unmerged)
         self._writer.close()
 
     def _put(self, one: One, contents: Iterable[MapContent]) -> None:

@@ -69,9 +69,9 @@ def _refuse_what_is_for_one(arguments: Arguments, settings: Settings) -> None:
 def _found(text: str, *, every: bool) -> tuple[list[JvmProcess], list[BtpyError]]:
     """The selected JVMs that can be traced, and the errors of those that cannot. Raises AttachError, UsageError."""
     if every:
-        named = jvms.find_all(text)
-        failures = [process.obstacle for process in named if process.obstacle is not None]
-        return [process for process in named if process.obstacle is None], list(failures)
+        processes_by_name = jvms.find_all(text)
+        failures = [process.obstacle for process in processes_by_name if process.obstacle is not None]
+        return [process for process in processes_by_name if process.obstacle is None], list(failures)
     processes: dict[int, JvmProcess] = {}
     failed: list[BtpyError] = []
     for name in filter(None, text.split(",")):

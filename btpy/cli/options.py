@@ -55,7 +55,9 @@ class Command(NamedTuple):
         lines += _entry("-h, --help", "print this")
         if self.examples:
             lines += ["", "examples:"]
-            lines += [line for text, what in self.examples for line in (f"  btpy {text}", f"      {what}")]
+            lines += [
+                line for text, description in self.examples for line in (f"  btpy {text}", f"      {description}")
+            ]
         return "\n".join(lines) + "\n"
 
 
@@ -78,8 +80,8 @@ class Arguments:
 
     def text(self, key: str) -> str | None:
         """The last value of an option; None when it was not given."""
-        given = self._texts[key]
-        return given[-1] if given else None
+        texts = self._texts[key]
+        return texts[-1] if texts else None
 
     def texts(self, key: str) -> list[str]:
         return self._texts[key]
@@ -170,10 +172,10 @@ def parse(command: Command, arguments: Sequence[str]) -> Arguments:
         if parsed.wants_help:
             return parsed
     least, most = command.positionals
-    given = len(parsed.positionals)
-    if given > most:
+    count = len(parsed.positionals)
+    if count > most:
         raise UsageError(f"one argument too many: {parsed.positionals[most]!r}", help=_usage(command))
-    if given < least:
+    if count < least:
         raise parsed.missing("an argument is missing", _usage(command))
     return parsed
 

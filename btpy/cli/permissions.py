@@ -52,12 +52,12 @@ def permissions(arguments: Arguments) -> Permissions:
     """Raises UsageError for a capability that does not exist."""
     from btpy.model.permissions import Permissions
 
-    given = arguments.texts("allow")
-    for capability in given:
+    names = arguments.texts("allow")
+    for capability in names:
         if capability not in CAPABILITIES and not _CALL.fullmatch(capability):
             raise UsageError(f"--allow {capability}: unknown permission", help=_help(capability))
     redact = not arguments.switch("no_redact")
-    if not redact and "sensitive" not in given:
+    if not redact and "sensitive" not in names:
         raise UsageError(
             "--no-redact shows passwords and tokens of the traced program",
             help=["if that is what you want:  --no-redact --allow sensitive"],
@@ -77,13 +77,17 @@ def permissions(arguments: Arguments) -> Permissions:
     context = carried(arguments.texts("with")) if "with" in arguments.given else ()
     others = tuple(glob for text in arguments.texts("frameworks") for glob in split(text))
     secrets = Secrets.of(arguments.texts("secret")).with_(configured(os.environ)) if redact else NO_SECRETS
-    return Permissions(frozenset(given), redact, others, secrets, context)
+    return Permissions(frozenset(names), redact, others, secrets, context)
 
 
-def _help(given: str) -> list[str]:
+def _help(word: str) -> list[str]:
     from difflib import get_close_matches
 
-    if given.startswith("call"):
+    if word.startswith("call"):
         return ["for example --allow call:com.acme.shop.Order.getTotal"]
-    near = get_close_matches(given, CAPABILITIES, 1)
-    return [f"did you mean {near[0]}?"] if near else [f"{name}: {what}" for name, what in CAPABILITIES.items()]
+    near = get_close_matches(word, CAPABILITIES, 1)
+    return (
+        [f"did you mean {near[0]}?"]
+        if near
+        else [f"{name}: {description}" for name, description in CAPABILITIES.items()]
+    )

@@ -30,16 +30,16 @@ def words(step: Step, seconds: float) -> str:
     of = f"{grouped(step.done)} of {counted(step.classes, 'class')}"
     match step.work:
         case Work.READING:
-            what = f"reading {of}"
+            work = f"reading {of}"
         case Work.WEAVING:
-            what = f"weaving {of}"
+            work = f"weaving {of}"
         case Work.PREWEAVING:
-            what = "weaving classes before they are loaded"
+            work = "weaving classes before they are loaded"
         case Work.RESTORING:
-            what = f"putting {counted(step.classes, 'class')} back"
+            work = f"putting {counted(step.classes, 'class')} back"
     if step.longest_pause_ns:
-        what += f", longest stop so far {duration(step.longest_pause_ns)}"
-    return f"{what} · {seconds:.0f} s"
+        work += f", longest stop so far {duration(step.longest_pause_ns)}"
+    return f"{work} · {seconds:.0f} s"
 
 
 @contextmanager
@@ -61,7 +61,7 @@ def told(progress: Progress, console: Console, process: JvmProcess) -> Iterator[
 def _tell(progress: Progress, console: Console, process: JvmProcess, over: threading.Event) -> None:
     began = time.monotonic()
     screen = Screen(2) if Screen.can_be(2) else None
-    told = float("-inf")
+    last_notice = float("-inf")
     wait = _SOON
     while not over.wait(wait):
         wait = _REDRAW
@@ -76,8 +76,8 @@ def _tell(progress: Progress, console: Console, process: JvmProcess, over: threa
         if screen is not None and screen.in_foreground:
             screen.draw([clipped(text, screen.size[0])])
             console.write = screen.write
-        elif screen is None and now - told >= _REPRINT:
-            told = now
+        elif screen is None and now - last_notice >= _REPRINT:
+            last_notice = now
             console.say(text)
     if screen is not None:
         screen.clear()

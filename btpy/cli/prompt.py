@@ -50,8 +50,8 @@ def run(arguments: Arguments, console: Console) -> int:
             return start.commands(
                 source, connecting, search, allowed, style, bound, quiet=quiet, typed_as=console.typed
             )
-        shown = (process.short_main if name.isdecimal() else name).removesuffix(".jar")
-        return start.prompt(shown, connecting, search, allowed, style, bound, quiet=quiet, typed_as=console.typed)
+        title = (process.short_main if name.isdecimal() else name).removesuffix(".jar")
+        return start.prompt(title, connecting, search, allowed, style, bound, quiet=quiet, typed_as=console.typed)
 
 
 def _refuse(arguments: Arguments) -> None:

@@ -101,9 +101,9 @@ def table(running: Sequence[JvmProcess], width: int | None, *, commands: bool = 
         )
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = [_columns(rows[0], widths) + "  MAIN"]
-    left = sum(widths) + 2 * len(widths)
+    head_width = sum(widths) + 2 * len(widths)
     for row, process in zip(rows[1:], running, strict=True):
-        room = None if width is None else max(_LEAST_MAIN, width - left)
+        room = None if width is None else max(_LEAST_MAIN, width - head_width)
         notes = [] if process.obstacle is None else [f"not traceable: {_clean(str(process.obstacle))}"]
         if process.in_container:
             notes.insert(0, f"container {process.container}".rstrip())

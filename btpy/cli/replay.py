@@ -117,16 +117,16 @@ def _replay_lines(path: Path, arguments: Arguments, where: Destination, console:
     with where.open(console) as stream:
         writer = where.writer(stream, context, console, arguments.text("color"))
         try:
-            for line, shown in lines.read():
+            for line, is_shown in lines.read():
                 at = nanos(line["ts"]) if "ts" in line else None
                 if at is not None and not span.has(at):
                     continue
                 if isinstance(writer, NdjsonWriter):
                     writer.line(line)
-                elif isinstance(shown, MapContent):
-                    writer.map(shown, None, at)
-                elif shown is not None:
-                    writer.records((shown,))
+                elif isinstance(is_shown, MapContent):
+                    writer.map(is_shown, None, at)
+                elif is_shown is not None:
+                    writer.records((is_shown,))
                 stream.flush()
         finally:
             writer.close()
@@ -188,7 +188,7 @@ class _Part:
         from btpy.api.recordings import Ending, ProbesAttached, ShownMaps, Totals
         from btpy.api.results import PrintedMaps, Records
         from btpy.output.writer import Attached
-        from btpy.present.report import Left, unaccounted
+        from btpy.present.report import Restoration, unaccounted
 
         span, showing, clock = self._span, self.showing, self.context.clock
         if isinstance(item, Records):
@@ -207,10 +207,10 @@ class _Part:
             reports = showing.reports(item.accounts, self.recording.sites.values())
             for line in unaccounted(reports):
                 self._console.warning(line)
-            left = None if item.left is None else Left(*item.left)
-            showing.end(item.reason, reports, left)
+            restoration = None if item.left is None else Restoration(*item.left)
+            showing.end(item.reason, reports, restoration)
             if self._export is not None:
-                self._export.end(item.reason, item.contents, reports, left)
+                self._export.end(item.reason, item.contents, reports, restoration)
             self.last = contents
         elif not span.has(wall_nanos):
             pass

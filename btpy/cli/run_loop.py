@@ -178,11 +178,11 @@ class RunLoop:
         if self._program is None:
             return Limits()
         limits = Limits.of(dict(self._program.settings))
-        given = self._settings.budget
+        budget = self._settings.budget
         return replace(
             limits,
             unattended=self._settings.stay is not None,
-            cpu_budget=limits.cpu_budget if given is None else given,
+            cpu_budget=limits.cpu_budget if budget is None else budget,
         )
 
     def _fail(self, pid: int, error: BtpyError) -> None:
@@ -229,8 +229,8 @@ class RunLoop:
             for run in self._running:
                 try:
                     reason = run.turn(poll, signals) or common
-                except TargetGone as gone:
-                    ended.append((run, gone))
+                except TargetGone as error:
+                    ended.append((run, error))
                 else:
                     ended += [(run, reason)] if reason else []
             if ended:
@@ -312,10 +312,10 @@ class RunLoop:
             one.require_clean()
         except LostInTheEnd:
             raise
-        except TargetGone as gone:
+        except TargetGone as ended:
             if one.receipt is not None:  # the session had ended regularly before
                 raise
-            self._lost(one, gone, 0.0)
+            self._lost(one, ended, 0.0)
         except LeftBehind as error:
             self._exit_code = error.exit_status
             self._fail(pid, error)
@@ -342,19 +342,19 @@ class RunLoop:
                 if reason == "reader-gone":
                     raise  # report this error: a closed reader is no error
 
-    def _lost(self, one: TargetRun, gone: TargetGone, absent: float) -> None:
+    def _lost(self, one: TargetRun, error: TargetGone, absent: float) -> None:
         """``absent``: seconds for which btpy itself was stopped."""
         self._gone += 1
         lease = self._limits.lease_ms / 1000
         alive = jvms.is_alive(one.session.target.process)
         if absent > lease / 2 and alive and not one.showing.exiting:
-            gone = TargetGone(
+            error = TargetGone(
                 f"btpy was stopped for {absent:.0f} s, and the lease of {lease:.0f} s ran out:"
                 " the agent has put the classes back by itself",
                 help=["run the command again"],
             )
         try:
-            self._fail(one.session.target.pid, gone)
+            self._fail(one.session.target.pid, error)
         finally:
             one.give_up(*self._together.lost(one))
 

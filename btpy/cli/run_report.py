@@ -19,7 +19,7 @@ from btpy.output.quantities import counted, grouped
 from btpy.output.writer import ProbeReport
 from btpy.present.presenter import Presenter
 from btpy.present.report import (
-    Left,
+    Restoration,
     Summary,
     banner,
     refusal_reasons,
@@ -148,14 +148,14 @@ class RunReport:
     def reports(self) -> tuple[ProbeReport, ...]:
         return self._presenter.reports(self.accounts, list(self._session.context.sites.values()))
 
-    def summarize(self, left: Left | None, stays: str = "") -> None:
-        """At the end. ``left``: the result of leaving; None: the target could not report it. ``stays``: a text about a
+    def summarize(self, restoration: Restoration | None, stays: str = "") -> None:
+        """Show the end of the run. ``restoration``: None if the target could not report it. ``stays``: a text about a
         session that continues.
         """
         console, presenter, program = self._console, self._presenter, self._program
         presenter.show_remaining_errors()
         reports = self.reports
-        if left is not None:
+        if restoration is not None:
             for line in unaccounted(reports):
                 console.warning(line)
         if console.verbosity < 0:
@@ -169,11 +169,11 @@ class RunReport:
         several = len(accounted) > 1 and self._drawing is None  # the probes of a drawing are not the user's
         for line in account_lines(accounted, all_=several or console.verbosity > 0):
             console.say(line)
-        exited = left is None and presenter.exiting
-        alive = left is None and not exited and jvms.is_alive(self._session.target.process)
+        exited = restoration is None and presenter.exiting
+        alive = restoration is None and not exited and jvms.is_alive(self._session.target.process)
         summary = Summary(
             reports,
-            left,
+            restoration,
             time.monotonic() - self._started,
             presenter.maps_full,
             presenter.maps_evicted,
@@ -195,17 +195,17 @@ class RunReport:
             return [why] if why and reports else []
         served = self._settings.missing == "all" and any(report.account.fired for report in reports)
         running = {probe.name for probe in self._program.active}  # others were replaced
-        asked = [] if served else [report for report in reports if report.probe in running]
+        expected = [] if served else [report for report in reports if report.probe in running]
         not_due = self._not_due(reports)
-        asked = [report for report in asked if report.probe not in not_due]
+        expected = [report for report in expected if report.probe not in not_due]
         deployment = self._session.deployment
         classes = dict(self._presenter.late.refused)
         classes |= {refusal.class_name: refusal.reason.value for refusal in self._session.refusals}
         refused = refusal_reasons(deployment, classes) if deployment is not None else {}
         nowhere = {
-            report.probe: refused[report.probe] for report in asked if not report.methods and report.probe in refused
+            report.probe: refused[report.probe] for report in expected if not report.methods and report.probe in refused
         }
-        return silent(asked, {**nowhere, **script_reasons(self._program, self._settings.level)})
+        return silent(expected, {**nowhere, **script_reasons(self._program, self._settings.level)})
 
     def _not_due(self, reports: Sequence[ProbeReport]) -> set[str]:
         """Timers that never fired although other probes did: the run was shorter than their period, so nothing is

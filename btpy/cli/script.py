@@ -126,9 +126,9 @@ def compile_source(
     if arguments is None:
         program = check_source(source)
     else:
-        given, known_classes = parameter_texts(source, arguments), classes or NOTHING_KNOWN
+        texts, known_classes = parameter_texts(source, arguments), classes or NOTHING_KNOWN
         program = check_source(
-            source, libraries(arguments), given, permissions(arguments), known_classes, earlier=earlier
+            source, libraries(arguments), texts, permissions(arguments), known_classes, earlier=earlier
         )
     if not program.own:
         raise UsageError(f"{source.name} has no probes", help=[f"an example: {EXAMPLE}"])
@@ -148,19 +148,19 @@ def libraries(arguments: Arguments) -> Libraries:
 
 def parameter_texts(source: Source, arguments: Arguments) -> dict[str, str]:
     """The texts of the parameters. Raises UsageError for one that the script does not have or that does not fit."""
-    given: dict[str, str | None] = dict(arguments.parameters)
+    parameter_values: dict[str, str | None] = dict(arguments.parameters)
     for text in arguments.texts("P"):
         name, assigned, rest = text.partition("=")
-        if name in given:
+        if name in parameter_values:
             raise UsageError(f"the parameter {name} is given twice")
-        given[name] = rest if assigned else None
-    if not given:
+        parameter_values[name] = rest if assigned else None
+    if not parameter_values:
         return {}
     from btpy.api.programs import described, parameters, settled
 
     declared = {parameter.name: parameter for parameter in parameters(source)}
     texts: dict[str, str] = {}
-    for name, value in given.items():
+    for name, value in parameter_values.items():
         parameter = declared.get(name)
         if parameter is None:
             raise arguments.unknown(name, declared, described(declared.values()))

@@ -79,15 +79,15 @@ def settings_of(arguments: Arguments, files: Sequence[str], *, missing: str | No
 def flags(arguments: Arguments, name: str, *, one_liner: bool, missing: str | None = None) -> Settings:
     """The values of the flags for a run of any kind; ``name``: the default name of a session. Raises UsageError."""
     budget = arguments.text("budget")
-    said = arguments.text("missing")
-    if said not in (None, "ignore") and arguments.switch("pending"):
-        raise UsageError(f"--pending and --missing={said} contradict each other")
+    text = arguments.text("missing")
+    if text not in (None, "ignore") and arguments.switch("pending"):
+        raise UsageError(f"--pending and --missing={text} contradict each other")
     interval = arguments.text("interval")
     methods, classes = arguments.text("max_methods"), arguments.text("max_classes")
     permissions(arguments)  # report errors before searching for a JVM
-    shown = shown_settings(arguments)
-    return limited(shown, arguments, one_liner=one_liner and not shown.destination.silent)._replace(
-        missing="ignore" if arguments.switch("pending") else said or missing,
+    settings = shown_settings(arguments)
+    return limited(settings, arguments, one_liner=one_liner and not settings.destination.silent)._replace(
+        missing="ignore" if arguments.switch("pending") else text or missing,
         stay=stay_of(arguments, name),
         until=arguments.text("until"),
         sample=arguments.text("sample"),
@@ -119,7 +119,7 @@ def limited(settings: Settings, arguments: Arguments, *, one_liner: bool = False
     )
 
 
-def _hits(given: str | None, *, one_liner: bool) -> int | None:
-    if given is None:
+def _hits(text: str | None, *, one_liner: bool) -> int | None:
+    if text is None:
         return ONE_LINER_HITS if one_liner else None
-    return number("--hits", given) or None
+    return number("--hits", text) or None

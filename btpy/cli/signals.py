@@ -49,9 +49,9 @@ class Signals:
         """Whether this signal arrived since the last call: SIGUSR1 (maps are wanted), SIGQUIT (pause), SIGWINCH,
         SIGTSTP, or SIGHUP with output going to a file, which may have been rotated away.
         """
-        wanted = number in self._noted
+        pending = number in self._noted
         self._noted.discard(number)
-        return wanted
+        return pending
 
     def suspend(self) -> None:
         """Stop the process, as Ctrl-Z does by default; returns when it is continued."""

@@ -52,9 +52,9 @@ def run(arguments: Arguments, console: Console) -> int:
     if not wanted_ones:
         console.say(f"no session is running unattended in {process.short_main} ({process.pid})")
     code = 0
-    for wanted in wanted_ones:
+    for name in wanted_ones:
         try:
-            code = max(code, _stop(process, wanted, settings, console))
+            code = max(code, _stop(process, name, settings, console))
         except LeftBehind as error:  # end the others, too
             console.error(error)
             code = max(code, error.exit_status)
@@ -67,17 +67,17 @@ def _all(process: JvmProcess) -> list[str]:
     return [session.id for session in unattended.listed(process) if session.ttl is not None]
 
 
-def _stop(process: JvmProcess, wanted: str, settings: Settings, console: Console) -> int:
+def _stop(process: JvmProcess, name: str, settings: Settings, console: Console) -> int:
     from btpy.api import unattended
     from btpy.cli.run_loop import RunLoop
 
     try:
-        session = unattended.join_pulled(process, wanted, take_over=True)
+        session = unattended.join_pulled(process, name, take_over=True)
     except unattended.Unreadable as unreadable:
         console.warning(f"{unreadable}: its results are lost")
     else:
         return RunLoop.joined(session, settings, console).run()
-    receipt = unattended.discard(process, wanted)
+    receipt = unattended.discard(process, name)
     console.say(f"classes restored {receipt.restored}/{receipt.woven - receipt.unloaded}")
     receipt.require_clean(process.pid)
     return 0

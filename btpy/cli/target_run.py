@@ -33,7 +33,7 @@ from btpy.output.quantities import counted, duration
 from btpy.output.writer import Attached, Context, Writer
 from btpy.present.presenter import Presenter
 from btpy.present.report import (
-    Left,
+    Restoration,
 )
 
 if TYPE_CHECKING:
@@ -186,8 +186,8 @@ class TargetRun:
         """A context for requests to the target. If the target has ended, the next turn reports it."""
         try:
             yield
-        except TargetGone as gone:
-            self._gone = gone
+        except TargetGone as error:
+            self._gone = error
 
     def turn(self, poll: float, signals: Signals) -> str:
         """Shows the items of the next ``poll`` seconds. Returns why the run is to end, empty for no reason."""
@@ -324,13 +324,13 @@ class TargetRun:
         self.showing.note_full(contents)
         if receipt.messages_dropped:
             self.console.warning(f"{receipt.messages_dropped} reports of the agent were dropped: they came too fast")
-        left = Left.of(receipt)
-        self._end_export(reason, contents, left)
-        self._end_recording(reason, receipt.accounts, (left.woven, left.restored, left.unloaded))
-        self.showing.end(reason, self._report.reports, left)
+        restoration = Restoration.of(receipt)
+        self._end_export(reason, contents, restoration)
+        self._end_recording(reason, receipt.accounts, (restoration.woven, restoration.restored, restoration.unloaded))
+        self.showing.end(reason, self._report.reports, restoration)
         self._stream.flush()
         self._close_writer()
-        self._report.summarize(None if self.showing.exiting else left)
+        self._report.summarize(None if self.showing.exiting else restoration)
         return contents
 
     def stay(self, stay: Stay) -> list[MapContent]:
@@ -355,13 +355,13 @@ class TargetRun:
         if stay.at_once:
             self._stream.write(f"{id_}\n" if self._alone else f"{pid} {id_}\n")
         self._stream.flush()
-        left = duration(round(stay.ttl) * 10**9)
+        remaining = duration(round(stay.ttl) * 10**9)
         self._report.summarize(
-            None, f"session {id_} goes on for {left}: btpy attach {pid} {id_} · btpy stop {pid} {id_}"
+            None, f"session {id_} goes on for {remaining}: btpy attach {pid} {id_} · btpy stop {pid} {id_}"
         )
         if any(isinstance(probe.attachment, EndAttachment) for probe in self.program.active):
             self.console.say(
-                f"@OnEnd runs at btpy stop; if the session ends by itself after {left}, what it prints is lost"
+                f"@OnEnd runs at btpy stop; if the session ends by itself after {remaining}, what it prints is lost"
             )
         return contents
 
@@ -407,15 +407,17 @@ class TargetRun:
     def exit_code(self) -> int:
         return self.showing.exit_code or (BudgetExceeded.exit_status if self.showing.states.all_over_budget else 0)
 
-    def _end_export(self, reason: str, contents: Iterable[MapContent], left: Left | None) -> None:
+    def _end_export(self, reason: str, contents: Iterable[MapContent], restoration: Restoration | None) -> None:
         export, self._export = self._export, None
         if export is not None:
-            export.end(reason, contents, self._report.reports, left)
+            export.end(reason, contents, self._report.reports, restoration)
 
-    def _end_recording(self, reason: str, accounts: Sequence[ProbeAccount], left: tuple[int, int, int] | None) -> None:
+    def _end_recording(
+        self, reason: str, accounts: Sequence[ProbeAccount], restoration: tuple[int, int, int] | None
+    ) -> None:
         recorder, self._recorder = self._recorder, None
         if recorder is not None:
-            recorder.ended(reason, accounts, left=left)
+            recorder.ended(reason, accounts, left=restoration)
 
     def _final_maps(self) -> list[MapContent]:
         answers = self.session.maps.answers()

@@ -98,7 +98,7 @@ def run(arguments: Arguments, console: Console) -> int:
     from btpy.output.stream import Stream
 
     classes = _classes(arguments)
-    shown = [MethodFilter.parse(text) for text in arguments.texts("diff")]
+    filters = [MethodFilter.parse(text) for text in arguments.texts("diff")]
     program = compile_source(read_script(arguments, arguments.positionals), arguments)
     permitted = permissions(arguments)
     names = {probe.id: probe.name for probe in program.probes}
@@ -108,7 +108,7 @@ def run(arguments: Arguments, console: Console) -> int:
 
     def report_on(offline: OfflineClass) -> _Report:
         """Runs in the process that has woven the class."""
-        lines = _json_lines(offline, names) if as_json else _text_lines(offline, names, shown)
+        lines = _json_lines(offline, names) if as_json else _text_lines(offline, names, filters)
         files = () if output is None else tuple(_files(offline))
         return _report(offline, "".join(line + "\n" for line in lines), files)
 
@@ -164,23 +164,23 @@ def _json_lines(woven: OfflineClass, names: dict[int, str]) -> list[str]:
     return [json.dumps(_members(woven, names), ensure_ascii=False)]
 
 
-def _text_lines(woven: OfflineClass, names: dict[int, str], shown: Sequence[MethodFilter]) -> list[str]:
-    """``shown``: the methods whose code is printed before and after weaving."""
+def _text_lines(woven: OfflineClass, names: dict[int, str], filters: Sequence[MethodFilter]) -> list[str]:
+    """``filters``: the methods whose code is printed before and after weaving."""
     from btpy.api.offline import differences
     from btpy.output.values import visible
 
     lines = [woven.name + (f"  ({woven.origin})" if woven.origin else "")]
     methods: dict[str, list[str]] = {}
     for site in woven.sites:
-        named = f" {site.target_class}" + (f".{site.member}" if site.member else "") if site.target_class else ""
+        member = f" {site.target_class}" + (f".{site.member}" if site.member else "") if site.target_class else ""
         line = f" line {site.line}" if site.line else ""
-        place = f"{names[site.probe]}: {site.point.name}{named}{line}"
+        place = f"{names[site.probe]}: {site.point.name}{member}{line}"
         methods.setdefault(site.method + site.descriptor, []).append(place)
     for method, places in methods.items():
         lines.append(f"  {method}")
         lines += [f"    {place}" for place in places]
     lines += [f"  {_place(refusal)}refused [{refusal.reason.value}]: {refusal.detail}" for refusal in woven.refusals]
-    return [visible(line) for line in lines] + [line for method in shown for line in differences(woven, method)]
+    return [visible(line) for line in lines] + [line for method in filters for line in differences(woven, method)]
 
 
 def _place(refusal: Refusal) -> str:

@@ -143,43 +143,47 @@ class HandlerFactory:
             used.setdefault(compiled.class_name, compiled)
             return Handler(compiled.class_name.replace(".", "/"), "fire", compiled.descriptor)
 
-        def frame_local(bound: BoundProbe, given: Input) -> int:
-            key = (bound.probe.id, given.kind, given.index)
+        def frame_local(bound: BoundProbe, probe_input: Input) -> int:
+            key = (bound.probe.id, probe_input.kind, probe_input.index)
             if key not in numbers:
-                if given.kind is InputKind.DEPTH:
+                if probe_input.kind is InputKind.DEPTH:
                     enter, leave = self._depth_of(bound.probe.id)
                     local = FrameLocal(bound.probe.id, handler(enter), (), handler(leave))
-                elif given.kind is InputKind.SAMPLED:
+                elif probe_input.kind is InputKind.SAMPLED:
                     enter, leave = self._sampling_of(bound.probe.id)
                     local = FrameLocal(bound.probe.id, handler(enter), (), handler(leave))
-                elif given.kind is InputKind.NESTED:
+                elif probe_input.kind is InputKind.NESTED:
                     enter, leave = self._self_time_of(bound.probe.id)
                     local = FrameLocal(bound.probe.id, handler(enter), (), handler(leave))
                 else:
-                    entry = next(entry for entry in bound.entries if entry.index == given.index)
+                    entry = next(entry for entry in bound.entries if entry.index == probe_input.index)
                     operands = tuple(operand(bound, input_) for input_ in entry.inputs)
-                    local = FrameLocal(bound.probe.id, handler(self._entry(bound, given.index)), operands)
+                    local = FrameLocal(bound.probe.id, handler(self._entry(bound, probe_input.index)), operands)
                 numbers[key] = len(locals_)
                 locals_.append(local)
             return numbers[key]
 
-        def operand(bound: BoundProbe, given: Input) -> Operand:
-            if given.kind is InputKind.EXCEPTION and bound.shape is not None and bound.shape.point is Point.ENTRY:
-                return Operand(OperandKind.ARGUMENT, 0, given.descriptor)  # @OnUncaught: the parameters of the method
-            kind = _OPERANDS.get(given.kind)
+        def operand(bound: BoundProbe, probe_input: Input) -> Operand:
+            if probe_input.kind is InputKind.EXCEPTION and bound.shape is not None and bound.shape.point is Point.ENTRY:
+                return Operand(
+                    OperandKind.ARGUMENT, 0, probe_input.descriptor
+                )  # @OnUncaught: the parameters of the method
+            kind = _OPERANDS.get(probe_input.kind)
             if kind is not None:
-                return Operand(kind, given.index, given.descriptor)
-            if given.kind is InputKind.FRAME_VARIABLE:
+                return Operand(kind, probe_input.index, probe_input.descriptor)
+            if probe_input.kind is InputKind.FRAME_VARIABLE:
                 assert bound.shape is not None
-                return Operand(OperandKind.VARIABLE, bound.shape.variables[given.index].slot, given.descriptor)
-            return Operand(OperandKind.LOCAL, frame_local(bound, given), given.descriptor)
+                return Operand(
+                    OperandKind.VARIABLE, bound.shape.variables[probe_input.index].slot, probe_input.descriptor
+                )
+            return Operand(OperandKind.LOCAL, frame_local(bound, probe_input), probe_input.descriptor)
 
         advice = tuple(
             Advice(
                 bound.shape.point,
                 bound.probe.id,
                 handler(self.fire(bound)),
-                tuple(operand(bound, given) for given in bound.inputs),
+                tuple(operand(bound, probe_input) for probe_input in bound.inputs),
                 planned.at,
                 planned.target_class,
                 planned.member,

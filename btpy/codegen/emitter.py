@@ -214,10 +214,10 @@ class Emitter:
         self.code.load(descriptor, slot)
         return _TYPE_OF_SLOT[descriptor]
 
-    def store_variable(self, index: int, held: Type) -> None:
+    def store_variable(self, index: int, type_: Type) -> None:
         slot, descriptor = self._variables[index]
-        if held.slot != descriptor:
-            self.convert(held, _TYPE_OF_SLOT[descriptor])
+        if type_.slot != descriptor:
+            self.convert(type_, _TYPE_OF_SLOT[descriptor])
         self.code.store(descriptor, slot)
 
     # ------------------------------------------------------------ control
@@ -251,51 +251,51 @@ class Emitter:
 
     # ------------------------------------------------------------ representation of values
 
-    def convert(self, held: Type, wanted: Type) -> None:
+    def convert(self, source: Type, target: Type) -> None:
         """Converts the value on the stack from the representation of one type to that of another.
 
         Boxes are Long, Double, Boolean and Character.  Unboxing null is an error of the probe, counted at the position
         set before; a nullable number stays null.
         """
-        if held.is_reference:
-            if not wanted.is_reference:
-                self._unbox(wanted)
-            elif wanted.kind is Kind.DOUBLE and held.is_integral:
+        if source.is_reference:
+            if not target.is_reference:
+                self._unbox(target)
+            elif target.kind is Kind.DOUBLE and source.is_integral:
                 self._widen_box()
-        elif not wanted.is_reference:
-            self._convert_primitive(held, wanted)
+        elif not target.is_reference:
+            self._convert_primitive(source, target)
         else:
-            if wanted.kind is Kind.DOUBLE:
-                self._convert_primitive(held, DOUBLE)
-                held = DOUBLE
-            self._box(held)
+            if target.kind is Kind.DOUBLE:
+                self._convert_primitive(source, DOUBLE)
+                source = DOUBLE
+            self._box(source)
 
-    def _convert_primitive(self, held: Type, wanted: Type) -> None:
-        if (held.kind is Kind.BOOLEAN) != (wanted.kind is Kind.BOOLEAN):
-            raise CompileError(f"there is no conversion from {held} to {wanted}")
-        if held.slot != wanted.slot:
-            opcode = _CONVERSIONS.get(held.slot + wanted.slot)
+    def _convert_primitive(self, source: Type, target: Type) -> None:
+        if (source.kind is Kind.BOOLEAN) != (target.kind is Kind.BOOLEAN):
+            raise CompileError(f"there is no conversion from {source} to {target}")
+        if source.slot != target.slot:
+            opcode = _CONVERSIONS.get(source.slot + target.slot)
             if opcode is None:
-                raise CompileError(f"there is no conversion from {held} to {wanted}")
+                raise CompileError(f"there is no conversion from {source} to {target}")
             self.code.op(opcode)
 
-    def _box(self, held: Type) -> None:
-        if held.kind is Kind.BOOLEAN:
+    def _box(self, type_: Type) -> None:
+        if type_.kind is Kind.BOOLEAN:
             self.call(api.BOOLEAN_VALUE_OF)
-        elif held.kind is Kind.CHAR:
+        elif type_.kind is Kind.CHAR:
             self.call(api.CHARACTER_VALUE_OF)
-        elif held.kind is Kind.DOUBLE:
+        elif type_.kind is Kind.DOUBLE:
             self.call(api.DOUBLE_VALUE_OF)
         else:
-            self._convert_primitive(held, LONG)
+            self._convert_primitive(type_, LONG)
             self.call(api.LONG_VALUE_OF)
 
-    def _unbox(self, wanted: Type) -> None:
-        if wanted.kind is Kind.BOOLEAN:
+    def _unbox(self, type_: Type) -> None:
+        if type_.kind is Kind.BOOLEAN:
             self.call(api.TRUTH)
-        elif wanted.kind in (Kind.INT, Kind.CHAR):
+        elif type_.kind in (Kind.INT, Kind.CHAR):
             self.call(api.TO_INT)
-        elif wanted.kind is Kind.DOUBLE:
+        elif type_.kind is Kind.DOUBLE:
             self.call(api.TO_DOUBLE)
         else:
             self.call(api.TO_LONG)

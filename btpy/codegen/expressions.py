@@ -215,10 +215,10 @@ def _input_value(emitter: Emitter, node: InputValue) -> None:
 
 
 def _local_value(emitter: Emitter, node: LocalValue) -> None:
-    held = emitter.load_variable(node.index)
-    if held.slot != node.type.slot:
+    type_ = emitter.load_variable(node.index)
+    if type_.slot != node.type.slot:
         emitter.position(node.span)
-        emitter.convert(held, node.type)
+        emitter.convert(type_, node.type)
 
 
 def _field_value(emitter: Emitter, node: FieldValue) -> None:
@@ -373,12 +373,12 @@ def _inlined(emitter: Emitter, node: Inlined) -> None:
         emit(emitter, node.value)
 
 
-def emit_as(emitter: Emitter, node: Expr, wanted: Type) -> None:
-    """Pushes the value of ``node`` in the representation of ``wanted``."""
+def emit_as(emitter: Emitter, node: Expr, type_: Type) -> None:
+    """Pushes the value of ``node`` in the representation of ``type_``."""
     emit(emitter, node)
-    if node.type.is_reference and not wanted.is_reference:
+    if node.type.is_reference and not type_.is_reference:
         emitter.position(node.span)
-    emitter.convert(node.type, wanted)
+    emitter.convert(node.type, type_)
 
 
 def emit_string(emitter: Emitter, node: Expr) -> None:
@@ -498,13 +498,13 @@ def _constant(emitter: Emitter, node: Constant) -> None:
             code.constant("S", value)
         return
     if not node.type.is_reference:
-        held = node.type
+        type_ = node.type
     elif isinstance(value, bool):
-        held = BOOLEAN
+        type_ = BOOLEAN
     else:
-        held = DOUBLE if isinstance(value, float) or node.type.kind is Kind.DOUBLE else LONG
-    code.constant(held.slot, float(value) if held.kind is Kind.DOUBLE else int(value))
-    emitter.convert(held, node.type)
+        type_ = DOUBLE if isinstance(value, float) or node.type.kind is Kind.DOUBLE else LONG
+    code.constant(type_.slot, float(value) if type_.kind is Kind.DOUBLE else int(value))
+    emitter.convert(type_, node.type)
 
 
 def _site_value(emitter: Emitter, node: SiteValue) -> None:
@@ -687,7 +687,7 @@ def emit_condition(emitter: Emitter, node: Expr, target: Label, when: bool) -> N
 def _compare_primitives(emitter: Emitter, node: Binary, target: Label, when: bool) -> None:
     code = emitter.code
     slot = max(node.left.type.slot, node.right.type.slot, key="IJD".index)
-    wanted = {"I": INT, "J": LONG, "D": DOUBLE}[slot]
+    type_ = {"I": INT, "J": LONG, "D": DOUBLE}[slot]
     if slot == "I":
         code_of = _COMPARISONS[node.operator if when else _COMPARISONS[node.operator][2]]
         emit(emitter, node.left)
@@ -697,8 +697,8 @@ def _compare_primitives(emitter: Emitter, node: Binary, target: Label, when: boo
             emit(emitter, node.right)
             code.branch(code_of[1], target)
         return
-    emit_as(emitter, node.left, wanted)
-    emit_as(emitter, node.right, wanted)
+    emit_as(emitter, node.left, type_)
+    emit_as(emitter, node.right, type_)
     if slot == "J":
         code.op(op.LCMP)
     else:  # with NaN every comparison except != is false, also when the jump is inverted
@@ -710,22 +710,22 @@ def _compare_references(emitter: Emitter, node: Binary, target: Label, when: boo
     code = emitter.code
     operator = node.operator
     if operator in ("==", "!="):
-        wanted = (operator == "==") == when
+        when_null = (operator == "==") == when
         for operand, other in ((node.left, node.right), (node.right, node.left)):
             if isinstance(other, Constant) and other.value is None:
                 if isinstance(operand, ThreadValue):
                     _thread_slot(emitter, operand)
                     emitter.call(api.THREAD_HAS)
-                    code.branch(op.IFEQ if wanted else op.IFNE, target)
+                    code.branch(op.IFEQ if when_null else op.IFNE, target)
                     return
                 emit_as(emitter, operand, ANY)
-                code.branch(op.IFNULL if wanted else op.IFNONNULL, target)
+                code.branch(op.IFNULL if when_null else op.IFNONNULL, target)
                 return
         emit_as(emitter, node.left, ANY)
         emit_as(emitter, node.right, ANY)
         _blame(emitter, node)
         emitter.call(api.EQUAL)
-        code.branch(op.IFNE if wanted else op.IFEQ, target)
+        code.branch(op.IFNE if when_null else op.IFEQ, target)
         return
     emit_as(emitter, node.left, ANY)
     emit_as(emitter, node.right, ANY)

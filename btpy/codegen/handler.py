@@ -208,10 +208,10 @@ def _compile(
     """``addition``: the only operation of the handler, if it is just one addition to a map."""
     probe = bound.probe
     descriptor = f"(I{''.join(input_.descriptor for input_ in inputs)}){returns}"
-    taken = 1 + sum(slots(input_.descriptor) for input_ in inputs)
-    if taken > MAX_PARAMETER_SLOTS:
+    slot_count = 1 + sum(slots(input_.descriptor) for input_ in inputs)
+    if slot_count > MAX_PARAMETER_SLOTS:
         raise ParameterOverflowError(
-            f"{_title(program, probe)} passes {taken} slots to its handler; the JVM allows {MAX_PARAMETER_SLOTS}",
+            f"{_title(program, probe)} passes {slot_count} slots to its handler; the JVM allows {MAX_PARAMETER_SLOTS}",
             help=("print fewer arguments: name the ones that you need instead of `args`",),
         )
     of_agent = bound.shape is None

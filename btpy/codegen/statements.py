@@ -218,10 +218,10 @@ def _collect(emitter: Emitter, node: Collect) -> None:
 def _thread_add(emitter: Emitter, node: ThreadAdd) -> None:
     code = emitter.code
     real = node.variable.type.kind is Kind.DOUBLE
-    wanted, method = (DOUBLE, api.THREAD_ADD_REAL) if real else (LONG, api.THREAD_ADD_NUMBER)
-    value = _stored_as(emitter, node.value, wanted)
+    type_, method = (DOUBLE, api.THREAD_ADD_REAL) if real else (LONG, api.THREAD_ADD_NUMBER)
+    value = _stored_as(emitter, node.value, type_)
     _thread_slot(emitter, node)
-    code.load(wanted.slot, value)
+    code.load(type_.slot, value)
     emitter.call(method)
 
 
@@ -279,7 +279,7 @@ def _if(emitter: Emitter, node: If) -> None:
 def _subscriber(emitter: Emitter, node: Subscriber) -> None:
     """The body of another probe, with its own state, errors and end."""
     code = emitter.code
-    outer, host, left = emitter.stop, emitter.probe, emitter.work_slot
+    outer, host, outer_slot = emitter.stop, emitter.probe, emitter.work_slot
     caught, done = Label(), Label()
     emitter.load_session()
     code.constant("I", node.probe.id)
@@ -297,7 +297,7 @@ def _subscriber(emitter: Emitter, node: Subscriber) -> None:
     code.store("A", error)
     emit_failure(emitter, error)
     emitter.place(emitter.stop)
-    emitter.stop, emitter.probe, emitter.work_slot = outer, host, left
+    emitter.stop, emitter.probe, emitter.work_slot = outer, host, outer_slot
     _attribute(emitter, host)
     emitter.place(done)
 
@@ -424,11 +424,11 @@ def emit_firing(emitter: Emitter, predicate: Expr | None, body: Sequence[Stateme
     if tested + work(body) > MAX_STATEMENTS:
         emitter.count_work(max(0, MAX_STATEMENTS - work_outside_loops(body)))
     plain = times
-    asked = Label()
+    admission = Label()
     variables = set(changed((*body, predicate)))
     if predicate is not None:
         if times and (emitter.guarded or emitter.readings):
-            _admit(emitter, api.TESTED, asked, variables)
+            _admit(emitter, api.TESTED, admission, variables)
             plain = False
         holds = Label()
         emit_condition(emitter, predicate, holds, True)
@@ -446,7 +446,7 @@ def emit_firing(emitter: Emitter, predicate: Expr | None, body: Sequence[Stateme
         return
     if plain:
         emitter.admitted_by_run = True
-        _admit(emitter, api.FIRED, asked, variables)
+        _admit(emitter, api.FIRED, admission, variables)
     else:
         emitter.load_session()
         code.constant("I", emitter.probe.id)
@@ -464,22 +464,22 @@ def emit_firing(emitter: Emitter, predicate: Expr | None, body: Sequence[Stateme
         code.constant("J", api.RUN_OVER)
         code.op(op.LOR)
         emitter.store_run()
-        code.branch(op.GOTO, asked)
+        code.branch(op.GOTO, admission)
 
 
-def _admit(emitter: Emitter, method: RuntimeMethod, asked: Label, variables: Iterable[int]) -> None:
+def _admit(emitter: Emitter, method: RuntimeMethod, admission: Label, variables: Iterable[int]) -> None:
     """Asks the runtime whether this run may happen, and keeps the answer.
 
-    A timed run jumps here again, to ``asked``, and takes the branch of refused runs. HotSpot does not compile a branch
-    that was never taken: the first time that the budget restrains a hot probe, the JVM would discard the compiled
-    method of the application and interpret it until it is compiled again.
+    A timed run jumps here again, to ``admission``, and takes the branch of refused runs. HotSpot does not compile a
+    branch that was never taken: the first time that the budget restrains a hot probe, the JVM would discard the
+    compiled method of the application and interpret it until it is compiled again.
     """
     code = emitter.code
     emitter.load_session()
     code.constant("I", emitter.probe.id)
     emitter.call(method)
     emitter.store_run()
-    emitter.place_loop(asked, variables)
+    emitter.place_loop(admission, variables)
     emitter.load_run()
     code.constant("J", 0)
     code.op(op.LCMP)
@@ -539,19 +539,19 @@ def _for_each(emitter: Emitter, node: ForEach) -> None:
 
 def _for_range(emitter: Emitter, node: ForRange) -> None:
     code = emitter.code
-    at, last, left = emitter.allocate("J"), emitter.allocate("J"), emitter.allocate("I")
+    at, last, remaining = emitter.allocate("J"), emitter.allocate("J"), emitter.allocate("I")
     for value, slot in ((node.first, at), (node.last, last)):
         emit_as(emitter, value, LONG)
         code.store("J", slot)
     if node.limit is not None:
         emit_as(emitter, node.limit, INT)
-        code.store("I", left)
+        code.store("I", remaining)
     again, end = Label(), Label()
     _compare_longs(emitter, at, last, op.IFGT, end)
     emitter.place_loop(again, changed((node,)))
     if node.limit is not None:
-        code.iinc(left, -1)
-        code.load("I", left)
+        code.iinc(remaining, -1)
+        code.load("I", remaining)
         code.branch(op.IFLT, end)
     code.load("J", at)
     if node.variable.type.slot == "I":
@@ -588,8 +588,8 @@ def _emit_record(emitter: Emitter, node: Emit) -> None:
     the handler discards it after an error.
     """
     code = emitter.code
-    held = [(value, None if _is_immediate(value) else _stored(emitter, value)) for value in node.values]
-    bound, end = _begin_record(emitter, node, held), emitter.allocate("I")
+    stored_values = [(value, None if _is_immediate(value) else _stored(emitter, value)) for value in node.values]
+    bound, end = _begin_record(emitter, node, stored_values), emitter.allocate("I")
     emitter.load_session()
     emitter.load_begin()
     emitter.call(api.WORDS)
@@ -603,7 +603,7 @@ def _emit_record(emitter: Emitter, node: Emit) -> None:
     code.store("I", end)
     emitter.load_begin()
     emitter.call(api.POSITION)
-    for value, slot in held:
+    for value, slot in stored_values:
         if value.type.is_reference:
             _load_session_below(emitter)
         emitter.load_words()
@@ -622,9 +622,9 @@ def _emit_record(emitter: Emitter, node: Emit) -> None:
     emitter.no_record()
 
 
-def _begin_record(emitter: Emitter, node: Emit, held: Sequence[tuple[Expr, int | None]]) -> int:
-    """Begins a record with room for the values. ``held``: the values with their locals. The local with the bound of its
-    size is returned.
+def _begin_record(emitter: Emitter, node: Emit, stored_values: Sequence[tuple[Expr, int | None]]) -> int:
+    """Begins a record with room for the values. Returns the local with the bound of its size. ``stored_values``: the
+    values with their locals.
     """
     code = emitter.code
     fixed = sum(_PUTS[value.type.kind][1] for value in node.values if not value.type.is_reference)
@@ -633,7 +633,7 @@ def _begin_record(emitter: Emitter, node: Emit, held: Sequence[tuple[Expr, int |
     code.constant("I", emitter.probe.id)
     emitter.load_site()
     code.constant("I", fixed)
-    for value, slot in held:
+    for value, slot in stored_values:
         if value.type.is_reference:
             assert slot is not None
             emitter.load_session()
@@ -694,21 +694,21 @@ def _thread_store(emitter: Emitter, node: ThreadStore) -> None:
         emitter.call(api.THREAD_SET)
         return
     real = type_.kind is Kind.DOUBLE
-    wanted, method = (DOUBLE, api.THREAD_SET_REAL) if real else (LONG, api.THREAD_SET_NUMBER)
+    kind, method = (DOUBLE, api.THREAD_SET_REAL) if real else (LONG, api.THREAD_SET_NUMBER)
     nothing, end = Label(), Label()
     if node.value.type.is_reference:
-        held = _evaluated(emitter, node.value)
-        code.load("A", held)
+        variable = _evaluated(emitter, node.value)
+        code.load("A", variable)
         code.branch(op.IFNULL, nothing)
-        code.load("A", held)
+        code.load("A", variable)
         emitter.position(node.value.span)
-        emitter.convert(ANY, wanted)
-        value = emitter.allocate(wanted.slot)
-        code.store(wanted.slot, value)
+        emitter.convert(ANY, kind)
+        value = emitter.allocate(kind.slot)
+        code.store(kind.slot, value)
     else:
-        value = _stored_as(emitter, node.value, wanted)
+        value = _stored_as(emitter, node.value, kind)
     _thread_slot(emitter, node)
-    code.load(wanted.slot, value)
+    code.load(kind.slot, value)
     emitter.call(method)
     if node.value.type.is_reference:
         code.branch(op.GOTO, end)
@@ -730,11 +730,11 @@ def _thread_slot(emitter: Emitter, node: ThreadStore | ThreadAdd) -> None:
     emitter.code.constant("I", node.variable.index)
 
 
-def _stored_as(emitter: Emitter, node: Expr, wanted: Type) -> int:
-    """Evaluates into a fresh local that holds ``wanted``."""
-    emit_as(emitter, node, wanted)
-    slot = emitter.allocate(wanted.slot)
-    emitter.code.store(wanted.slot, slot)
+def _stored_as(emitter: Emitter, node: Expr, type_: Type) -> int:
+    """Evaluates into a fresh local that holds ``type_``."""
+    emit_as(emitter, node, type_)
+    slot = emitter.allocate(type_.slot)
+    emitter.code.store(type_.slot, slot)
     return slot
 
 
@@ -764,16 +764,16 @@ def _aggregate(emitter: Emitter, node: Aggregate) -> None:
         return
     value = node.value
     if value.type.is_reference:
-        wanted, method = ANY, api.ADD
+        type_, method = ANY, api.ADD
     elif value.type.kind is Kind.DOUBLE:
-        wanted, method = DOUBLE, api.ADD_DOUBLE
+        type_, method = DOUBLE, api.ADD_DOUBLE
     else:
-        wanted, method = LONG, api.ADD_LONG
-    emit_as(emitter, value, wanted)
-    slot = emitter.allocate(wanted.slot)
-    code.store(wanted.slot, slot)
+        type_, method = LONG, api.ADD_LONG
+    emit_as(emitter, value, type_)
+    slot = emitter.allocate(type_.slot)
+    code.store(type_.slot, slot)
     _slot(emitter, node.map, node.keys)
-    code.load(wanted.slot, slot)
+    code.load(type_.slot, slot)
     emitter.load_weight()
     emitter.position(value.span)
     if method is api.ADD:

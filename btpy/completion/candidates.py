@@ -121,10 +121,10 @@ def _methods(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Iterat
                 overloads.setdefault(method.name, []).append((method, members.name))
     for name, methods in sorted(overloads.items(), key=lambda entry: (entry[0].startswith("<"), entry[0])):
         method = methods[0][0]
-        shown = signature(method) + (f"  +{len(methods) - 1}" if len(methods) > 1 else "")
+        text = signature(method) + (f"  +{len(methods) - 1}" if len(methods) > 1 else "")
         owners = list(dict.fromkeys(simple_name(owner) for _, owner in methods))
         about = f"{owners[0]}, …" if len(owners) > 1 else "" if method.skipped is None else method.skipped.reason
-        yield _Row(name, shown, about)
+        yield _Row(name, text, about)
     if overloads:
         yield _row("*", "every method")
 
@@ -280,8 +280,8 @@ def _type_of_root(root: str, scene: Scene, metadata: Metadata) -> Type | None:
 def _named(type_name: str, metadata: Metadata) -> Type | None:
     if type_name in metadata.classes:
         return Type(Kind.OBJECT, class_name=type_name)
-    named = metadata.classes.named(type_name)
-    return Type(Kind.OBJECT, class_name=named[0]) if named else None
+    types = metadata.classes.named(type_name)
+    return Type(Kind.OBJECT, class_name=types[0]) if types else None
 
 
 # ---------------------------------------------------------------- of the language
@@ -435,8 +435,8 @@ def _of_place(suggestion: Suggestion, metadata: Metadata) -> Suggestion:
 
 
 def _command_arguments(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Iterator[_Row]:
-    wanted = metadata.arguments_of(suggestion.of)
-    yield from _words(() if isinstance(wanted, Wanted) else wanted)
+    argument_kind = metadata.arguments_of(suggestion.of)
+    yield from _words(() if isinstance(argument_kind, Wanted) else argument_kind)
 
 
 _ROWS = {

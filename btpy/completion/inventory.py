@@ -80,10 +80,10 @@ class Inventory:
                 self._state.wait_for(lambda: self._closed or self._stale or self._wanted)
                 if self._closed:
                     return
-                wanted = self._wanted.pop() if self._wanted else None
+                request = self._wanted.pop() if self._wanted else None
             try:
-                if wanted is not None:
-                    self._read(wanted)
+                if request is not None:
+                    self._read(request)
                 else:
                     self._refresh()
             except BtpyError:  # the target has ended: keep the known names

@@ -65,5 +65,5 @@ def type_named(java: str) -> Type:
 
 def targets(method: ListedMethod) -> dict[str, str]:
     """The names that ``$name`` can have in a method, with their types: parameters first, then other variables."""
-    named = {name: type_ for type_, name in method.parameters if name}
-    return named | {local.name: local.type for local in method.locals if local.name not in named}
+    types = {name: type_ for type_, name in method.parameters if name}
+    return types | {local.name: local.type for local in method.locals if local.name not in types}

@@ -166,13 +166,13 @@ class Reading:
         if attaching.text != "@OnMethod":
             places = frozenset({_ATTACHING[attaching.text]})
             return Scene(places=places, names=names)
-        given = {"class": "", "clazz": "", "method": "*", "location": "ENTRY"}
+        arguments = {"class": "", "clazz": "", "method": "*", "location": "ENTRY"}
         for at, token in enumerate(tokens[:-2]):
-            if token.text in given and tokens[at + 1].text == "=":
-                given[token.text] = tokens[at + 2].text.strip('"')
+            if token.text in arguments and tokens[at + 1].text == "=":
+                arguments[token.text] = tokens[at + 2].text.strip('"')
         location = next((at for at, token in enumerate(tokens) if token.text == "location"), 0)
-        places = _place(given["location"], self._after(location)) or ON_TARGET
-        return Scene(given["class"] or given["clazz"], given["method"], places, self._formals(), names)
+        places = _place(arguments["location"], self._after(location)) or ON_TARGET
+        return Scene(arguments["class"] or arguments["clazz"], arguments["method"], places, self._formals(), names)
 
     def _formals(self) -> tuple[tuple[str, str], ...]:
         """The formals of ``probe name(String sku, int qty)``."""

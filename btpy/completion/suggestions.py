@@ -134,8 +134,8 @@ def _in_string(reading: Reading, scene: Scene, token: Token) -> Suggestions:
         return Suggestions(scene, (Suggestion(Wanted.METHOD, typed, scene.class_pattern),))
     if frame.argument in ("method", "field") and frame.callee[:1].isupper():
         owner = _given(reading, "class")
-        wanted = Wanted.METHOD if frame.argument == "method" else Wanted.MEMBER_FIELD
-        return Suggestions(scene, (Suggestion(wanted, typed, owner),))
+        kind = Wanted.METHOD if frame.argument == "method" else Wanted.MEMBER_FIELD
+        return Suggestions(scene, (Suggestion(kind, typed, owner),))
     return NOTHING
 
 
@@ -167,8 +167,8 @@ def _inside(reading: Reading) -> tuple[Suggestion, ...]:
         start = len(text) - len(qualified)
         before_name = next((token.text for token in reversed(tokens) if token.end <= start), "")
         if before_name in _BEFORE_QUALIFIED:
-            wanted = Wanted.LIBRARY if before_name in ("use", "import") else Wanted.CLASS
-            return (Suggestion(wanted, qualified),)
+            kind = Wanted.LIBRARY if before_name in ("use", "import") else Wanted.CLASS
+            return (Suggestion(kind, qualified),)
     if previous.text == "." and (word.kind in ("word", "") and word.text[:1] != "@"):
         return (Suggestion(Wanted.FIELD, word.text, _navigation(before[:-1])),)
     if previous.text in ("let", "for", "fn", "param", "probe", "map") and previous.kind == "word":

@@ -10,7 +10,7 @@ from btpy.api.results import Item, MapContent, ProbeAccount
 from btpy.model.diagnostics import Diagnostic
 from btpy.output.writer import Context, ProbeReport
 from btpy.present.presenter import Presenter
-from btpy.present.report import Left
+from btpy.present.report import Restoration
 
 if TYPE_CHECKING:
     from btpy.output.otlp.exporter import Exporter
@@ -61,9 +61,13 @@ class Export:
         self._writer.read(contents, accounts)
 
     def end(
-        self, reason: str, contents: Iterable[MapContent], reports: tuple[ProbeReport, ...], left: Left | None
+        self,
+        reason: str,
+        contents: Iterable[MapContent],
+        reports: tuple[ProbeReport, ...],
+        restoration: Restoration | None,
     ) -> None:
         """``contents``: all maps at the end."""
         self._presenter.give_up()
         self._writer.read(contents, (report.account for report in reports), at_end=True)
-        self._presenter.end(reason, reports, left)
+        self._presenter.end(reason, reports, restoration)

@@ -40,7 +40,7 @@ from btpy.present.errors import ProbeErrors
 from btpy.present.late import LateClasses, Urgency
 from btpy.present.probe_states import ProbeStates
 from btpy.present.rate_limit import ProbeRateLimit
-from btpy.present.report import Left, restraint_words, sampling_words
+from btpy.present.report import Restoration, restraint_words, sampling_words
 
 _AS_USUAL = "as usual"  # the options of a map that is printed without options
 
@@ -264,15 +264,15 @@ class Presenter:
             restraints=self.states.restraints[account.probe],
         )
 
-    def end(self, reason: str, reports: tuple[ProbeReport, ...], left: Left | None) -> None:
+    def end(self, reason: str, reports: tuple[ProbeReport, ...], restoration: Restoration | None) -> None:
         self._writer.end(
             End(
                 reason=reason,
                 produced=sum(report.account.produced for report in reports),
                 delivered=sum(report.account.delivered for report in reports),
                 dropped=sum(report.dropped for report in reports),
-                restored=left.restored if left is not None else 0,
-                woven=left.woven - left.unloaded if left is not None else 0,
+                restored=restoration.restored if restoration is not None else 0,
+                woven=restoration.woven - restoration.unloaded if restoration is not None else 0,
                 probes=reports,
             )
         )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class Restoration:
     """The result of detaching: the numbers of woven classes, of restored classes, and of classes unloaded with their
     loader.
     """
@@ -35,8 +35,8 @@ class Left:
     agent_classes: int = 0
 
     @staticmethod
-    def of(receipt: Receipt) -> Left:
-        return Left(
+    def of(receipt: Receipt) -> Restoration:
+        return Restoration(
             woven=receipt.woven,
             restored=receipt.restored,
             unloaded=receipt.unloaded,
@@ -49,8 +49,8 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """``left`` None: the connection ended before the target could report it. The target may still run (``alive``), or
-    has ``exited`` after all records were taken.
+    """``restoration`` is None: the connection ended before the target could report it. The target may still run
+    (``alive``), or has ``exited`` after all records were taken.
 
     ``stays``: a text about a session that continues.
 
@@ -62,7 +62,7 @@ class Summary:
     """
 
     reports: tuple[ProbeReport, ...]
-    left: Left | None
+    restoration: Restoration | None
     seconds: float
     maps_full: Mapping[str, int] = field(default_factory=dict)
     maps_evicted: Mapping[str, int] = field(default_factory=dict)
@@ -158,8 +158,8 @@ def summary_lines(summary: Summary) -> list[str]:
     lines = [" · ".join(parts)]
     cpu = _cpu([account.cost for account in accounts], summary.age + summary.seconds)
     lines.append(" · ".join([*cpu, *_receipt(summary), f"ran {_clock(summary.seconds)}"]))
-    if summary.left is not None:
-        lines += [f"not restored: {name}: {reason}" for name, reason in summary.left.not_restored]
+    if summary.restoration is not None:
+        lines += [f"not restored: {name}: {reason}" for name, reason in summary.restoration.not_restored]
     return lines
 
 
@@ -442,11 +442,11 @@ def _spaced(nanos: float) -> str:
 
 
 def _receipt(summary: Summary) -> list[str]:
-    left = summary.left
+    restoration = summary.restoration
     if summary.stays:
         return [summary.stays]
-    if left is not None:
-        return receipt_words(left)
+    if restoration is not None:
+        return receipt_words(restoration)
     if summary.exited:
         return ["the target has exited"]
     if summary.alive:
@@ -454,14 +454,14 @@ def _receipt(summary: Summary) -> list[str]:
     return ["the target ended before its classes were restored"]
 
 
-def receipt_words(left: Left) -> list[str]:
+def receipt_words(restoration: Restoration) -> list[str]:
     """``classes restored 4/4``, and what remains in the target."""
-    parts = [f"classes restored {left.restored}/{left.woven - left.unloaded}"]
-    if left.unloaded:
-        parts.append(f"{grouped(left.unloaded)} unloaded meanwhile")
-    parts += [f"left behind: {thing}" for thing in left.left_behind]
-    classes = left.handler_classes + left.agent_classes
-    if not left.left_behind and classes:
+    parts = [f"classes restored {restoration.restored}/{restoration.woven - restoration.unloaded}"]
+    if restoration.unloaded:
+        parts.append(f"{grouped(restoration.unloaded)} unloaded meanwhile")
+    parts += [f"left behind: {thing}" for thing in restoration.left_behind]
+    classes = restoration.handler_classes + restoration.agent_classes
+    if not restoration.left_behind and classes:
         parts.append(f"{counted(classes, 'idle agent class')} {'remains' if classes == 1 else 'remain'}")
     return parts
 

@@ -10,13 +10,13 @@ from itertools import takewhile
 import pytest
 
 from btpy.cli import commands
-from btpy.cli.completion import Candidate, Here, candidates
+from btpy.cli.completion import Candidate, Sources, candidates
 from docs import build_commands
 from docs.build_man import PAGE, page
 from tests.cli.test_command import btpy
 from tests.live.scripts import counted
 
-HERE = Here(
+HERE = Sources(
     jvms=lambda: [Candidate("4711", "com.acme.Shop"), Candidate("Shop", "4711")],
     libraries=lambda: [Candidate("jdbc", "library"), Candidate("jobs", "library")],
 )

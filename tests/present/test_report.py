@@ -17,7 +17,7 @@ from btpy.output.failures import probe_error
 from btpy.output.writer import ProbeError, ProbeReport, Restraint
 from btpy.plan.plan import Site
 from btpy.present.report import (
-    Left,
+    Restoration,
     Summary,
     accounts,
     banner,
@@ -31,7 +31,7 @@ from btpy.present.report import (
 from btpy.wire.messages import ErrorKind
 
 _NO_COST = Cost()
-LEFT = Left(woven=4, restored=4, unloaded=0)
+LEFT = Restoration(woven=4, restored=4, unloaded=0)
 PROCESS = JvmProcess(31337, 0, 0, "me", "OrderApp", "", (), "17.0.15", "", "", 0, 31337, Path("/"), None)
 TARGET = Target(31337, "OrderApp", "17.0.15", "", 0, 0, 0, "", PROCESS)
 
@@ -154,7 +154,7 @@ def test_what_the_budget_does_is_said_with_its_reason_and_remedy() -> None:
 
 
 def test_the_receipt_says_what_stays() -> None:
-    left = Left(1, 1, 0, handler_classes=2, agent_classes=60)
+    left = Restoration(1, 1, 0, handler_classes=2, agent_classes=60)
     assert summary_lines(Summary((), left, 1))[1] == (
         "classes restored 1/1 · 62 idle agent classes remain · ran 00:00:01"
     )
@@ -163,7 +163,7 @@ def test_the_receipt_says_what_stays() -> None:
 def test_every_loss_is_named_with_its_cause() -> None:
     one = _report("a", 1, 1, produced=120, delivered=100, dropped_by={Cause.RING: 15, Cause.LARGE: 5})
     two = _report("b", 1, 1, produced=1_010, delivered=1_000, dropped_by={Cause.RING: 7, Cause.STALLED: 3})
-    left = Left(5, 3, 1, (("com.acme.A", "another agent changed it"),), ("a timer thread",))
+    left = Restoration(5, 3, 1, (("com.acme.A", "another agent changed it"),), ("a timer thread",))
     lines = summary_lines(Summary((one, two), left, 3_600, {"@sites": 312}, {"lib.@seen": 1}, errors=2))
     assert lines == [
         "events 1 100 shown, 22 lost (buffer full), 5 lost (too large), 3 lost (stalled)"

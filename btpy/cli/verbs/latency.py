@@ -31,9 +31,9 @@ COMMAND = Command(
 
 def run(arguments: Arguments, console: Console) -> int:
     point = preset.subject(arguments)
-    taken = f"@latency{preset.key(arguments, point.keys)} = pctl(duration, 50, 90, 99, 99.9);"
+    statement = f"@latency{preset.key(arguments, point.keys)} = pctl(duration, 50, 90, 99, 99.9);"
     script = f"""\
-{point} @exit as latency{preset.when(arguments)} {{ {taken} }}
+{point} @exit as latency{preset.when(arguments)} {{ {statement} }}
 @OnEnd {{ plot(@latency, top={preset.top(arguments)}); }}
 """
     return preset.run(COMMAND.name, script, arguments, console)

@@ -161,11 +161,11 @@ class _Growing:
             slow = slowest(self._trees.merged.roots, self._is_open, _LEAST, self._depth - 1)
             if slow is not None:
                 root, row, share = slow
-                what = f"{100 * share:.0f} % of {named(root.owner, root.name)} is {named(row.owner, row.name)}"
-                self._look_into(row, what, session, console)
+                sentence = f"{100 * share:.0f} % of {named(root.owner, root.name)} is {named(row.owner, row.name)}"
+                self._look_into(row, sentence, session, console)
         return ""
 
-    def _look_into(self, row: MergedCalls, what: str, session: PulledSession, console: Console) -> None:
+    def _look_into(self, row: MergedCalls, sentence: str, session: PulledSession, console: Console) -> None:
         """Times the calls inside the method that took most time."""
         from btpy.errors import BtpyError, ProtocolError, TargetGone
         from btpy.model.points import Point
@@ -181,13 +181,13 @@ class _Growing:
         except (TargetGone, ProtocolError):
             raise
         except BtpyError as error:
-            console.say(f"btpy: {what}, which cannot be traced deeper: {_reason(error)}")
+            console.say(f"btpy: {sentence}, which cannot be traced deeper: {_reason(error)}")
             return
         assert session.deployment is not None
         (probe,) = session.deployment.program.own
         sites = [site for site in session.deployment.sites if site.probe == probe.id]
         timed = len({site._replace(id=0, point=Point.CALL_RETURN) for site in sites})
-        console.say(f"btpy: {what}: its calls are timed now, at {timed} places")
+        console.say(f"btpy: {sentence}: its calls are timed now, at {timed} places")
 
     def _is_open(self, row: MergedCalls) -> bool:
         in_jdk = row.owner.startswith(_JDK) and not self._with_jdk
