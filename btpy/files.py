@@ -42,10 +42,10 @@ def trusted_owners() -> frozenset[int]:
     """The users whose files this process believes: root, its own, those of ``$BTPY_TRUST``, and for root the one that
     called ``sudo``."""
     owners = {0, os.geteuid()}
-    named = os.environ.get("BTPY_TRUST", "").split(",")
+    names = os.environ.get("BTPY_TRUST", "").split(",")
     if os.geteuid() == 0:
-        named.append(os.environ.get("SUDO_UID", ""))
-    for name in named:
+        names.append(os.environ.get("SUDO_UID", ""))
+    for name in names:
         with contextlib.suppress(KeyError):
             owners.add(int(name) if name.isascii() and name.isdigit() else pwd.getpwnam(name).pw_uid)
     return frozenset(owners)

@@ -47,10 +47,10 @@ def _frozen(plain: type[C]) -> type[C]:
     namespace.setdefault("__delattr__", _refuse)
     namespace["_values"] = _getter(tuple(fields))
     metaclass: Any = type(plain)
-    made: type[C] = metaclass(plain.__name__, plain.__bases__, namespace)
+    slotted: type[C] = metaclass(plain.__name__, plain.__bases__, namespace)
     if "__init__" not in namespace:
-        type.__setattr__(made, "__init__", _init(made, fields))
-    return made
+        type.__setattr__(slotted, "__init__", _init(slotted, fields))
+    return slotted
 
 
 def _field(name: str, annotation: object, default: Any) -> Any:
@@ -62,13 +62,13 @@ def _field(name: str, annotation: object, default: Any) -> Any:
     return field
 
 
-def _init(made: Any, fields: dict[str, dataclasses.Field[Any]]) -> Callable[..., None]:
+def _init(class_: Any, fields: dict[str, dataclasses.Field[Any]]) -> Callable[..., None]:
     """Sets each slot through its descriptor: the class itself refuses to set attributes."""
     namespace: dict[str, Any] = {}
     parameters = []
     lines = []
     for name, field in fields.items():
-        namespace[f"_set_{name}"] = getattr(made, name).__set__
+        namespace[f"_set_{name}"] = getattr(class_, name).__set__
         value = name
         if field.default_factory is not dataclasses.MISSING:
             namespace[f"_make_{name}"] = field.default_factory
@@ -81,11 +81,11 @@ def _init(made: Any, fields: dict[str, dataclasses.Field[Any]]) -> Callable[...,
         else:
             parameters.append(name)
         lines.append(f"_set_{name}(self, {value})")
-    if hasattr(made, "__post_init__"):
+    if hasattr(class_, "__post_init__"):
         lines.append("self.__post_init__()")
     exec(f"def __init__(self, {', '.join(parameters)}):\n " + ("\n ".join(lines) or "pass"), namespace)
     init: Callable[..., None] = namespace["__init__"]
-    init.__qualname__ = f"{made.__qualname__}.__init__"
+    init.__qualname__ = f"{class_.__qualname__}.__init__"
     return init
 
 

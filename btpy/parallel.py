@@ -126,8 +126,8 @@ class _Workers(Generic[T, R]):
                 given_out += 1
             while turn not in waiting:
                 for results in select.select(list(self._processes), (), ())[0]:
-                    number, made = self._received(results)
-                    waiting[number] = made
+                    number, results_of_run = self._received(results)
+                    waiting[number] = results_of_run
             answer = waiting.pop(turn)
             if isinstance(answer, Exception):
                 raise answer
@@ -189,9 +189,9 @@ class _Workers(Generic[T, R]):
             (number,) = _NUMBER.unpack(drawn)
             first = self._first + number * _RUN
             try:
-                made = [self._work(value) for value in islice(rest, first - passed, first - passed + _RUN)]
-                passed = first + len(made)
-                answer = pickle.dumps(made, pickle.HIGHEST_PROTOCOL)
+                results_of_run = [self._work(value) for value in islice(rest, first - passed, first - passed + _RUN)]
+                passed = first + len(results_of_run)
+                answer = pickle.dumps(results_of_run, pickle.HIGHEST_PROTOCOL)
             except Exception as error:
                 import traceback
 

@@ -185,8 +185,8 @@ class Agent:
     def supertypes(self, loader: str, names: Sequence[str]) -> Iterator[tuple[messages.TypeFact, ...]]:
         """Class files of types that may not be loaded, as the loader finds them."""
         for start in range(0, len(names), LOOK_UP_AT_ONCE):
-            asked = tuple(names[start : start + LOOK_UP_AT_ONCE])
-            build = partial(messages.LookUp, loader=loader, names=asked)
+            part = tuple(names[start : start + LOOK_UP_AT_ONCE])
+            build = partial(messages.LookUp, loader=loader, names=part)
             yield self.call(build, messages.Supertypes, ANSWER_SECONDS).types
 
     def locations(self) -> tuple[str, ...]:
@@ -227,10 +227,10 @@ class Agent:
                     searches=searches,
                     loses_names=loses_names,
                 )
-                asked = self._channel.ask(build, messages.WeaveResult)
+                pending = self._channel.ask(build, messages.WeaveResult)
                 if under_way is not None:
                     total = together(total, self._woven(*under_way))
-                under_way = asked, len(woven)
+                under_way = pending, len(woven)
             return total if under_way is None else together(total, self._woven(*under_way))
 
     def _chunks(self, classes: Sequence[LoadedClass]) -> Iterator[Sequence[LoadedClass]]:

@@ -51,26 +51,26 @@ class ClassAnswers:
         self._changed = changed
         self._one_at_a_time = threading.Lock()  # later answers may use what an earlier answer has looked up
 
-    def answer(self, asked: ClassBytes) -> None:
+    def answer(self, request: ClassBytes) -> None:
         """Answer at once, or on a separate thread if further requests are needed."""
-        self._preweaving.saw(asked.name)
-        if asked.class_id:
+        self._preweaving.saw(request.name)
+        if request.class_id:
             self._agent.progress.advance()
         version = self._deployed.version
-        if version is not None and version.depends(asked):
-            self._on_a_thread(self._answer_with_others, asked)
+        if version is not None and version.depends(request):
+            self._on_a_thread(self._answer_with_others, request)
             return
-        woven = self._woven(asked)
+        woven = self._woven(request)
         if woven is not None:
             self._channel.reply(woven)
         else:
-            self._on_a_thread(self._answer_with_room, asked)
+            self._on_a_thread(self._answer_with_room, request)
 
     @staticmethod
-    def _on_a_thread(answer: Callable[[ClassBytes], None], asked: ClassBytes) -> None:
-        threading.Thread(target=answer, args=(asked,), name="btpy-others", daemon=True).start()
+    def _on_a_thread(answer: Callable[[ClassBytes], None], request: ClassBytes) -> None:
+        threading.Thread(target=answer, args=(request,), name="btpy-others", daemon=True).start()
 
-    def _answer_with_others(self, asked: ClassBytes) -> None:
+    def _answer_with_others(self, request: ClassBytes) -> None:
         """For a class on which others depend, or that depends on types that have to be looked up.
 
         A thread that loads such a class waits for the look-up, at most as long as for any answer. A loaded class that
@@ -80,21 +80,21 @@ class ClassAnswers:
         with self._one_at_a_time, contextlib.suppress(BtpyError):
             version = self._deployed.version
             assert version is not None
-            if asked.class_id:
-                self._send(asked)
-                weave_named(self._agent, version, version.callers(asked.name))
+            if request.class_id:
+                self._send(request)
+                weave_named(self._agent, version, version.callers(request.name))
                 return
-            others = (*look_up(self._agent, version), *version.callers(asked.name))
-            weave_named(self._agent, version, [name for name in others if name != asked.name])
-            self._send(asked)
+            others = (*look_up(self._agent, version), *version.callers(request.name))
+            weave_named(self._agent, version, [name for name in others if name != request.name])
+            self._send(request)
 
-    def _answer_with_room(self, asked: ClassBytes) -> None:
+    def _answer_with_room(self, request: ClassBytes) -> None:
         """The answer for a class for which a probe has room only if some prewoven classes are never loaded."""
         with contextlib.suppress(BtpyError):  # likewise
-            self._send(asked)
+            self._send(request)
 
-    def _send(self, asked: ClassBytes) -> None:
-        while (woven := self._woven(asked)) is None:
+    def _send(self, request: ClassBytes) -> None:
+        while (woven := self._woven(request)) is None:
             self._preweaving.end()
         self._channel.send(woven)
 

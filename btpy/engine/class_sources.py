@@ -175,7 +175,7 @@ def _in_archive_of(content: bytes, version: int, wanted: Wanted) -> Iterator[tup
         yield from _in_archive(archive, version, wanted)
 
 
-def _in_archive(archive: zipfile.ZipFile, version: int, wanted: Wanted) -> Iterator[tuple[str, bytes]]:
+def _in_archive(archive: zipfile.ZipFile, version: int, is_wanted: Wanted) -> Iterator[tuple[str, bytes]]:
     """All versions of a class (JEP 238) that this JVM could take: its loader takes the newest."""
     for entry in archive.infolist():
         path = entry.filename
@@ -185,5 +185,5 @@ def _in_archive(archive: zipfile.ZipFile, version: int, wanted: Wanted) -> Itera
         if root is not None and int(root[1] or 0) > version:
             continue
         name = path[root.end() if root is not None else 0 : -6].replace("/", ".")
-        if wanted(name):
+        if is_wanted(name):
             yield name, read_entry(archive, entry, MAX_CLASS_BYTES)

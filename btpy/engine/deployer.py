@@ -315,15 +315,15 @@ class Deployer:
             before = self.version
             if before is None:
                 return 0
-            gone = frozenset(probes) - before.program.removed
-            ended = _over(before.program, gone)
+            removed = frozenset(probes) - before.program.removed
+            ended = _over(before.program, removed)
             self._preweaving.end()
-            self._agent.remove(sorted(gone), [probe.site for probe in before.on_agent(gone)])
-            version = Instrumentation(before.program.without(gone | ended), self.weave_state, before.allow, before)
+            self._agent.remove(sorted(removed), [probe.site for probe in before.on_agent(removed)])
+            version = Instrumentation(before.program.without(removed | ended), self.weave_state, before.allow, before)
             self.version = version
             if before.watched:
                 self._agent.watch(version.watched)()
-            result = retransformation.change(self._agent, version, (), gone)
+            result = retransformation.change(self._agent, version, (), removed)
             self._run_once(before.end_probes(ended))
             self._agent.remove(sorted(ended), [])
             self._preweaving.begin(version)
@@ -392,14 +392,14 @@ class Deployer:
         return self.weave_state.all_problems
 
 
-def _over(program: Program, gone: Collection[int]) -> frozenset[int]:
+def _over(program: Program, to_remove: Collection[int]) -> frozenset[int]:
     """The remaining probes of the scripts that end when these probes are removed."""
     over: set[int] = set()
     for script in program.scripts:
-        left = [probe for probe in script.own if probe.id not in program.removed and probe.id not in gone]
-        touched = any(probe.id in gone for probe in script.own)
-        if touched and all(_is_begin_or_end(probe) for probe in left):
-            over.update(probe.id for probe in left)
+        remaining = [probe for probe in script.own if probe.id not in program.removed and probe.id not in to_remove]
+        touched = any(probe.id in to_remove for probe in script.own)
+        if touched and all(_is_begin_or_end(probe) for probe in remaining):
+            over.update(probe.id for probe in remaining)
     return frozenset(over)
 
 

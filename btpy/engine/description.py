@@ -100,14 +100,14 @@ class Description:
 
 def _script(program: Program) -> dict[str, Any]:
     """The last script of a program, and the probes of earlier scripts that were removed before it."""
-    source, given = program.source, program.given
+    source, inputs = program.source, program.given
     return {
         "name": source.name,
         "text": source.text,
         "path": None if source.path is None else str(source.path.absolute()),
         "libraries": [[str(library.path), library.text] for library in program.libraries],
-        "directories": [str(directory.absolute()) for directory in given.directories],
-        "arguments": dict(given.arguments),
+        "directories": [str(directory.absolute()) for directory in inputs.directories],
+        "arguments": dict(inputs.arguments),
         "allow": sorted(program.permissions.allow),
         "redact": program.permissions.redact,
         "frameworks": list(program.permissions.frameworks),

@@ -88,16 +88,16 @@ class EventQueue:
             while not self._waiting:
                 if self._ended:
                     return None
-                left = None if deadline is None else deadline - time.monotonic()
-                if left is not None and left <= 0:
+                remaining = None if deadline is None else deadline - time.monotonic()
+                if remaining is not None and remaining <= 0:
                     return None
-                self._state.wait(left)
-            message, size, held = self._waiting.popleft()
+                self._state.wait(remaining)
+            message, size, credit = self._waiting.popleft()
             if isinstance(message, Events):
                 self._event_bytes -= size
             else:
                 self._other_bytes -= size
-            owed = self._settle(held)
+            owed = self._settle(credit)
         self._give_back(owed)
         return message
 
@@ -111,7 +111,7 @@ class EventQueue:
         """From now on give all credit back at once: the agent is leaving, and has to empty its buffers."""
         with self._state:
             self._unbounded = True
-            owed = self._settle(sum(held for _, _, held in self._waiting), at_once=True)
+            owed = self._settle(sum(credit for _, _, credit in self._waiting), at_once=True)
             self._waiting = deque((message, size, 0) for message, size, _ in self._waiting)
         self._give_back(owed)
 

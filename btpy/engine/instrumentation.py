@@ -126,9 +126,9 @@ class Instrumentation:
 
     def resume(self, sites: Iterable[tuple[int, int]]) -> None:
         """These probes are in the agent already, with these sites."""
-        there = dict(sites)
+        site_of = dict(sites)
         self.agent_probes = tuple(
-            replace(probe, site=there.get(probe.probe, probe.site)) for probe in self.agent_probes
+            replace(probe, site=site_of.get(probe.probe, probe.site)) for probe in self.agent_probes
         )
 
     def patterns(self, only: Container[int] | None = None) -> tuple[Pattern, ...]:
@@ -260,10 +260,12 @@ class Instrumentation:
     def named(self, loaded: Iterable[str]) -> tuple[Callable[[str], bool], ...]:
         """The patterns that can match a class that is loaded later. A pattern for one class is left out if this class
         is ``loaded`` already."""
-        there = {spelled for name in loaded for spelled in (name.replace("$", "."), simple_name(name))}
+        spellings = {spelled for name in loaded for spelled in (name.replace("$", "."), simple_name(name))}
         patterns = [pattern for pattern, _ in self.planner.patterns() if pattern.by_name]
         return tuple(
-            pattern.matches for pattern in patterns if not (pattern.is_name and pattern.text.replace("$", ".") in there)
+            pattern.matches
+            for pattern in patterns
+            if not (pattern.is_name and pattern.text.replace("$", ".") in spellings)
         )
 
     def preweave(
@@ -272,7 +274,7 @@ class Instrumentation:
         """The answer for a class that a loader of the application may load, and at most ``most_handlers`` handlers that
         must be installed first. None: the agent must ask.
         """
-        weave_state, shown = self.weave_state, fingerprint(data)
+        weave_state, digest = self.weave_state, fingerprint(data)
         try:
             file = ClassFile.parse(data)
             with weave_state.lock:
@@ -294,7 +296,7 @@ class Instrumentation:
                     name,
                     (file.super_name or "").replace("/", "."),
                     tuple(interface.replace("/", ".") for interface in file.interfaces),
-                    shown,
+                    digest,
                     self,
                     frozenset(probe for method in planned.methods for probe in method.probes),
                     woven.sites,
@@ -304,36 +306,36 @@ class Instrumentation:
             )
         if id_ is None:
             return None
-        answer = messages.PrewovenAnswer(id_, shown, codec.encode_part(content) if content is not None else b"")
+        answer = messages.PrewovenAnswer(id_, digest, codec.encode_part(content) if content is not None else b"")
         return answer, handler_classes(missing)
 
-    def answer(self, asked: ClassBytes) -> messages.Woven | None:
+    def answer(self, request: ClassBytes) -> messages.Woven | None:
         """The answer to CLASS_BYTES. A class that cannot be woven stays as it is, and the refusal says why.
 
         None: whether a probe has room for the class depends on the prewoven classes that have been loaded.
         """
-        shown = fingerprint(asked.data)
+        digest = fingerprint(request.data)
         weave_state = self.weave_state
         with weave_state.lock:
-            weave_state.hierarchy.add(asked.name, asked.superclass, asked.interfaces)
-            if asked.class_id == _BEING_LOADED:
-                weave_state.arrives(asked.name, asked.loader, self)
+            weave_state.hierarchy.add(request.name, request.superclass, request.interfaces)
+            if request.class_id == _BEING_LOADED:
+                weave_state.arrives(request.name, request.loader, self)
             try:
-                return self._weave(asked, shown)
+                return self._weave(request, digest)
             except Exception as error:
-                weave_state.refuse(malformed(asked.name, error))
-            return self._unchanged(asked, shown)
+                weave_state.refuse(malformed(request.name, error))
+            return self._unchanged(request, digest)
 
-    def changed(self, asked: ClassBytes, before: frozenset[Place]) -> messages.Late:
+    def changed(self, request: ClassBytes, before: frozenset[Place]) -> messages.Late:
         """The diagnostics of a loaded class that another agent has changed. ``before``: where its probes were."""
         with self.weave_state.lock:
-            lost = sorted(before - self.weave_state.places(asked.name, asked.loader))
+            lost = sorted(before - self.weave_state.places(request.name, request.loader))
         words = [
             f"{self.program.probes[probe].name} is no longer in {java_method(method, java_signature(descriptor)[0])}"
             for probe, method, descriptor in lost[:_LOST_SHOWN]
         ]
         more = [f"so are {len(lost) - _LOST_SHOWN} more"] if len(lost) > _LOST_SHOWN else []
-        return messages.Late(asked.name, asked.loader, messages.LateOutcome.CHANGED, "; ".join([*words, *more]))
+        return messages.Late(request.name, request.loader, messages.LateOutcome.CHANGED, "; ".join([*words, *more]))
 
     def undecided(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Pairs of loaders and types whose supertypes decide whether an operation matches, and have not been looked up.
@@ -341,9 +343,9 @@ class Instrumentation:
         """
         weave_state = self.weave_state
         with weave_state.lock:
-            named = [(loader, name) for name, classes in weave_state.naming.items() for loader in classes.values()]
+            namers = [(loader, name) for name, classes in weave_state.naming.items() for loader in classes.values()]
             names_of: dict[str, list[str]] = {}
-            for loader, name in dict.fromkeys((*weave_state.extended, *named)):
+            for loader, name in dict.fromkeys((*weave_state.extended, *namers)):
                 if (loader, name) not in weave_state.looked_up:
                     names_of.setdefault(loader, []).append(name)
             weave_state.extended.clear()
@@ -362,19 +364,19 @@ class Instrumentation:
         with self.weave_state.lock:
             return self._callers(name)
 
-    def depends(self, asked: ClassBytes) -> bool:
+    def depends(self, request: ClassBytes) -> bool:
         """Whether this class causes other classes to be woven, or needs types to be looked up first."""
         if not (self._by_supertype or self._of_subtypes):
             return False
         weave_state = self.weave_state
         with weave_state.lock:
-            weave_state.hierarchy.add(asked.name, asked.superclass, asked.interfaces)
-            if asked.name in weave_state.naming:
+            weave_state.hierarchy.add(request.name, request.superclass, request.interfaces)
+            if request.name in weave_state.naming:
                 return True
-            if asked.class_id:
+            if request.class_id:
                 return False
             if self._of_subtypes:
-                extended = [(asked.loader, name) for name in weave_state.hierarchy.unknown(asked.name)]
+                extended = [(request.loader, name) for name in weave_state.hierarchy.unknown(request.name)]
                 unknown = [name for name in extended if name not in weave_state.looked_up]
                 weave_state.extended += unknown
                 if unknown:
@@ -382,56 +384,56 @@ class Instrumentation:
             if not self._by_supertype:
                 return False
             try:
-                self._plan(ClassFile.parse(asked.data), asked.name, asked.loader)
+                self._plan(ClassFile.parse(request.data), request.name, request.loader)
             except ClassFileError:
                 return False  # reported when it is woven
             return any(
-                asked.name in classes and (asked.loader, name) not in weave_state.looked_up
+                request.name in classes and (request.loader, name) not in weave_state.looked_up
                 for name, classes in weave_state.naming.items()
             )
 
     def _callers(self, name: str) -> tuple[str, ...]:
         return tuple(self.weave_state.naming.pop(name, ())) if self.planner.learned(name) else ()
 
-    def _weave(self, asked: ClassBytes, shown: bytes) -> messages.Woven | None:
-        file = ClassFile.parse(asked.data)
-        prepared = self._prepared.pop((asked.name, asked.loader), None)
+    def _weave(self, request: ClassBytes, digest: bytes) -> messages.Woven | None:
+        file = ClassFile.parse(request.data)
+        prepared = self._prepared.pop((request.name, request.loader), None)
         if prepared is not None:
-            self.weave_state.withdraw(asked.name, asked.loader, prepared.sites)
+            self.weave_state.withdraw(request.name, request.loader, prepared.sites)
             if _members(prepared.file) != _members(file):
                 prepared = None
         advised = None
         if prepared is not None and not prepared.depends_on_code:
             planned, advised = prepared.planned, prepared.advised
         else:
-            planned = self._plan(file, asked.name, asked.loader)
-        if asked.class_id == _BEING_LOADED:
+            planned = self._plan(file, request.name, request.loader)
+        if request.class_id == _BEING_LOADED:
             if depends_on_prewoven(self.program, self.weave_state, planned):
                 return None
             planned = within_limits(self.program, self.weave_state, planned)
         weave_state = self.weave_state
         for refusal in planned.refusals:
             weave_state.refuse(refusal)
-        is_new = prepared is None and not weave_state.places(asked.name, asked.loader)
-        weave_state.find(self._found(planned, file, asked.loader) if is_new else planned.problems)
+        is_new = prepared is None and not weave_state.places(request.name, request.loader)
+        weave_state.find(self._found(planned, file, request.loader) if is_new else planned.problems)
         probes = frozenset(probe for method in planned.methods for probe in method.probes)
-        earlier_site = weave_state.first_site(asked.name, asked.loader, shown, probes)
+        earlier_site = weave_state.first_site(request.name, request.loader, digest, probes)
         first = weave_state.next_site if earlier_site is None else earlier_site
         woven = weave_class(self._factory, file, planned, first, advised)
         for refusal in woven.refusals:
             weave_state.refuse(refusal)
         if woven.data is None:
-            return self._unchanged(asked, shown)
+            return self._unchanged(request, digest)
         if earlier_site is None:
             if not weave_state.has_room(len(woven.sites)):
                 detail = f"a session has {SITES:,} places: name fewer methods, or split the script"
-                weave_state.refuse(Refusal(RefusalReason.NO_SITES, asked.name, None, detail))
-                return self._unchanged(asked, shown)
-            weave_state.keep_sites(asked.name, asked.loader, shown, probes, len(woven.sites))
-        weave_state.wove(asked.name, asked.loader, woven.sites)
+                weave_state.refuse(Refusal(RefusalReason.NO_SITES, request.name, None, detail))
+                return self._unchanged(request, digest)
+            weave_state.keep_sites(request.name, request.loader, digest, probes, len(woven.sites))
+        weave_state.wove(request.name, request.loader, woven.sites)
         return messages.Woven(
-            asked.request,
-            shown,
+            request.request,
+            digest,
             Verdict.WOVEN,
             handler_classes(self._not_installed(woven.handlers)),
             _method_sites(woven.sites),
@@ -441,18 +443,18 @@ class Instrumentation:
     def _not_installed(self, handlers: Iterable[HandlerClass]) -> list[HandlerClass]:
         return [handler for handler in handlers if handler.class_name not in self.weave_state.installed]
 
-    def _unchanged(self, asked: ClassBytes, shown: bytes) -> messages.Woven:
-        self.weave_state.wove(asked.name, asked.loader, ())
-        return messages.Woven(asked.request, shown, Verdict.UNCHANGED, (), (), b"")
+    def _unchanged(self, request: ClassBytes, digest: bytes) -> messages.Woven:
+        self.weave_state.wove(request.name, request.loader, ())
+        return messages.Woven(request.request, digest, Verdict.UNCHANGED, (), (), b"")
 
     def _found(self, planned: PlannedClass, file: ClassFile, loader: str) -> tuple[Diagnostic, ...]:
         """The diagnostics of a class that was loaded after the program."""
         name = planned.class_name.replace("/", ".")
-        there = {probe for method in planned.methods for probe in method.probes}
+        matching = {probe for method in planned.methods for probe in method.probes}
         in_vain = [
             why_missing_there(probe, self.planner, file, planned, self.weave_state.hierarchy.ancestors)
             for probe in (() if planned.refusals or planned.problems else self.program.active)
-            if probe.id not in there and not self.weave_state.methods(probe.id)
+            if probe.id not in matching and not self.weave_state.methods(probe.id)
             if self.waits_for(probe.id, name, loader)
         ]
         return (*planned.problems, *in_vain, *other_lines(self.program.active, self.planner, [(file, planned)]))

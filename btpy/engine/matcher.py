@@ -52,11 +52,13 @@ class Matcher:
             instrumentation.weave_state.learn(loaded)
         matches = self.agent.found(instrumentation.patterns(ids), refuse_more=first is None)
         self._searched = matches.request
-        wanted = matches.classes if first is None else sorted(matches.classes, key=lambda class_: class_.name)[:first]
-        classes, refusals = self.planned(wanted)
+        first_classes = (
+            matches.classes if first is None else sorted(matches.classes, key=lambda class_: class_.name)[:first]
+        )
+        classes, refusals = self.planned(first_classes)
         problems = dict.fromkeys(problem for class_ in classes if class_.planned for problem in class_.planned.problems)
         own = [problem for problem in problems if self._is_own(problem)]
-        beyond = matches.matched - len(wanted)
+        beyond = matches.matched - len(first_classes)
         matching = Matching(matches.loaded, tuple(classes), tuple(refusals), tuple(own), {}, beyond)
         # A class that was not examined, or has no class file, may match.
         hidden = beyond > 0 or any(class_.planned is None for class_ in classes)
@@ -66,11 +68,11 @@ class Matcher:
             for probe in self.probes
             if isinstance(probe.attachment, MethodAttachment) and not matching.methods(probe.id) and not hidden
         }
-        told = (
+        notes = (
             *other_lines(self.probes, instrumentation.planner, looked_at(classes)),
             *doubtful(self.probes, classes, inventory, self._exists),
         )
-        return replace(matching, missing=missing, told=told)
+        return replace(matching, missing=missing, told=notes)
 
     def loaded_meanwhile(self, matching: Matching) -> Matching:
         """Classes of its probes that were loaded after this matching."""
@@ -87,7 +89,7 @@ class Matcher:
     def settle(self, matching: Matching, missing: str) -> tuple[Diagnostic, ...]:
         """The warnings. Raises ScriptError for problems and UsageError for what matches too much, NothingMatched."""
         warnings = self._unfit(matching, missing)
-        told = list(matching.told)
+        notes = list(matching.told)
         check_limits(self.probes, matching)
         for probe in self.probes:
             attachment = probe.attachment
@@ -99,11 +101,11 @@ class Matcher:
                 self.instrumentation.waits_for(probe.id, class_.loaded.name, class_.loaded.loader)
                 for class_ in matching.classes
             ):
-                told.append(replace(matching.missing[probe.id], severity=Severity.WARNING))
+                notes.append(replace(matching.missing[probe.id], severity=Severity.WARNING))
         on_methods = sum(isinstance(probe.attachment, MethodAttachment) for probe in self.probes)
         if missing == "all" and len(warnings) == on_methods:
             missing = "error"
-        return (*_raised_or_told(warnings, missing), *told)
+        return (*_raised_or_told(warnings, missing), *notes)
 
     def _unfit(self, matching: Matching, missing: str) -> list[Diagnostic]:
         """Warnings for methods that match but do not fit, if they may be left out. Raises ScriptError."""

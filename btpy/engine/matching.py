@@ -197,24 +197,24 @@ def why_missing(
         if refused:
             return diagnose.classes_refused(probe, refused)
     methods = [pattern.methods for pattern in attachment.methods]
-    named = [
+    same_name = [
         (class_, method)
         for class_ in mine
         if class_.file is not None
         for method in class_.file.methods
         if any(pattern.matches(method.name, method.annotations) for pattern in methods)
     ]
-    native = [method for _, method in named if method.access_flags & ACC_NATIVE]
-    if native and len(native) == len(named):
+    native = [method for _, method in same_name if method.access_flags & ACC_NATIVE]
+    if native and len(native) == len(same_name):
         return diagnose.native_method(probe, _spelled(native[0]))
     for class_ in mine:
         for refusal in class_.planned.refusals if class_.planned is not None else ():
             if refusal.reason in _UNASKED:
                 return diagnose.protected_class(probe, refusal)
     interfaces = [class_.loaded.name for class_ in mine if class_.loaded.access_flags & ACC_INTERFACE]
-    if interfaces and named and all(method.code is None for _, method in named):
+    if interfaces and same_name and all(method.code is None for _, method in same_name):
         return diagnose.interface_without_code(probe, interfaces[0], inventory.subtypes(interfaces[0]))
-    if not named:
+    if not same_name:
         return diagnose.no_method_matches(probe, [_known(class_.loaded, class_.file) for class_ in mine])
     inside = [
         (class_, method, operations)
@@ -224,7 +224,7 @@ def why_missing(
     ]
     if inside:
         return _why_no_place(probe, [class_ for class_, _, _ in inside], [operations for _, _, operations in inside])
-    return diagnose.no_overload_fits(probe, [_spelled(method) for _, method in named])
+    return diagnose.no_overload_fits(probe, [_spelled(method) for _, method in same_name])
 
 
 def _is_of(matched: MatchedClass, patterns: Iterable[ClassPattern], inventory: Inventory) -> bool:
@@ -293,8 +293,8 @@ def _abstract_methods(attachment: MethodAttachment, classes: Sequence[MatchedCla
     probe is in other classes too. ``classes``: those that the probe is in.
     """
     first = classes[0]
-    named = all(pattern.kind is ClassPatternKind.EXACT for text in attachment.classes for pattern in text.classes)
-    if not named or attachment.signature is not None or first.file is None:
+    is_exact = all(pattern.kind is ClassPatternKind.EXACT for text in attachment.classes for pattern in text.classes)
+    if not is_exact or attachment.signature is not None or first.file is None:
         return None
     if any(matched.loaded.name != first.loaded.name for matched in classes):
         return None
@@ -318,8 +318,8 @@ def _is_there(
         return True
     if any(pattern.is_meant_by(loaded.name) for loaded in inventory.names() for pattern in patterns):
         return True
-    named = [pattern.text for pattern in patterns if pattern.kind in (ClassPatternKind.EXACT, ClassPatternKind.SUBTYPE)]
-    return any(exists(loader, name) for loader in loaders for name in named)
+    names = [pattern.text for pattern in patterns if pattern.kind in (ClassPatternKind.EXACT, ClassPatternKind.SUBTYPE)]
+    return any(exists(loader, name) for loader in loaders for name in names)
 
 
 def _self_of(probe: Probe) -> Span | None:
@@ -392,8 +392,8 @@ def _why_no_place(probe: Probe, classes: Iterable[MatchedClass], codes: Sequence
         files = {class_.loaded.id: class_.file for class_ in classes if class_.file is not None}
         mappings = [mapped for file in files.values() if (mapped := _mapped_lines(probe, file, lines, ())) is not None]
         return diagnose.no_line(probe, f"{attachment.classes[0].shown}::{name}", lines, mappings)
-    there = [text for operations in codes for text in locations.described(point, operations) if text]
-    return diagnose.no_operation(probe, len(codes), there)
+    descriptions = [text for operations in codes for text in locations.described(point, operations) if text]
+    return diagnose.no_operation(probe, len(codes), descriptions)
 
 
 def other_lines(
@@ -441,9 +441,9 @@ def _mapped_lines(probe: Probe, file: ClassFile, lines: Iterable[int], at: Itera
     if sources is None or attachment.operation is None or attachment.operation.lines is None:
         return None
     first, last = attachment.operation.lines
-    there = sorted(set(at))
-    mapped = tuple((number, *origin) for number in there if (origin := sources.origin(number)) is not None)
-    others = sources.numbers(range(first, last + 1), sorted({*lines}.difference(there)))
+    numbers = sorted(set(at))
+    mapped = tuple((number, *origin) for number in numbers if (origin := sources.origin(number)) is not None)
+    others = sources.numbers(range(first, last + 1), sorted({*lines}.difference(numbers)))
     origin = sources.origin(others[0]) if others else None
     if origin is None and not mapped:
         return None

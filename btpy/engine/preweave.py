@@ -62,12 +62,12 @@ class Preweaving:
             return
         with version.weave_state.lock:
             self._loaded.update(name for name, _ in version.weave_state.woven)
-        named = version.named(self._loaded)
-        if named:
-            wanted = names_wanted(named, self._loaded)
+        patterns = version.named(self._loaded)
+        if patterns:
+            is_wanted = names_wanted(patterns, self._loaded)
             with self._changing:
                 self._version = version
-                self._preweaver = Preweaver(self._agent, self._process, version, wanted)
+                self._preweaver = Preweaver(self._agent, self._process, version, is_wanted)
 
     def end(self) -> None:
         """Stop, and make the agent forget its answers. From now on the agent asks about every class, and the weave
@@ -107,12 +107,12 @@ class Preweaver:
     """
 
     def __init__(
-        self, agent: Agent, process: JvmProcess, version: Instrumentation, wanted: Callable[[str], bool]
+        self, agent: Agent, process: JvmProcess, version: Instrumentation, is_wanted: Callable[[str], bool]
     ) -> None:
         self._agent = agent
         self._process = process
         self._version = version
-        self._wanted = wanted
+        self._wanted = is_wanted
         self._stopped = threading.Event()
         self._awaited = threading.Event()
         self._begun = 0.0
@@ -169,14 +169,14 @@ class Preweaver:
         return self._stopped.is_set() or self._classes == MOST_CLASSES or self._bytes > MOST_BYTES
 
     def _add(self, name: str, data: bytes) -> None:
-        shown = fingerprint(data)
-        if shown in self._known:  # in several archives
+        digest = fingerprint(data)
+        if digest in self._known:  # in several archives
             return
-        self._known.add(shown)
-        made = self._version.preweave(name, data, MOST_HANDLERS - self._handlers)
-        if made is None:
+        self._known.add(digest)
+        prewoven = self._version.preweave(name, data, MOST_HANDLERS - self._handlers)
+        if prewoven is None:
             return
-        answer, handlers = made
+        answer, handlers = prewoven
         if handlers:
             self._agent.install((), (), handlers)
             self._version.weave_state.add_installed(handler.name for handler in handlers)

@@ -32,11 +32,11 @@ def prewoven_methods(
         return None
     methods = []
     for method, content in woven.code:
-        shown = _shown(method)
-        if shown is None:
+        content_shown = _shown(method)
+        if content_shown is None:
             return None
         name, descriptor = unpack_from(">HH", file.data, method.offset + 2)
-        methods.append(WovenCode(method.access_flags, name, descriptor, fingerprint(shown), content))
+        methods.append(WovenCode(method.access_flags, name, descriptor, fingerprint(content_shown), content))
     code_name = name_index(code_of(woven.code[0][0]))
     beginning = fingerprint(file.data[4 : file.pool_end])
     return PrewovenMethods(class_id, sites, beginning, woven.pool.count, woven.pool.added, code_name, tuple(methods))

@@ -65,9 +65,9 @@ class Receipt:
         """Raises LeftBehind with what stays in the target, and what to do about it."""
         if self.clean:
             return
-        named = [f"{class_.class_name}: {class_.reason}" for class_ in self.not_restored]
+        reasons = [f"{class_.class_name}: {class_.reason}" for class_ in self.not_restored]
         back = f"{self.restored} of {self.woven - self.unloaded} classes have their original bytes"
-        things = self.left_behind or tuple(named) or (back,)
+        things = self.left_behind or tuple(reasons) or (back,)
         raise LeftBehind(
             f"the session left something behind in the JVM {pid}: {'; '.join(things)}",
             help=[

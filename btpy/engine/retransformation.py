@@ -46,16 +46,16 @@ def change(
     agent: Agent,
     version: Instrumentation,
     matched: Iterable[LoadedClass],
-    gone: Collection[int],
+    removed: Collection[int],
     *,
     searches: bool = False,
 ) -> WeaveResult:
     """Weave the classes that change with this version: the ``matched`` ones, and those that hold a probe that is
-    ``gone`` or the handler in which such a probe ran. ``searches``: as for :func:`weave`."""
+    ``removed`` or the handler in which such a probe ran. ``searches``: as for :func:`weave`."""
     weave_state, program = version.weave_state, version.program
-    hosts = {program.fires_in(program.probes[id_]).id for id_ in gone}
+    hosts = {program.fires_in(program.probes[id_]).id for id_ in removed}
     with weave_state.lock:
-        stale = set(weave_state.holding((*gone, *hosts)))
+        stale = set(weave_state.holding((*removed, *hosts)))
     classes = {loaded.id: loaded for loaded in matched}
     for loaded in agent.named(sorted({name for name, _ in stale})):
         if (loaded.name, loaded.loader) in stale and refused(loaded) is None:
@@ -97,13 +97,13 @@ def _weave_arrived(agent: Agent, version: Instrumentation) -> None:
     """Weave classes about which the agent asked an earlier version while they were being loaded. They may not be among
     the loaded classes yet."""
     with version.weave_state.lock:
-        wanted = version.weave_state.take_arriving(version)
+        arriving = version.weave_state.take_arriving(version)
     for look in range(LOOKS):
-        named = agent.named(sorted({name for name, _ in wanted}))
-        arrived = [loaded for loaded in named if (loaded.name, loaded.loader) in wanted]
+        loaded_classes = agent.named(sorted({name for name, _ in arriving}))
+        arrived = [loaded for loaded in loaded_classes if (loaded.name, loaded.loader) in arriving]
         weave(agent, version, [loaded for loaded in arrived if refused(loaded) is None])
-        wanted -= {(loaded.name, loaded.loader) for loaded in arrived}
-        if not wanted:
+        arriving -= {(loaded.name, loaded.loader) for loaded in arrived}
+        if not arriving:
             return
         if look + 1 < LOOKS:
             time.sleep(BETWEEN_LOOKS)

@@ -26,8 +26,10 @@ def mask(message: AnyMessage, added: AddedSecrets | None, maps: Mapping[int, Pro
             hidden = masked(payload if added is None else added.maps(payload, maps))
             return message if hidden == payload else replace(message, contents=hidden)
         case Errors(failures=failures):
-            told = tuple(replace(failure, message=_masked_text(failure.message, added)) for failure in failures)
-            return replace(message, failures=told)
+            masked_failures = tuple(
+                replace(failure, message=_masked_text(failure.message, added)) for failure in failures
+            )
+            return replace(message, failures=masked_failures)
         case _:
             return message
 

@@ -105,7 +105,7 @@ class Session:
         return session
 
     @staticmethod
-    def join(connecting: Connecting, wanted: str, *, take_over: bool = False, read: bool = True) -> Session:
+    def join(connecting: Connecting, name_or_id: str, *, take_over: bool = False, read: bool = True) -> Session:
         """The session that was left under this id or name (:meth:`Departure.leave`), with its program, its maps, and
         what its probes have produced since. Its classes that were loaded meanwhile are woven.
 
@@ -116,7 +116,7 @@ class Session:
         """
         session = Session._connected(connecting)
         with session._closed_on_error():
-            chosen = sessions.chosen(session.agent.sessions(), wanted)
+            chosen = sessions.chosen(session.agent.sessions(), name_or_id)
             joined = session._join(chosen, take_over)
             deployment = None
             if read:
@@ -160,12 +160,12 @@ class Session:
                 raise problems.ended(process.pid, endings.likely_causes(process)) from None
             raise
 
-    def _join(self, wanted: SessionInfo, take_over: bool) -> Joined:
+    def _join(self, info: SessionInfo, take_over: bool) -> Joined:
         """The description that the former client left for the next one."""
-        joined = self.agent.join(wanted.id, take_over)
+        joined = self.agent.join(info.id, take_over)
         if joined.error:
             raise UsageError(
-                f"session {sessions.id_text(wanted)} cannot be joined: {joined.error}",
+                f"session {sessions.id_text(info)} cannot be joined: {joined.error}",
                 help=["btpy sessions PID shows who is there"],
             )
         self.deployer.begin(joined.slot)

@@ -18,19 +18,19 @@ def name_of(session: SessionInfo | Joined) -> str:
     return "".join(char if char.isprintable() else "?" for char in session.name)
 
 
-def chosen(sessions: Sequence[SessionInfo], wanted: str) -> SessionInfo:
+def chosen(sessions: Sequence[SessionInfo], name_or_id: str) -> SessionInfo:
     """The session with this id or this name, or the only one whose id has this prefix. Raises UsageError."""
     matching = [
         session
         for session in sessions
-        if wanted and (session.name == wanted or id_text(session).startswith(wanted.lower()))
+        if name_or_id and (session.name == name_or_id or id_text(session).startswith(name_or_id.lower()))
     ]
     if len(matching) == 1:
         return matching[0]
     listed = [f"{id_text(session)}  {name_of(session) or '(attended)'}" for session in sessions]
     if matching:
         raise UsageError(
-            f"{wanted!r} is more than one session",
+            f"{name_or_id!r} is more than one session",
             help=[f"{id_text(session)}  {name_of(session)}" for session in matching],
         )
-    raise UsageError(f"no session {wanted!r} in this JVM", help=listed or ["this JVM has no sessions"])
+    raise UsageError(f"no session {name_or_id!r} in this JVM", help=listed or ["this JVM has no sessions"])

@@ -51,8 +51,8 @@ class Limits:
     @staticmethod
     def of(settings: Mapping[str, object]) -> Limits:
         """The limits in the ``config`` of a script."""
-        given = {name: settings[setting] for name, setting in _LIMIT_OF_SETTING.items() if setting in settings}
-        return replace(Limits(cpu_budget=CPU_BUDGET), **given)  # type: ignore[arg-type]  # the checker has seen to the types
+        values = {name: settings[setting] for name, setting in _LIMIT_OF_SETTING.items() if setting in settings}
+        return replace(Limits(cpu_budget=CPU_BUDGET), **values)  # type: ignore[arg-type]  # the checker has seen to the types
 
     @property
     def message(self) -> Configure:
@@ -86,9 +86,9 @@ _LIMIT_OF_SETTING = {
 
 def without_effect(program: Program, limits: Limits) -> list[Diagnostic]:
     """A warning for each setting of the last script that wants another limit than the session began with."""
-    given = dict(program.settings)
+    settings = dict(program.settings)
     field_of = {setting: field for field, setting in _LIMIT_OF_SETTING.items()}
-    other = {name for name in given.keys() & field_of if given[name] != getattr(limits, field_of[name])}
+    other = {name for name in settings.keys() & field_of if settings[name] != getattr(limits, field_of[name])}
     if not other:
         return []
     in_force = {name: getattr(limits, field_of[name]) for name in other}

@@ -95,13 +95,13 @@ class WeaveState:
     def next_site(self) -> int:
         return self._next_site
 
-    def first_site(self, name: str, loader: str, shown: bytes, probes: frozenset[int]) -> int | None:
+    def first_site(self, name: str, loader: str, digest: bytes, probes: frozenset[int]) -> int | None:
         """The same bytes get the same sites again: another agent may have the class retransformed at any time."""
-        return self._first_sites.get((name, loader, shown, probes))
+        return self._first_sites.get((name, loader, digest, probes))
 
-    def keep_sites(self, name: str, loader: str, shown: bytes, probes: frozenset[int], count: int) -> None:
+    def keep_sites(self, name: str, loader: str, digest: bytes, probes: frozenset[int], count: int) -> None:
         """Assigns the next ``count`` sites to these bytes with these probes."""
-        self._first_sites[name, loader, shown, probes] = self.take_sites(count)
+        self._first_sites[name, loader, digest, probes] = self.take_sites(count)
 
     def first_prewoven_site(self) -> int:
         """The first of the sites that are reserved for prewoven classes."""
@@ -187,8 +187,8 @@ class WeaveState:
 
     def holding(self, probes: Iterable[int]) -> list[tuple[str, str]]:
         """Name and loader of the classes that one of the probes is in."""
-        wanted = frozenset(probes)
-        return [where for where, held in self.woven.items() if any(probe in wanted for probe, _, _ in held)]
+        ids = frozenset(probes)
+        return [where for where, sites in self.woven.items() if any(probe in ids for probe, _, _ in sites)]
 
     def learn(self, loaded: LoadedClass) -> None:
         """Remember the supertypes of a loaded class. Takes the lock."""

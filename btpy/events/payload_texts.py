@@ -143,9 +143,9 @@ def _compound(tag: int, data: bytes, at: int, limit: int, depth: int, texts: lis
         return at + 5
     if tag not in (_OBJECT, _SEQUENCE, _MAPPING):
         raise ProtocolError(f"unknown value tag {tag}")
-    shown = data[at + 4]
+    count = data[at + 4]
     at += 5
-    for _ in range(shown):
+    for _ in range(count):
         if tag != _SEQUENCE:
             at = _value(data, at, limit, depth, names if tag == _OBJECT else texts)
         at = _value(data, at, limit, depth, texts)

@@ -35,6 +35,6 @@ class ReadingLimit:
         if second != self._second:
             self._second = second
             self._read.clear()
-        taken = max(0, min(count, self.most - self._read[probe]))
-        self._read[probe] += taken
-        return taken
+        accepted = max(0, min(count, self.most - self._read[probe]))
+        self._read[probe] += accepted
+        return accepted

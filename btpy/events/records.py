@@ -237,7 +237,7 @@ class RecordDecoder:
         """
         records: list[Record] = []
         append, new, name = records.append, tuple.__new__, self._threads.get
-        header, fewest, named, probes = _HEADER.unpack_from, self._fewest, self._named, self._probes
+        header, fewest, first_pairs, probes = _HEADER.unpack_from, self._fewest, self._named, self._probes
         templates = len(fewest)
         end_of_payload = len(payload)
         start = 0
@@ -262,8 +262,8 @@ class RecordDecoder:
                         raise ProtocolError(
                             f"record of template {template} with {len(values)} of {fewest[template]} values"
                         )
-                    if template in named:
-                        check_pairs(record, named[template])
+                    if template in first_pairs:
+                        check_pairs(record, first_pairs[template])
                     append(record)
             except (ProtocolError, struct.error, IndexError, UnicodeDecodeError) as cause:
                 self.malformed.append((probe, str(cause) or type(cause).__name__))
@@ -281,8 +281,8 @@ class RecordDecoder:
         if not unread:
             return self.decode(payload), unread
         chosen: list[bytes] = []
-        at, wanted = 0, sum(room.values())
-        while len(chosen) < wanted:
+        at, total = 0, sum(room.values())
+        while len(chosen) < total:
             size, template, _, probe = _KIND(payload, at)
             if room[template, probe]:
                 room[template, probe] -= 1
@@ -402,10 +402,10 @@ def _compound(tag: int, data: bytes, at: int, depth: int) -> tuple[Value, int]:
     class_name = _string(name)
     if tag == 10:
         (identity,) = _U4(data, at)
-        shown = data[at + 4]
+        count = data[at + 4]
         at += 5
         fields: list[tuple[str, Value]] = []
-        for _ in range(shown):
+        for _ in range(count):
             field_name, at = _value(data, at, depth)
             value, at = _value(data, at, depth)
             fields.append((_string(field_name), value))
@@ -414,12 +414,12 @@ def _compound(tag: int, data: bytes, at: int, depth: int) -> tuple[Value, int]:
         return ObjectValue(class_name, identity, tuple(fields), data[at] == 1), at + 1
     if tag == 11:
         (length,) = _U4(data, at)
-        shown = data[at + 4]
+        count = data[at + 4]
         at += 5
-        if shown > length:
-            raise ProtocolError(f"sequence shows {shown} of {length}")
+        if count > length:
+            raise ProtocolError(f"sequence shows {count} of {length}")
         items: list[Value] = []
-        for _ in range(shown):
+        for _ in range(count):
             value, at = _value(data, at, depth)
             items.append(value)
         return SequenceValue(class_name, length, tuple(items)), at
@@ -434,10 +434,10 @@ def _compound(tag: int, data: bytes, at: int, depth: int) -> tuple[Value, int]:
         return ClosedObject(class_name, identity, Closed(why)), at + 5
     if tag == 17:
         (size,) = _U4(data, at)
-        shown = data[at + 4]
+        count = data[at + 4]
         at += 5
         pairs: list[tuple[Value, Value]] = []
-        for _ in range(shown):
+        for _ in range(count):
             key, at = _value(data, at, depth)
             value, at = _value(data, at, depth)
             pairs.append((key, value))

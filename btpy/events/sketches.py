@@ -189,11 +189,11 @@ class Examples:
         left, right = list(self.values), list(other.values)
         chance.shuffle(left)
         chance.shuffle(right)
-        kept: list[Value] = []
-        while len(kept) < self.most and (left or right):
+        values: list[Value] = []
+        while len(values) < self.most and (left or right):
             weights = (self.n if left else 0, other.n if right else 0)
-            kept.append(chance.choices((left, right), weights=weights)[0].pop())
-        return Examples(self.n + other.n, self.most, tuple(kept))
+            values.append(chance.choices((left, right), weights=weights)[0].pop())
+        return Examples(self.n + other.n, self.most, tuple(values))
 
 
 def _exact(value: Value) -> object:

@@ -45,28 +45,28 @@ class Speculations:
         """The records to show now, from these and the held ones, in order. Raises ProtocolError."""
         if not self._needed():
             return records
-        shown: list[Record] = []
+        visible: list[Record] = []
         for record in records:
             template = self._template(record)
             if template.kind is TemplateKind.COMMIT:
-                shown += self._taken(record)
+                visible += self._taken(record)
             elif template.kind is TemplateKind.DISCARD:
                 self._drop(self._taken(record))
             elif template.speculative:
                 id_, plain = _split(record)
                 if id_ is None:
-                    shown.append(plain)
+                    visible.append(plain)
                 else:
                     self._hold(id_, plain)
             else:
-                shown.append(record)
+                visible.append(record)
             self._expire(record.nanos)
-        return shown
+        return visible
 
     def close(self) -> None:
         """Called at the end: the remaining records are dropped."""
-        for held in self._held.values():
-            self._drop(held.records)
+        for speculation in self._held.values():
+            self._drop(speculation.records)
         self._held.clear()
 
     def _needed(self) -> bool:
@@ -86,11 +86,11 @@ class Speculations:
     def _taken(self, record: Record) -> list[Record]:
         self.controls[record.probe] += 1
         id_, _ = _split(record)
-        held = self._held.pop(id_, None)
-        if held is None:
+        speculation = self._held.pop(id_, None)
+        if speculation is None:
             return []
-        self._count -= len(held.records)
-        return held.records
+        self._count -= len(speculation.records)
+        return speculation.records
 
     def _hold(self, id_: Hashable, record: Record) -> None:
         self._held.setdefault(id_, _Held(record.nanos)).records.append(record)
@@ -106,9 +106,9 @@ class Speculations:
             self._give_up(oldest)
 
     def _give_up(self, id_: Hashable) -> None:
-        held = self._held.pop(id_)
-        self._count -= len(held.records)
-        self._drop(held.records)
+        speculation = self._held.pop(id_)
+        self._count -= len(speculation.records)
+        self._drop(speculation.records)
 
     def _drop(self, records: Iterable[Record]) -> None:
         self.dropped.update(record.probe for record in records)

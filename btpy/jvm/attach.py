@@ -64,11 +64,11 @@ class _Attacher:
             self._write(process, request)
             return self._answer(process)
 
-    def tell(self, **what: str) -> None:
+    def tell(self, **members: str) -> None:
         """Sends a request that needs no answer. Does nothing if there is no process. Does not wait for a request."""
         process = self._process
         if process is not None:
-            self._write(process, what)
+            self._write(process, members)
 
     def _write(self, process: children.TextProcess, line: dict[str, str]) -> None:
         assert process.stdin is not None
@@ -252,8 +252,8 @@ def _require_heap(process: JvmProcess, ask: Ask) -> Heap | None:
 def _heap_of(process: JvmProcess, ask: Ask) -> Heap | None:
     """The current heap; None if the JVM does not report it."""
     with contextlib.suppress(OSError):  # attaching will find the reason and report it better
-        if told := heap.parse(ask("GC.heap_info")):
-            return told
+        if heap_info := heap.parse(ask("GC.heap_info")):
+            return heap_info
     return heap.of_counters(process.counters)
 
 

@@ -62,13 +62,13 @@ def fits(jar: str, options: str) -> bool:
     return len(f"{jar}={options}".encode()) <= LARGEST_ARGUMENT
 
 
-def answer(connection: socket.socket, asked: bytes, seconds: float) -> str:
+def answer(connection: socket.socket, request: bytes, seconds: float) -> str:
     """Send a request and read all of the answer. Raises OSError; TimeoutError if the whole takes longer than
     ``seconds``.
     """
     deadline = time.monotonic() + seconds
     connection.settimeout(seconds)
-    connection.sendall(asked)
+    connection.sendall(request)
     received = b""
     while len(received) < _LARGEST_ANSWER and (part := connection.recv(_PART)):
         received += part

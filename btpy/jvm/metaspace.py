@@ -61,15 +61,15 @@ def parse(answer: str) -> tuple[Space, ...]:
     Up to JDK 15, the used memory is that of the chunks of loaders, whose free chunks are reused. Since then it is the
     committed memory, which excludes freed chunks (JEP 387).
     """
-    taken: dict[str, int] = {}
+    capacities: dict[str, int] = {}
     for label, figures in re.findall(_ROW, answer, re.MULTILINE):
         for number in re.findall(_TAKEN, figures):
-            taken.setdefault(label or "Both", int(number))  # the capacity comes before the committed memory
+            capacities.setdefault(label or "Both", int(number))  # the capacity comes before the committed memory
     bounded = []
     for name, label, flag, needed in _SPACES:
         limit = re.search(rf"^{flag}: {_KIB}", answer, re.MULTILINE)
-        if limit is not None and label in taken:
-            bounded.append(Space(name, f"-XX:{flag}", int(limit[1]), taken[label], needed))
+        if limit is not None and label in capacities:
+            bounded.append(Space(name, f"-XX:{flag}", int(limit[1]), capacities[label], needed))
     return tuple(bounded)
 
 

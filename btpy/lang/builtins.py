@@ -420,19 +420,19 @@ def _jvm(
     parameters: str,
     doc: str,
     result: Type,
-    *given: Parameter,
+    *formals: Parameter,
     everywhere: bool = False,
     redacts: bool = False,
 ) -> Function:
     """A number about the whole JVM. The agent's thread reads it, unless that is very cheap."""
     places = EVERYWHERE if everywhere else OFF_TARGET
-    signatures = (_signature(*given),)
+    signatures = (_signature(*formals),)
     return Function(name, Group.JVM, f"{name}({parameters})", doc, signatures, result, places=places, redacts=redacts)
 
 
-def _listing(name: str, doc: str, *given: Parameter, redacts: bool = False) -> Function:
-    parameters = ", ".join(f"{parameter.name}={parameter.default}" for parameter in given)
-    signatures = (_signature(*given),)
+def _listing(name: str, doc: str, *formals: Parameter, redacts: bool = False) -> Function:
+    parameters = ", ".join(f"{parameter.name}={parameter.default}" for parameter in formals)
+    signatures = (_signature(*formals),)
     return Function(
         name,
         Group.JVM,

@@ -29,8 +29,8 @@ def manual(source: Source) -> str:
     return "\n\n".join(sections) + "\n"
 
 
-def _default(shown: str) -> str:
-    return f" (default {shown})" if shown else " (required)"
+def _default(text: str) -> str:
+    return f" (default {text})" if text else " (required)"
 
 
 def _section(title: str, rows: Iterable[tuple[str, str]]) -> list[str]:

@@ -42,8 +42,8 @@ def checked(
     """
     program = None
     try:
-        given = placeholders(parameters(source))
-        program = check_source(source, libraries, given, permissions)
+        values = placeholders(parameters(source))
+        program = check_source(source, libraries, values, permissions)
         diagnostics = [*program.warnings, *_unfit(program, target)]
     except (ScriptError, NothingMatched) as error:
         diagnostics = list(error.diagnostics)

@@ -61,9 +61,9 @@ def _entry_of(word: str, text: str, start: int) -> str:
 
 
 def _of_language(word: str) -> list[str]:
-    shown = examples()
+    scripts = examples()
     return [
-        f"```btpy\n{entry.synopsis}\n```\n\n{entry.doc}\n\n```btpy\n{shown[table][entry.name]}\n```"
+        f"```btpy\n{entry.synopsis}\n```\n\n{entry.doc}\n\n```btpy\n{scripts[table][entry.name]}\n```"
         for table, rows in entries().items()
         for entry in rows
         if word == (f"@{entry.name}" if table == "annotations" else entry.name)

@@ -203,8 +203,8 @@ class Server:
         info = hover(text, offset, self._of_this_text(uri, text), self._words(uri, text))
         if info is None:
             return None
-        shown = types.MarkupContent(types.MarkupKind.Markdown, info.markdown)
-        return types.Hover(contents=shown, range=_range(at, info.start, info.end))
+        content = types.MarkupContent(types.MarkupKind.Markdown, info.markdown)
+        return types.Hover(contents=content, range=_range(at, info.start, info.end))
 
     def _format(self, params: types.DocumentFormattingParams) -> list[types.TextEdit]:
         """Empty for a script that does not parse."""

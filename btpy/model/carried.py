@@ -40,24 +40,24 @@ class Carried:
         return f"{self.kind.value}.{self.key}"
 
 
-def carried(texts: Iterable[str], said: str = "--with") -> tuple[Carried, ...]:
-    """Parses lists with commas. ``said``: the source of the texts in messages. Raises UsageError."""
+def carried(texts: Iterable[str], source: str = "--with") -> tuple[Carried, ...]:
+    """Parses lists with commas. ``source``: the source of the texts in messages. Raises UsageError."""
     parts = [part.strip() for text in texts for part in text.split(",")]
-    distinct = tuple(dict.fromkeys(_parsed(part, said) for part in parts))
+    distinct = tuple(dict.fromkeys(_parsed(part, source) for part in parts))
     if len(distinct) > MOST:
-        raise UsageError(f"{said} names {len(distinct)} values, and {MOST} are possible", help=_HELP)
+        raise UsageError(f"{source} names {len(distinct)} values, and {MOST} are possible", help=_HELP)
     return distinct
 
 
-def _parsed(text: str, said: str) -> Carried:
+def _parsed(text: str, source: str) -> Carried:
     name, colon, key = text.partition(":")
     kind = next((kind for kind in CarriedKind if kind.value == name), None)
     if kind is None:
-        raise UsageError(f"{said} {text!r}: it is trace, mdc:KEY or baggage:KEY", help=_HELP)
+        raise UsageError(f"{source} {text!r}: it is trace, mdc:KEY or baggage:KEY", help=_HELP)
     if kind is CarriedKind.TRACE:
         if colon:
-            raise UsageError(f"{said} {text!r}: trace has no key", help=_HELP)
+            raise UsageError(f"{source} {text!r}: trace has no key", help=_HELP)
         return Carried(kind)
     if not key or len(key) > LONGEST_KEY or not key.isprintable():
-        raise UsageError(f"{said} {text!r} needs a key of 1 to {LONGEST_KEY} printable characters", help=_HELP)
+        raise UsageError(f"{source} {text!r} needs a key of 1 to {LONGEST_KEY} printable characters", help=_HELP)
     return Carried(kind, key)

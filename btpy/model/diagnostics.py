@@ -229,16 +229,16 @@ class _Line:
 
 
 def _show_line(text: str, style: _Style) -> _Line:
-    shown: list[str] = []
+    output: list[str] = []
     cells = [0]
     for char in text:
         if char == "\t":
             glyph = " " * (_TAB - cells[-1] % _TAB)
         else:
             glyph = style.glyph(char)
-        shown.append(glyph)
+        output.append(glyph)
         cells.append(cells[-1] + _cells(glyph))
-    return _Line("".join(shown), tuple(cells))
+    return _Line("".join(output), tuple(cells))
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,12 +328,12 @@ def _source_rows(
     source: Source, labels: list[tuple[Label, bool]], gutter: int, severity: Severity, style: _Style
 ) -> list[str]:
     marks: dict[int, list[_Mark]] = {}
-    shown: dict[int, _Line] = {}
+    source_lines: dict[int, _Line] = {}
 
     def line(number: int) -> _Line:
-        if number not in shown:
-            shown[number] = _show_line(source.line(number), style)
-        return shown[number]
+        if number not in source_lines:
+            source_lines[number] = _show_line(source.line(number), style)
+        return source_lines[number]
 
     def mark(number: int, start: int, end: int, text: str, primary: bool) -> None:
         cells = line(number).cells

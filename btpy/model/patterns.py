@@ -148,8 +148,8 @@ class MethodPattern:
 
     def matches(self, name: str, annotations: Iterable[str] = ()) -> bool:
         if self.text.startswith("@"):
-            wanted = self.text[1:] if "." in self.text else f"**.{self.text[1:]}"
-            expression = re.compile(glob_regex(wanted))
+            pattern = self.text[1:] if "." in self.text else f"**.{self.text[1:]}"
+            expression = re.compile(glob_regex(pattern))
             return any(expression.fullmatch(annotation) for annotation in annotations)
         if self.is_exact:
             return name == self.text
@@ -244,26 +244,26 @@ class SignaturePattern:
 
     def matches(self, parameters: tuple[str, ...], returns: str) -> bool:
         """Types are Java spellings as :func:`java_type` gives them."""
-        wanted = self.returns.removeprefix("!")
-        if type_matches(wanted, returns) == self.returns.startswith("!"):
+        type_ = self.returns.removeprefix("!")
+        if type_matches(type_, returns) == self.returns.startswith("!"):
             return False
         return parameters_match(self.parameters, self.open_ended, parameters)
 
 
-def parameters_match(wanted: tuple[str, ...], open_ended: bool, actual: tuple[str, ...]) -> bool:
-    if len(actual) < len(wanted) or (len(actual) > len(wanted) and not open_ended):
+def parameters_match(patterns: tuple[str, ...], open_ended: bool, actual: tuple[str, ...]) -> bool:
+    if len(actual) < len(patterns) or (len(actual) > len(patterns) and not open_ended):
         return False
-    return all(map(type_matches, wanted, actual))
+    return all(map(type_matches, patterns, actual))
 
 
-def type_matches(wanted: str, actual: str) -> bool:
+def type_matches(pattern: str, actual: str) -> bool:
     """Whether a type as a user writes it (``String``, ``Map.Entry``, ``int[]``, ``*``) is the Java type ``actual``."""
-    if wanted in ("*", actual):
+    if pattern in ("*", actual):
         return True
-    dimensions = wanted.count("[]")
+    dimensions = pattern.count("[]")
     if dimensions != actual.count("[]"):
         return False
-    base = wanted.replace("[]", "").split("<")[0].strip().replace("$", ".")
+    base = pattern.replace("[]", "").split("<")[0].strip().replace("$", ".")
     actual_base = actual.replace("[]", "").replace("$", ".")
     return actual_base == base or actual_base.endswith(f".{base}")
 

@@ -62,8 +62,8 @@ def names_secret(name: str) -> bool:
     """
     if len(name) > _LONGEST:
         return False
-    kept = re.sub(r"[^A-Za-z0-9]", "", name).lower()
-    if kept in WORDS or any(part in kept for part in PARTS):
+    letters = re.sub(r"[^A-Za-z0-9]", "", name).lower()
+    if letters in WORDS or any(part in letters for part in PARTS):
         return True
     last = _LAST_WORD.search(name)
     return last is not None and last[0].lower() in LAST_WORDS
@@ -97,13 +97,13 @@ class Secrets:
     texts: tuple[str, ...] = ()
 
     @staticmethod
-    def of(given: Iterable[str], said: str = "--secret") -> Secrets:
+    def of(entries: Iterable[str], said: str = "--secret") -> Secrets:
         """Parses the values of ``--secret``: names with commas between them, or one ``/REGEX/``. ``said``: the name of
         the source of the values in messages. Raises UsageError.
         """
         names: dict[str, None] = {}
         texts: dict[str, None] = {}
-        for text in given:
+        for text in entries:
             if text.startswith("/"):
                 texts[_checked_regex(text, said)] = None
             else:
@@ -114,10 +114,10 @@ class Secrets:
         """Both. Raises UsageError where that is too much."""
         names = tuple(dict.fromkeys((*self.names, *others.names)))
         texts = tuple(dict.fromkeys((*self.texts, *others.texts)))
-        for count, most, what in ((len(names), MOST_NAMES, "names"), (len(texts), MOST_TEXTS, "regular expressions")):
+        for count, most, kind in ((len(names), MOST_NAMES, "names"), (len(texts), MOST_TEXTS, "regular expressions")):
             if count > most:
                 raise UsageError(
-                    f"{count} {what} of secrets are added, and {most} are possible",
+                    f"{count} {kind} of secrets are added, and {most} are possible",
                     help=["one can stand for several: *number, '/(AC|BC)-[0-9]{6}/'"],
                 )
         return Secrets(names, texts)

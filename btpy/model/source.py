@@ -96,9 +96,9 @@ _BEGINNINGS = (
 def read_text(file: BinaryIO) -> str:
     """The text of a script file. Raises OSError, and ValueError with the reason if the file is not a script."""
     data = file.read(MAX_FILE_BYTES + 1)
-    for beginning, what in _BEGINNINGS:
+    for beginning, kind in _BEGINNINGS:
         if data.startswith(beginning):
-            raise ValueError(what)
+            raise ValueError(kind)
     if len(data) > MAX_FILE_BYTES:
         raise ValueError(f"longer than {MAX_FILE_BYTES} bytes: split it into libraries and import them")
     try:

@@ -137,8 +137,8 @@ class ArrowWriter(SilentWriter):
                 stream = self._stream.beside(file_name(name, self._tables), self._files)
             elif self._chosen is not None and (name, columns) == (self._chosen.name, self._chosen.columns):
                 stream = self._stream
-            made = None if stream is None else _Table(stream, self._context, self._format, columns, kinds)
-            self._tables[name, columns] = made
+            table = None if stream is None else _Table(stream, self._context, self._format, columns, kinds)
+            self._tables[name, columns] = table
         return self._tables[name, columns]
 
 
@@ -191,14 +191,14 @@ class _Table:
             self._batches.write_batch(arrow.record_batch(arrays, schema=self._schema))
 
     def _opened(self, arrow: Any) -> _Batches:
-        made: _Batches
+        batches: _Batches
         if self._format == "parquet":
             from pyarrow import parquet
 
-            made = parquet.ParquetWriter(self._sink, self._schema)
+            batches = parquet.ParquetWriter(self._sink, self._schema)
         else:
-            made = arrow.ipc.new_file(self._sink, self._schema)
-        return made
+            batches = arrow.ipc.new_file(self._sink, self._schema)
+        return batches
 
     def _cell(self, value: Value) -> Any:
         if value is None or isinstance(value, bool | int | float):

@@ -44,12 +44,12 @@ def _below(parent: MergedCalls, least: float, style: Style, indent: str) -> list
     def share(took: int) -> float:
         return took / parent.base if parent.base else 0.0
 
-    kept = set(sorted(range(len(calls)), key=lambda at: calls[at].took, reverse=True)[:_MOST])
-    small = {at for at in kept if share(calls[at].took) < least}
-    if len(small) + len(calls) - len(kept) > 1:
-        kept -= small
-    entries = [(calls[at].took, _label(calls[at], style), calls[at]) for at in sorted(kept)]
-    rest = [child for at, child in enumerate(calls) if at not in kept]
+    largest = set(sorted(range(len(calls)), key=lambda at: calls[at].took, reverse=True)[:_MOST])
+    small = {at for at in largest if share(calls[at].took) < least}
+    if len(small) + len(calls) - len(largest) > 1:
+        largest -= small
+    entries = [(calls[at].took, _label(calls[at], style), calls[at]) for at in sorted(largest)]
+    rest = [child for at, child in enumerate(calls) if at not in largest]
     lines = []
     rows: list[tuple[int, str, MergedCalls | None]] = [*entries]
     if rest:

@@ -102,14 +102,14 @@ class ChromeWriter(SilentWriter):
         timed = next((slot for slot in map(_duration, template.parts) if slot is not None), None)
 
         def render(record: Record) -> Sequence[dict[str, Any]]:
-            given = arguments(record)
+            values = arguments(record)
             duration = record.values[timed] if timed is not None else None
             event = {
                 "name": name,
                 "cat": site_fact(self._context, record, SiteFact.PROBE),
                 "pid": PROCESS,
                 "tid": record.tid,
-                "args": given,
+                "args": values,
             }
             if not isinstance(duration, int) or duration < 0:
                 return [event | {"ph": "i", "s": "t", "ts": self._time(record.nanos)}]

@@ -36,13 +36,13 @@ def clipped(text: str, width: int, ellipsis: str = "…") -> str:
         return text
     ellipsis = ellipsis[:width]
     room = width - len(ellipsis)
-    kept: list[str] = []
+    chars: list[str] = []
     coloured = False
     used = at = 0
     while at < len(text):
         colour = _COLOUR.match(text, at)
         if colour is not None:
-            kept.append(colour[0])
+            chars.append(colour[0])
             coloured = colour[0] != _RESET
             at = colour.end()
             continue
@@ -50,9 +50,9 @@ def clipped(text: str, width: int, ellipsis: str = "…") -> str:
         most -= 1
         if used > room or most < 0:
             break
-        kept.append(text[at])
+        chars.append(text[at])
         at += 1
-    return "".join(kept) + ellipsis + (_RESET if coloured else "")
+    return "".join(chars) + ellipsis + (_RESET if coloured else "")
 
 
 _PACKAGE = re.compile(r"(?<![\w$./])(?:[a-z_][\w$]*\.){2,}(?=[\w$<])")

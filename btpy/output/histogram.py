@@ -82,15 +82,16 @@ def _rounded(histogram: Histogram | LinearHistogram, number: Number, kind: Kind,
 
 def bars(histogram: Histogram | LinearHistogram, kind: Kind, style: Style, unit: str = "") -> list[str]:
     """The rows below the headline; none without samples."""
-    shown = rows(histogram, kind, unit)
-    if not shown:
+    histogram_rows = rows(histogram, kind, unit)
+    if not histogram_rows:
         return []
-    most = max(count for _, count in shown)
-    labels = max(len(label) for label, _ in shown)
+    most = max(count for _, count in histogram_rows)
+    labels = max(len(label) for label, _ in histogram_rows)
     digits = len(str(most))
     columns = longest_bar(style, labels + digits + 6)
     return [
-        f"  {label:>{labels}}  {padded_bar(count, most, style, columns)}  {count:>{digits}}" for label, count in shown
+        f"  {label:>{labels}}  {padded_bar(count, most, style, columns)}  {count:>{digits}}"
+        for label, count in histogram_rows
     ]
 
 

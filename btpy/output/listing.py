@@ -40,19 +40,19 @@ def listing_lines(probe: ListedProbe, style: Style, detail: Detail) -> list[str]
     lines: list[str] = []
     fixed = [] if detail.full_names else [class_ for class_ in probe.classes if _is_fixed(class_)]
     classes = [class_ for class_ in probe.classes if class_ not in fixed]
-    shown = classes[: detail.classes]
-    for class_ in shown:
+    listed = classes[: detail.classes]
+    for class_ in listed:
         lines += _class_lines(class_, style, detail)
-    more = len(classes) - len(shown) + probe.more
+    more = len(classes) - len(listed) + probe.more
     if more:
         lines.append(f"{style.ellipsis} and {counted(more, 'more class')} ({detail.for_more})")
     if fixed:
         lines.append(f"{style.ellipsis} and {counted(len(fixed), 'hidden or lambda class')} that the JVM keeps as made")
     if probe.unseen:
         one = probe.unseen == 1
-        made = "class is made at run time and has" if one else "classes are made at run time and have"
+        text = "class is made at run time and has" if one else "classes are made at run time and have"
         when_known = f"known when the JVM shows {'it' if one else 'them'}"
-        lines.append(f"{style.ellipsis} and {probe.unseen} {made} no class file: {when_known}")
+        lines.append(f"{style.ellipsis} and {probe.unseen} {text} no class file: {when_known}")
     return lines
 
 
@@ -73,12 +73,12 @@ def _class_lines(class_: ListedClass, style: Style, detail: Detail) -> list[str]
     lines = [f"{style.bold(visible(class_.name))}  {separator.join(filter(None, facts))}"]
     if detail.full_names and class_.supertypes:
         lines.append(style.dim(f"    subtype of {visible(', '.join(class_.supertypes))}"))
-    shown = class_.methods[: detail.methods]
-    width = min(_COLUMN, max((len(signature(method, detail.full_names)) for method in shown), default=0))
-    for method in shown:
+    listed = class_.methods[: detail.methods]
+    width = min(_COLUMN, max((len(signature(method, detail.full_names)) for method in listed), default=0))
+    for method in listed:
         lines += _method_lines(method, width, style, detail)
-    if len(class_.methods) > len(shown):
-        lines.append(f"  {style.ellipsis} {len(class_.methods) - len(shown)} more methods")
+    if len(class_.methods) > len(listed):
+        lines.append(f"  {style.ellipsis} {len(class_.methods) - len(listed)} more methods")
     return lines
 
 
@@ -127,8 +127,8 @@ def ranges(numbers: Sequence[int]) -> str:
 
 def listing_json(probe: ListedProbe, classes: int | None = None) -> Iterable[dict[str, Any]]:
     """An object for each class, and one for the classes that are not listed."""
-    shown = probe.classes[:classes]
-    for class_ in shown:
+    listed = probe.classes[:classes]
+    for class_ in listed:
         yield {
             "type": "class",
             "probe": probe.name,
@@ -140,7 +140,7 @@ def listing_json(probe: ListedProbe, classes: int | None = None) -> Iterable[dic
             "skipped": _skipped_json(class_.skipped),
             "methods": [_method_json(method) for method in class_.methods],
         }
-    more = len(probe.classes) - len(shown) + probe.more
+    more = len(probe.classes) - len(listed) + probe.more
     if more or probe.unseen:
         yield {"type": "more", "probe": probe.name, "classes": more, "made_at_run_time": probe.unseen}
 

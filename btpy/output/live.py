@@ -314,16 +314,16 @@ class LiveText:
     ) -> list[str]:
         content = part.content
         order = arrangement.order(content.map)
-        shown = self._shown(part)
-        offset = min(order.offset, max(0, part.rows - shown))
+        visible_rows = self._shown(part)
+        offset = min(order.offset, max(0, part.rows - visible_rows))
         if part.block is not None:
-            lines = list(part.block[offset : offset + shown])
+            lines = list(part.block[offset : offset + visible_rows])
         elif content.map.keys == 0:
             lines = [self._single(content, history)]
         else:
-            lines = self._table(content, order, history, columns, slice(offset, offset + shown), focused=focused)
-        if shown < min(part.share, part.rows):
-            below = part.rows - offset - shown
+            lines = self._table(content, order, history, columns, slice(offset, offset + visible_rows), focused=focused)
+        if visible_rows < min(part.share, part.rows):
+            below = part.rows - offset - visible_rows
             rest = f"{offset} above, {below} below" if offset else f"{below} more"
             lines.append(self._style.dim(f"  {self._style.ellipsis} {rest}"))
         return lines
@@ -344,12 +344,12 @@ class LiveText:
         return self._style.bar(sparkline(past, self._style)) if any(value is not None for value in past) else ""
 
     def _table(
-        self, content: MapContent, order: Order, history: History, columns: int, shown: slice, *, focused: bool
+        self, content: MapContent, order: Order, history: History, columns: int, slice_: slice, *, focused: bool
     ) -> list[str]:
         map_ = content.map
         by = self._by(content, order)
         descending = _descends(map_, by) != order.reverse
-        rows = _sorted(content, by, descending, history)[shown]
+        rows = _sorted(content, by, descending, history)[slice_]
         texts = KeyTexts(key for key, _ in content.entries)
         labels = [self._label(texts.of(key)) for key, _ in rows]
         title = self._style.marked(map_.title, descending) if by == "key" else map_.title
@@ -363,13 +363,13 @@ class LiveText:
             )
             for at, column in enumerate(self._columns(content, history))
         ]
-        label, kept, sparks = _fit(max(map(columns_of, (title, *labels))), columns_, columns)
+        label, fitting, sparks = _fit(max(map(columns_of, (title, *labels))), columns_, columns)
         past = [self._sparks(map_, key, history, sparks) for key, _ in rows]
-        heads = [self._style.dim(padded(column.head, column.width, right=column.right)) for column in kept]
+        heads = [self._style.dim(padded(column.head, column.width, right=column.right)) for column in fitting]
         heads += [self._style.dim(f"last {SPAN:.0f} s")] if any(past) else []
         lines = ["  ".join([padded(clipped(title, label, self._style.ellipsis), label), *heads])]
         for at, text in enumerate(labels):
-            cells = [padded(column.cells[at], column.width, right=column.right) for column in kept]
+            cells = [padded(column.cells[at], column.width, right=column.right) for column in fitting]
             line = "  ".join([padded(shortened(text, label, self._style.ellipsis), label), *cells, past[at]])
             lines.append(line.rstrip())
         return lines
@@ -394,11 +394,11 @@ class LiveText:
         return self._maps.figures(content.map)[0].by
 
     def _label(self, key: Key) -> str:
-        shown = (
+        parts = (
             self._values.inner(component) if isinstance(component, StackRef) else self._values.show(component)
             for component in key
         )
-        return self._one_line(", ".join(shown))
+        return self._one_line(", ".join(parts))
 
     def _one_line(self, text: str) -> str:
         if "\n" in text:
@@ -423,21 +423,21 @@ class _Drawn:
 
 def _fit(label: int, columns: Sequence[_Drawn], room: int) -> tuple[int, list[_Drawn], int]:
     """The width of the label, the columns that fit, and the width that remains for the line of past rates."""
-    kept = list(columns)
+    fitting = list(columns)
 
     def left() -> int:
-        return room - sum(2 + column.width for column in kept)
+        return room - sum(2 + column.width for column in fitting)
 
     while left() < min(label, _LEAST_LABEL):
-        at = next((at for at in reversed(range(len(kept))) if not kept[at].needed), None)
+        at = next((at for at in reversed(range(len(fitting))) if not fitting[at].needed), None)
         if at is None:
             break
-        del kept[at]
+        del fitting[at]
     with_sparks = left() - 2 - _FEWEST_SPARKS
     if with_sparks >= min(label, _LABEL_WITH_SPARKS):
         label = min(label, with_sparks)
-        return label, kept, min(_SPARKS, left() - 2 - label)
-    return max(1, min(label, left())), kept, 0
+        return label, fitting, min(_SPARKS, left() - 2 - label)
+    return max(1, min(label, left())), fitting, 0
 
 
 def _sorted(

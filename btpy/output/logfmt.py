@@ -110,9 +110,9 @@ def quoted(text: str, *, always: bool = False) -> str:
     return text
 
 
-def _keys(taken: tuple[str, ...], names: Iterable[str]) -> tuple[str, ...]:
-    """The names as keys that differ from those of ``taken`` and from each other: ``tid`` is ``tid_2``."""
-    return different((*taken, *map(_key, names)))[len(taken) :]
+def _keys(reserved: tuple[str, ...], names: Iterable[str]) -> tuple[str, ...]:
+    """The names as keys that differ from those of ``reserved`` and from each other: ``tid`` is ``tid_2``."""
+    return different((*reserved, *map(_key, names)))[len(reserved) :]
 
 
 def _key(name: str) -> str:

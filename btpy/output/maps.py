@@ -62,19 +62,19 @@ class MapText:
 
     def lines(self, content: MapContent, options: TableOptions, *, plot: bool = False) -> list[str]:
         """The map as it is printed, or as a chart, without line ends."""
-        shown = table(content, options)
-        map_, unit = content.map, shown.unit
+        table_ = table(content, options)
+        map_, unit = content.map, table_.unit
         kind = _unit_kind(map_)
         if not content.entries:
             return [f"{self._name(map_)}  (empty)", *self._skips(content)]
         if map_.kind in _BLOCKS or (plot and map_.kind in (MapKind.TSERIES, MapKind.PCTL)):
-            lines = [line for key, value in shown.rows for line in self._block(map_, key, value, kind, unit)]
+            lines = [line for key, value in table_.rows for line in self._block(map_, key, value, kind, unit)]
         elif plot:
-            lines = self._bars(map_, shown.rows, options, kind, unit)
+            lines = self._bars(map_, table_.rows, options, kind, unit)
         else:
-            rows = [(self._label(map_, key), self.cells(map_, value, unit)) for key, value in shown.rows]
-            lines = self._columns(rows, to_the_right=all(_is_number(value) for _, value in shown.rows))
-        lines += self._notes(content, shown.hidden)
+            rows = [(self._label(map_, key), self.cells(map_, value, unit)) for key, value in table_.rows]
+            lines = self._columns(rows, to_the_right=all(_is_number(value) for _, value in table_.rows))
+        lines += self._notes(content, table_.hidden)
         return lines
 
     def joined(self, contents: Sequence[MapContent], options: TableOptions) -> list[str]:
@@ -125,8 +125,8 @@ class MapText:
             return [Figure("", "", lambda value: "  ".join(self.cells(map_, value, unit)))]
 
         def of(by: str) -> Callable[[Aggregate | Value], str]:
-            shown = Kind.ANY if by == "count" else kind
-            return lambda value: self._about(value) + mean(measure(value, by), shown, unit)
+            figure_kind = Kind.ANY if by == "count" else kind
+            return lambda value: self._about(value) + mean(measure(value, by), figure_kind, unit)
 
         return [Figure("n" if by == "count" else by, by, of(by)) for by in measures]
 
@@ -188,15 +188,15 @@ class MapText:
     def _series_figures(self, value: TimeSeries, kind: Kind, unit: str) -> list[str]:
         """``last 60 × 1s``, the current value and the extremes."""
         counts = value.series.operator is SeriesOperator.COUNT
-        shown = Kind.ANY if counts else kind
+        figure_kind = Kind.ANY if counts else kind
         windows = [window for window in value.values() if window is not None]
         times = "×" if self._style.unicode else "x"
         about = self._about(value)
         cells = [f"{value.series.operator.value} of {value.series.windows} {times} {duration(value.series.interval)}"]
         if windows:
-            cells.append(f"now {about}{mean(windows[-1], shown, unit)}")
-            cells.append(f"min {about}{mean(min(windows), shown, unit)}")
-            cells.append(f"max {about}{mean(max(windows), shown, unit)}")
+            cells.append(f"now {about}{mean(windows[-1], figure_kind, unit)}")
+            cells.append(f"min {about}{mean(min(windows), figure_kind, unit)}")
+            cells.append(f"max {about}{mean(max(windows), figure_kind, unit)}")
         return cells
 
     def _bars(
@@ -235,8 +235,8 @@ class MapText:
 
         def of(name: str, number: Number, text: Callable[[Number], str], before: str = "") -> str:
             interval = bounds.get(name)
-            shown = estimate(text(number), interval, text, self._style)
-            return shown if interval is not None else before + shown
+            cell = estimate(text(number), interval, text, self._style)
+            return cell if interval is not None else before + cell
 
         if isinstance(value, Stats):
             cells = [self._samples(value, value.n, equals)]

@@ -174,39 +174,40 @@ class NdjsonWriter:
         self._write(line)
 
     def map(self, content: MapContent, template: Template | None, nanos: int | None) -> None:
-        shown = table(content, TableOptions.of(template))
+        table_ = table(content, TableOptions.of(template))
         name = content.map.title
         line: dict[str, Any] = {"type": _MAP_TYPES.get(content.map.kind, "map")}
         if nanos is not None:
             line["ts"] = self._time(nanos)
         if content.map.keys == 0:
-            line["data"] = {name: _shown(shown.rows[0][1], self._context.stacks) if shown.rows else None}
+            line["data"] = {name: _shown(table_.rows[0][1], self._context.stacks) if table_.rows else None}
         else:
-            keys = _key_texts([key for key, _ in shown.rows], self._text)
+            keys = _key_texts([key for key, _ in table_.rows], self._text)
             line["data"] = {
                 name: {
-                    text: _shown(value, self._context.stacks) for text, (_, value) in zip(keys, shown.rows, strict=True)
+                    text: _shown(value, self._context.stacks)
+                    for text, (_, value) in zip(keys, table_.rows, strict=True)
                 }
             }
             if content.map.kind in _DISTRIBUTIONS:
                 line["percentiles"] = {
                     name: {
                         text: _percentiles(content.map, value)
-                        for text, (_, value) in zip(keys, shown.rows, strict=True)
+                        for text, (_, value) in zip(keys, table_.rows, strict=True)
                     }
                 }
-        if content.map.keys == 0 and content.map.kind in _DISTRIBUTIONS and shown.rows:
-            line["percentiles"] = {name: _percentiles(content.map, shown.rows[0][1])}
+        if content.map.keys == 0 and content.map.kind in _DISTRIBUTIONS and table_.rows:
+            line["percentiles"] = {name: _percentiles(content.map, table_.rows[0][1])}
         _add_skips(line, content)
-        intervals_ = [_intervals(content.map, value) for _, value in shown.rows]
+        intervals_ = [_intervals(content.map, value) for _, value in table_.rows]
         if content.map.keys == 0 and any(intervals_):
             line["intervals"] = {name: intervals_[0]}
         elif any(intervals_):
             line["intervals"] = {name: {text: own for text, own in zip(keys, intervals_, strict=True) if own}}
         if content.omitted:
             line["omitted"] = content.omitted
-        if shown.hidden:
-            line["hidden"] = shown.hidden
+        if table_.hidden:
+            line["hidden"] = table_.hidden
         if content.full:
             line["full"] = content.full
         self._write(line)
@@ -297,11 +298,11 @@ class NdjsonWriter:
         count, texts = len(slots), _TEXTS
 
         def render(record: Record) -> str:
-            given = record.values
-            if len(given) != count:
+            values = record.values
+            if len(values) != count:
                 return any_event(record)
             try:
-                return self._start("event", record) + pattern % tuple([texts[type(value)](value) for value in given])
+                return self._start("event", record) + pattern % tuple([texts[type(value)](value) for value in values])
             except _Unusual:
                 return any_event(record)
 
@@ -381,11 +382,11 @@ class NdjsonWriter:
             return lambda record: self._with_context(kind, record, text(record), carried)
 
         def render(record: Record) -> str:
-            shown = text(record)
+            line = text(record)
             try:
-                return f'{self._start(kind, record)}"data":{_quoted(shown)}}}'
+                return f'{self._start(kind, record)}"data":{_quoted(line)}}}'
             except _Unusual:
-                return self._encoded({**self._head(kind, record), "data": _well_formed(shown)})
+                return self._encoded({**self._head(kind, record), "data": _well_formed(line)})
 
         return render
 
@@ -586,18 +587,18 @@ def _pair(interval: Interval) -> list[int | float | str | None]:
 
 def _key_texts(keys: Sequence[Key], text: ValueText) -> list[str]:
     """Keys in the form of bpftrace, with components joined by commas. Equal texts get a suffix."""
-    taken: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     for key in keys:
         label = _unused(
-            ",".join([text.show(component).replace("\\", "\\\\").replace(",", "\\,") for component in key]), taken
+            ",".join([text.show(component).replace("\\", "\\\\").replace(",", "\\,") for component in key]), members
         )
-        taken[label] = None
-    return list(taken)
+        members[label] = None
+    return list(members)
 
 
-def _unused(name: str, taken: dict[str, Any]) -> str:
+def _unused(name: str, members: dict[str, Any]) -> str:
     label, number = name, 1
-    while label in taken:
+    while label in members:
         number += 1
         label = f"{name}#{number}"
     return label

@@ -14,21 +14,21 @@ _OF_LOOKED_AT = (MapKind.VALUE, MapKind.FIRST, MapKind.LAST, MapKind.SAMPLE_OF)
 """Kinds whose values come only from hits that fired, and do not represent others."""
 
 
-def estimate(shown: str, interval: Interval | None, text: Callable[[Number], str], style: Style) -> str:
-    """``≈12834 (12001…13700)``: a value, ``shown``, with the interval that holds the true one. ``≥12834``: the value is
-    a lower bound. Without an interval the value is exact.
+def estimate(figure: str, interval: Interval | None, text: Callable[[Number], str], style: Style) -> str:
+    """``≈12834 (12001…13700)``: ``figure`` with the interval that holds the true value. ``≥12834``: the figure is a
+    lower bound. Without an interval the value is exact.
     """
     if interval is None:
-        return shown
+        return figure
     low = None if interval.low is None else text(interval.low)
     high = None if interval.high is None else text(interval.high)
     if low is not None and high is not None:
-        return f"{style.about}{shown} ({low}{style.ellipsis}{high})"
+        return f"{style.about}{figure} ({low}{style.ellipsis}{high})"
     if low is not None:
-        return style.at_least + shown if low == shown else f"{style.about}{shown} ({style.at_least}{low})"
+        return style.at_least + figure if low == figure else f"{style.about}{figure} ({style.at_least}{low})"
     if high is not None:
-        return style.at_most + shown if high == shown else f"{style.about}{shown} ({style.at_most}{high})"
-    return style.about + shown
+        return style.at_most + figure if high == figure else f"{style.about}{figure} ({style.at_most}{high})"
+    return style.about + figure
 
 
 def skip_notes(content: MapContent, style: Style) -> list[str]:
@@ -44,8 +44,10 @@ def skip_notes(content: MapContent, style: Style) -> list[str]:
         else:
             notes.append(f"{hits}, {one_in(skips)}: values are estimates ({CONFIDENCE:.0%} intervals)")
     if skips.rested_ns:
-        what = "values are those of the other hits" if content.map.kind in _OF_LOOKED_AT else "values are lower bounds"
-        notes.append(f"for {duration(skips.rested_ns)} no hit was recorded, because of the budget: {what}")
+        meaning = (
+            "values are those of the other hits" if content.map.kind in _OF_LOOKED_AT else "values are lower bounds"
+        )
+        notes.append(f"for {duration(skips.rested_ns)} no hit was recorded, because of the budget: {meaning}")
     return [f"{style.about} {note}" for note in notes]
 
 

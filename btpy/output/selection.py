@@ -24,9 +24,9 @@ class Selection:
         self._writer.attached(attached)
 
     def records(self, records: Sequence[Record]) -> None:
-        wanted = [record for record in records if self._wants(template_of(self._context, record))]
-        if wanted:
-            self._writer.records(wanted)
+        selected = [record for record in records if self._wants(template_of(self._context, record))]
+        if selected:
+            self._writer.records(selected)
 
     def map(self, content: MapContent, template: Template | None, nanos: int | None) -> None:
         if content.map.title in self._names or (template is not None and self._is_of_probe(template)):

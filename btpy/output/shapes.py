@@ -79,22 +79,22 @@ def chosen(outline: Outline, only: frozenset[str], format_: str) -> Shape:
     Raises UsageError when it takes a choice.
     """
     all_shapes = shapes(outline)
-    wanted = [shape for shape in all_shapes if shape.names & only] if only else all_shapes
-    events = [shape for shape in wanted if not shape.name.startswith("@") and shape.name != PRINTED]
-    maps = [shape for shape in wanted if shape.name.startswith("@")]
-    for candidates in (wanted, events, [] if events else maps):
+    named_shapes = [shape for shape in all_shapes if shape.names & only] if only else all_shapes
+    events = [shape for shape in named_shapes if not shape.name.startswith("@") and shape.name != PRINTED]
+    maps = [shape for shape in named_shapes if shape.name.startswith("@")]
+    for candidates in (named_shapes, events, [] if events else maps):
         if len(candidates) == 1:
             return candidates[0]
     if not all_shapes:
         remedy = 'emit("name", key=value, …), or fill a map'
         raise UsageError(f"the script prints nothing that {format_} has columns for", help=[remedy])
-    first = next(iter(wanted), all_shapes[0]).name
-    if not wanted:
+    first = next(iter(named_shapes), all_shapes[0]).name
+    if not named_shapes:
         raise UsageError(
             f"{format_} has no columns for {', '.join(sorted(only))}", help=[f"for example:  --only {first}"]
         )
     raise UsageError(
-        f"{format_} has one set of columns, and the script needs {len(wanted)}: {_listed(wanted)}",
+        f"{format_} has one set of columns, and the script needs {len(named_shapes)}: {_listed(named_shapes)}",
         help=[f"choose one:  --only {first}", "or a file each:  -o DIRECTORY/"],
     )
 
@@ -110,9 +110,9 @@ def left_out(outline: Outline, only: frozenset[str], format_: str) -> tuple[str,
     return shape.name, sorted({name for group in names for name in group})
 
 
-def _listed(wanted: list[Shape]) -> str:
-    texts = [str(shape) for shape in wanted[:_LISTED]]
-    return "; ".join([*texts, "…"] if len(wanted) > _LISTED else texts)
+def _listed(shapes: list[Shape]) -> str:
+    texts = [str(shape) for shape in shapes[:_LISTED]]
+    return "; ".join([*texts, "…"] if len(shapes) > _LISTED else texts)
 
 
 def shape_of(template: Template) -> tuple[str, tuple[str, ...]] | None:
@@ -155,21 +155,21 @@ def _percents(map_: Map) -> tuple[float, ...]:
 
 def different(columns: Iterable[str]) -> tuple[str, ...]:
     """A name that an earlier column has gets a number: ``tid_2``."""
-    taken: list[str] = []
+    used: list[str] = []
     for column in columns:
         name, number = column, 1
-        while name in taken:
+        while name in used:
             number += 1
             name = f"{column}_{number}"
-        taken.append(name)
-    return tuple(taken)
+        used.append(name)
+    return tuple(used)
 
 
 def file_name(name: str, others: Iterable[tuple[str, tuple[str, ...]]]) -> str:
     """A unique file name for a shape, for any names of events."""
     stem = re.sub(r"[^\w.@-]", "_", name).lstrip(".") or "event"
-    taken = sum(other == name for other, _ in others)
-    return f"{stem}-{taken + 1}" if taken else stem
+    number = sum(other == name for other, _ in others)
+    return f"{stem}-{number + 1}" if number else stem
 
 
 # ---------------------------------------------------------------- rows
@@ -218,8 +218,8 @@ def _getter(slot: Slot, context: Context) -> Callable[[Record], Value]:
     if slot.rest:
         return lambda record: ", ".join(values.inner(value) for value in record.values[where:])
     if slot.time:
-        shown = values.slot(slot)
-        return lambda record: shown(record.values[where])
+        getter = values.slot(slot)
+        return lambda record: getter(record.values[where])
     return lambda record: slot_value(record, slot)
 
 

@@ -40,9 +40,9 @@ class TableOptions:
     @staticmethod
     def of(template: Template | None) -> TableOptions:
         """From the options of a MAP template; None: the defaults."""
-        given = dict(template.options) if template is not None else {}
-        top, by, unit = given.get("top"), given.get("by", ""), given.get("unit", "")
-        descending, scale, least = given.get("desc"), given.get("scale", 1), given.get("min")
+        options = dict(template.options) if template is not None else {}
+        top, by, unit = options.get("top"), options.get("by", ""), options.get("unit", "")
+        descending, scale, least = options.get("desc"), options.get("scale", 1), options.get("min")
         return TableOptions(
             top=top if isinstance(top, int) else None,
             by=by if isinstance(by, str) else "",
@@ -123,11 +123,11 @@ def joined(contents: Sequence[MapContent], options: TableOptions) -> Joined:
     if options.least is not None:
         least = options.least
         rows = [row for row in rows if measure(row[1][column], by) >= least]
-    shown = rows if options.top is None else rows[: options.top]
+    first_rows = rows if options.top is None else rows[: options.top]
     maps = tuple(content.map for content in contents)
     texts = KeyTexts(key for key, _ in exact.values())
-    rows_ = tuple((texts.of(key), tuple(values)) for key, values in shown)
-    return Joined(maps, options.unit, rows_, len(exact) - len(shown))
+    rows_ = tuple((texts.of(key), tuple(values)) for key, values in first_rows)
+    return Joined(maps, options.unit, rows_, len(exact) - len(first_rows))
 
 
 def table(content: MapContent, options: TableOptions) -> Table:
@@ -141,8 +141,8 @@ def table(content: MapContent, options: TableOptions) -> Table:
     if options.scale != 1:
         rows = [(key, _scaled(value, options.scale)) for key, value in rows]
     texts = KeyTexts(key for key, _ in content.entries)
-    shown = tuple((texts.of(key), value) for key, value in rows)
-    return Table(content.map, options.unit, shown, len(content.entries) - len(rows))
+    text_rows = tuple((texts.of(key), value) for key, value in rows)
+    return Table(content.map, options.unit, text_rows, len(content.entries) - len(rows))
 
 
 def _scaled_weights(weights: Weights, factor: Number) -> Weights:

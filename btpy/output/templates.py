@@ -48,10 +48,10 @@ def printed(
         count = len(shows)
 
         def render_values(record: Record) -> str:
-            given = record.values
-            if len(given) != count:
+            slot_values = record.values
+            if len(slot_values) != count:
                 arity.check(record)
-            return pattern % tuple([show(value) for show, value in zip(shows, given, strict=True)])
+            return pattern % tuple([show(value) for show, value in zip(shows, slot_values, strict=True)])
 
         return render_values
     getters = [_getter(slot, show, context, values) for slot, show in slots]

@@ -44,7 +44,7 @@ class TreeWriter(SilentWriter):
         probes, sites = self._context.outline.probes, self._context.sites
         for record in records:
             site = sites[record.site]
-            took, failed, *wanted = record.values
+            took, failed, *operands = record.values
             assert isinstance(took, int)
             threw = str(failed or "")
             if probes[record.probe].name != _ROOT:
@@ -54,7 +54,7 @@ class TreeWriter(SilentWriter):
                 continue
             self.called += 1
             tree = self._trees.root(record.tid, Call(site.class_name, site.method, 0, record.nanos, took, threw))
-            if wanted == [True] and self.drawn != self._most:
+            if operands == [True] and self.drawn != self._most:
                 self._add(tree, record)
 
     def _add(self, tree: Call, record: Record) -> None:

@@ -228,10 +228,10 @@ class ValueText:
 
     def _exception(self, value: ObjectValue, thrown: wellknown.Thrown) -> str:
         """``type: message`` as in Java, then the fields of the type, and the cause."""
-        said = "" if thrown.message is None else f": {self.show(thrown.message)}"
+        message = "" if thrown.message is None else f": {self.show(thrown.message)}"
         own = f" {self._fields(replace(value, class_name='', fields=thrown.own))}" if thrown.own or value.more else ""
         cause = "" if thrown.cause is None else f", caused by {self.inner(thrown.cause)}"
-        return f"{visible(value.class_name)}{said}{own}{cause}"
+        return f"{visible(value.class_name)}{message}{own}{cause}"
 
     def _fields(self, value: ObjectValue) -> str:
         fields = [f"{visible(name)}={self.inner(item)}" for name, item in value.fields]
@@ -244,8 +244,8 @@ class ValueText:
             return "<cycle>"
         return f"{visible(value.class_name)}@{value.identity:x}"
 
-    def _cut(self, shown: int, length: int) -> str:
-        if shown >= length:
+    def _cut(self, count: int, length: int) -> str:
+        if count >= length:
             return ""
-        before = f", {self._style.ellipsis} " if shown else ""
-        return f"{before}{shown} of {length}"
+        before = f", {self._style.ellipsis} " if count else ""
+        return f"{before}{count} of {length}"

@@ -49,9 +49,9 @@ def nearest_class_names(pattern: str, loaded: Iterable[str], limit: int = 3) -> 
 
     Among equal candidates, names in the package of the pattern come first.
     """
-    wanted = pattern.lstrip("+@").replace("*", "").strip(".")
-    package, _, _ = wanted.rpartition(".")
-    wanted_simple = simple_name(wanted)
+    plain_name = pattern.lstrip("+@").replace("*", "").strip(".")
+    package, _, _ = plain_name.rpartition(".")
+    wanted_simple = simple_name(plain_name)
     by_simple: dict[str, list[str]] = {}
     for name in loaded:
         by_simple.setdefault(simple_name(name), []).append(name)
@@ -63,7 +63,7 @@ def nearest_class_names(pattern: str, loaded: Iterable[str], limit: int = 3) -> 
         candidates += sorted(
             by_simple.get(simple, ()), key=lambda name: (not name.startswith(package), len(name), name)
         )
-    return [name for name in dict.fromkeys(candidates) if name != wanted][:limit]
+    return [name for name in dict.fromkeys(candidates) if name != plain_name][:limit]
 
 
 _LIKE_A_GLOB = re.compile(r"[\w.$*?]*[*?][\w.$*?]*")
@@ -116,8 +116,8 @@ def no_class_matches(
     spelled = ", ".join(f'"{class_.text}"' for class_ in attachment.classes)
     methods = [method.text for method in attachment.methods]
     loaded = "loaded " if facts.pid else ""
-    there = f"{facts.loaders} class loaders, pid {facts.pid} {facts.main}" if facts.pid else facts.main
-    where = f"0 of {_grouped(facts.loaded)} {loaded}classes ({there})"
+    place = f"{facts.loaders} class loaders, pid {facts.pid} {facts.main}" if facts.pid else facts.main
+    where = f"0 of {_grouped(facts.loaded)} {loaded}classes ({place})"
     annotated = pattern.text.startswith("@")  # a class with a similar name is not an annotation
     nearby = () if annotated else nearby
     width = max((len(class_.name) for class_ in nearby), default=0)
@@ -147,10 +147,10 @@ def interface_without_code(probe: Probe, interface: str, implementors: Sequence[
     """BT302: the pattern names an interface whose matching methods are abstract."""
     attachment = _attachment(probe)
     methods = ", ".join(method.text for method in attachment.methods)
-    named = [implementor for implementor in implementors if "$$Lambda" not in implementor]
-    shown = ", ".join(simple_name(class_name) for class_name in named[:5])
-    more = f" and {len(named) - 5} more" if len(named) > 5 else ""
-    if implementors and not named:
+    named_classes = [implementor for implementor in implementors if "$$Lambda" not in implementor]
+    examples = ", ".join(simple_name(class_name) for class_name in named_classes[:5])
+    more = f" and {len(named_classes) - 5} more" if len(named_classes) > 5 else ""
+    if implementors and not named_classes:
         return Diagnostic(
             "BT302",
             f'only lambdas implement "{interface}", and the JVM does not allow them to be changed',
@@ -159,13 +159,13 @@ def interface_without_code(probe: Probe, interface: str, implementors: Sequence[
             ),
             help=_of_lambdas(attachment, interface),
         )
-    loaded = f"   (now loaded: {shown}{more})" if named else "   (none is loaded now)"
+    loaded = f"   (now loaded: {examples}{more})" if named_classes else "   (none is loaded now)"
     if any(class_.text.startswith("+") for class_ in attachment.classes):
-        there = f"   (loaded without it: {shown}{more})" if named else ""
+        note = f"   (loaded without it: {examples}{more})" if named_classes else ""
         return Diagnostic(
             "BT302",
             f"{methods} has no code in the loaded classes that match {attachment.classes[0].shown}",
-            Label(attachment.classes[0].span, f"matches interfaces only, such as {interface}{there}"),
+            Label(attachment.classes[0].span, f"matches interfaces only, such as {interface}{note}"),
             help=("if an implementor is loaded later, add `pending=true` (or run with --pending)",),
         )
     return Diagnostic(
@@ -183,13 +183,13 @@ def interface_with_some_code(
     of the methods that match and have no code there.
     """
     attachment = _attachment(probe)
-    named = [simple_name(implementor) for implementor in implementors if "$$Lambda" not in implementor]
-    more = f" and {len(named) - 5} more" if len(named) > 5 else ""
-    loaded = f"   (now loaded: {', '.join(named[:5])}{more})" if named else ""
-    shown = ", ".join(abstract[:4]) + (f" and {len(abstract) - 4} more" if len(abstract) > 4 else "")
+    classes = [simple_name(implementor) for implementor in implementors if "$$Lambda" not in implementor]
+    more = f" and {len(classes) - 5} more" if len(classes) > 5 else ""
+    loaded = f"   (now loaded: {', '.join(classes[:5])}{more})" if classes else ""
+    examples = ", ".join(abstract[:4]) + (f" and {len(abstract) - 4} more" if len(abstract) > 4 else "")
     return Diagnostic(
         "BT302",
-        f'"{interface}" is an interface; {shown} {"has" if len(abstract) == 1 else "have"} no code there',
+        f'"{interface}" is an interface; {examples} {"has" if len(abstract) == 1 else "have"} no code there',
         Label(attachment.classes[0].span, "the probe is only in the methods that the interface itself implements"),
         help=(f'match its implementors, too:  class="+{interface}"{loaded}',),
         severity=Severity.WARNING,
@@ -219,7 +219,7 @@ def no_method_matches(probe: Probe, classes: Sequence[KnownClass]) -> Diagnostic
     near = nearest(attachment.methods[0].text.strip("*"), names)
     otherwise = read_otherwise(attachment.methods[0], names, method=True)
     constructor = _constructor_help(attachment, classes)
-    shown = near or [name for name in names if not name.startswith("<")][:8]
+    suggestions = near or [name for name in names if not name.startswith("<")][:8]
     label = "did you mean " if near else "methods there: "
     if all(method.text.startswith("@") for method in attachment.methods):
         return Diagnostic(
@@ -235,7 +235,7 @@ def no_method_matches(probe: Probe, classes: Sequence[KnownClass]) -> Diagnostic
         Label(_method_span(attachment), f"0 of {len(names)} method names"),
         help=constructor
         or otherwise
-        or ((label + ", ".join(f"`{name}`" for name in shown) + ("?" if near else "")),) * bool(shown),
+        or ((label + ", ".join(f"`{name}`" for name in suggestions) + ("?" if near else "")),) * bool(suggestions),
     )
 
 
@@ -256,23 +256,23 @@ def no_overload_fits(probe: Probe, overloads: Sequence[str]) -> Diagnostic:
     attachment = _attachment(probe)
     if attachment.signature is None and probe.formals is not None:
         counts = {_parameter_count(overload) for overload in overloads}
-        given = len(probe.formals)
-        if given not in counts and not probe.open_formals:
-            return _no_such_count(probe, overloads, given, any(given < count for count in counts))
+        formal_count = len(probe.formals)
+        if formal_count not in counts and not probe.open_formals:
+            return _no_such_count(probe, overloads, formal_count, any(formal_count < count for count in counts))
     if attachment.signature is not None:
-        place, wanted = attachment.signature.span, attachment.signature.text
+        place, types = attachment.signature.span, attachment.signature.text
         if place.text.startswith("("):  # behind Class::method
             return _no_such_types(attachment, overloads, attachment.signature)
     else:
         place = probe.span
-        wanted = ", ".join(formal.type for formal in probe.formals or ())
+        types = ", ".join(formal.type for formal in probe.formals or ())
         if probe.formals:
             place = probe.formals[0].span.to(probe.formals[-1].span)
     return Diagnostic(
         "BT305",
-        f"no overload has the type ({wanted})"
+        f"no overload has the type ({types})"
         if attachment.signature is None
-        else f'no overload has the type "{wanted}"',
+        else f'no overload has the type "{types}"',
         Label(place, "fits none of them"),
         help=(_listed_overloads(overloads),),
         notes=()
@@ -297,8 +297,8 @@ def _no_such_types(attachment: MethodAttachment, overloads: Sequence[str], signa
 
 
 def _listed_overloads(overloads: Sequence[str]) -> str:
-    shown = [*overloads[:8], *((f"… and {len(overloads) - 8} more",) if len(overloads) > 8 else ())]
-    return "the overloads are:  " + ("\n" + " " * 20).join(shown)
+    listed = [*overloads[:8], *((f"… and {len(overloads) - 8} more",) if len(overloads) > 8 else ())]
+    return "the overloads are:  " + ("\n" + " " * 20).join(listed)
 
 
 _PRIMITIVES = {
@@ -324,14 +324,14 @@ def _header_notes(types: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-def _no_such_count(probe: Probe, overloads: Sequence[str], given: int, fewer: bool) -> Diagnostic:
+def _no_such_count(probe: Probe, overloads: Sequence[str], count: int, fewer: bool) -> Diagnostic:
     formals = probe.formals or ()
     name = _method_name(overloads[0]) if overloads else _attachment(probe).methods[0].text
     header = ", ".join(f"{formal.type} {formal.name}" for formal in formals)
     help_ = (f"leave the rest open:  ({header}{', ' if header else ''}..)",) if fewer else ()
     return Diagnostic(
         "BT305",
-        f"no overload of {name} has {given} parameter{'s' * (given != 1)}",
+        f"no overload of {name} has {count} parameter{'s' * (count != 1)}",
         Label(formals[0].span.to(formals[-1].span) if formals else probe.span, "fits none of them"),
         help=(*help_, _listed_overloads(overloads)),
     )
@@ -377,19 +377,19 @@ def no_line(probe: Probe, method: str, lines: Sequence[int], mappings: Sequence[
     """
     attachment = _attachment(probe)
     first, last = _asked_lines(attachment)
-    there = sorted(set(lines))
-    near = sorted(sorted(there, key=lambda line: min(abs(line - first), abs(line - last)))[:6])
+    code_lines = sorted(set(lines))
+    near = sorted(sorted(code_lines, key=lambda line: min(abs(line - first), abs(line - last)))[:6])
     help_ = (
-        f"nearest lines with code: {', '.join(map(str, near))}  (of {there[0]}..{there[-1]})"
-        if len(there) > 1
-        else f"all its code comes from line {there[0]}"
-        if there
+        f"nearest lines with code: {', '.join(map(str, near))}  (of {code_lines[0]}..{code_lines[-1]})"
+        if len(code_lines) > 1
+        else f"all its code comes from line {code_lines[0]}"
+        if code_lines
         else "compiled without line numbers (javac -g:lines): ENTRY, RETURN and CALL need none"
     )
     return Diagnostic(
         "BT306",
         f"{method} has no code at {_spelled_lines(first, last)}",
-        Label(_method_span(attachment), f"has {len(there)} line{'s' * (len(there) != 1)} with code"),
+        Label(_method_span(attachment), f"has {len(code_lines)} line{'s' * (len(code_lines) != 1)} with code"),
         help=(*_other_numbers(attachment, mappings), help_),
     )
 
@@ -398,9 +398,9 @@ def lines_of_others(probe: Probe, mappings: Sequence[MappedLines]) -> Diagnostic
     """BT309: by the source map of a class, the lines of the probe have other numbers in the class file."""
     attachment = _attachment(probe)
     mapped = dict.fromkeys(line for lines in mappings for line in lines.mapped)
-    shown = [f"{number} is line {line} of {file}" for number, file, line in list(mapped)[:_LINES_SHOWN]]
-    more = [f"and {len(mapped) - len(shown)} more"] if len(mapped) > len(shown) else []
-    label = ", ".join([*shown, *more]) or "the probe is not at the other numbers"
+    examples = [f"{number} is line {line} of {file}" for number, file, line in list(mapped)[:_LINES_SHOWN]]
+    more = [f"and {len(mapped) - len(examples)} more"] if len(mapped) > len(examples) else []
+    label = ", ".join([*examples, *more]) or "the probe is not at the other numbers"
     first = mappings[0]
     lines = _asked_lines(attachment)
     message = f"{_spelled_lines(*lines)} of {first.class_name} comes from another line of the source"
@@ -441,23 +441,23 @@ def _spelled_lines(first: int, last: int) -> str:
     return f"line {first}" if first == last else f"lines {first}..{last}"
 
 
-def no_operation(probe: Probe, methods: int, there: Sequence[str]) -> Diagnostic:
-    """BT307: the methods match, but they do not contain what the location names. ``there``: the operations in them."""
+def no_operation(probe: Probe, methods: int, descriptions: Sequence[str]) -> Diagnostic:
+    """BT307: the methods match, but they do not contain what the location names. ``descriptions``: their operations."""
     attachment = _attachment(probe)
     operation = attachment.operation
     parts = (
         [selector.text for selector in (operation.owner, operation.member) if selector is not None] if operation else []
     )
-    wanted = "::".join(parts) + "[]" * (bool(parts) and attachment.points[0] is Point.NEWARRAY)
+    operand = "::".join(parts) + "[]" * (bool(parts) and attachment.points[0] is Point.NEWARRAY)
     point = attachment.points[0].name.partition("_")[0] if attachment.points[0].name[:4] == "CALL" else None
     label = point or attachment.points[0].name
-    with_dot = [name for name in set(there) if name.replace("::", ".") == wanted]
-    near = with_dot or nearest(wanted, there, 5) or sorted(set(there))[:8]
+    with_dot = [name for name in set(descriptions) if name.replace("::", ".") == operand]
+    near = with_dot or nearest(operand, descriptions, 5) or sorted(set(descriptions))[:8]
     plural = "s" * (methods != 1)
     return Diagnostic(
         "BT307",
-        f"the matching method{plural} contain{'' if plural else 's'} no {label}({wanted})"
-        if wanted
+        f"the matching method{plural} contain{'' if plural else 's'} no {label}({operand})"
+        if operand
         else f"there is no {label} there",
         Label(_method_span(attachment), f"{methods} method{plural} searched"),
         help=(f"write {with_dot[0]}",) if with_dot else (f"the code has: {', '.join(near)}",) if near else (),
@@ -493,13 +493,13 @@ def protected_class(probe: Probe, refusal: Refusal) -> Diagnostic:
     """BT338, BT340, BT347: a class that is traced only with an explicit permission."""
     help_: tuple[str, ...] = ()
     classes = _attachment(probe).classes
-    named = any(class_.text == refusal.class_name for class_ in classes)
+    is_named = any(class_.text == refusal.class_name for class_ in classes)
     if refusal.detail == NEEDS_CORE:
-        write = () if named else (f'name it:  class="{refusal.class_name}"',)
+        write = () if is_named else (f'name it:  class="{refusal.class_name}"',)
         help_ = (*write, Permission("core"))
     elif refusal.reason in ALLOWED_BY:
         help_ = (Permission(ALLOWED_BY[refusal.reason], "to trace it nevertheless"),)
-        help_ += () if named else (f'leave the class out:  exclude="{refusal.class_name}"',)
+        help_ += () if is_named else (f'leave the class out:  exclude="{refusal.class_name}"',)
     return Diagnostic(
         refusal.reason.value,
         f"{refusal.class_name} is traced only with permission",
@@ -513,9 +513,9 @@ def no_pool(probe: Probe, reason: str) -> Diagnostic:
     """BT308: no memory pool has the name in ``@OnLowMemory``."""
     annotation = probe.tree.annotations[0]
     pool = probe.attachment.pool if isinstance(probe.attachment, LowMemoryAttachment) else None
-    problem, _, there = reason.partition("; ")
+    problem, _, place = reason.partition("; ")
     return Diagnostic(
-        "BT308", problem, Label(pool.span if pool else annotation.span, "0 pools"), notes=(there,) if there else ()
+        "BT308", problem, Label(pool.span if pool else annotation.span, "0 pools"), notes=(place,) if place else ()
     )
 
 
@@ -615,12 +615,12 @@ def _method_span(attachment: MethodAttachment) -> Span:
     return attachment.methods[0].span
 
 
-def _describe(class_: KnownClass, wanted: Sequence[str]) -> str:
+def _describe(class_: KnownClass, searched: Sequence[str]) -> str:
     parts = ["interface" if class_.interface else f"loader {class_.loader}"]
     if class_.methods is not None:
         names = {_method_name(method) for method in class_.methods}
         parts.append(f"{len(class_.methods)} method{'s' * (len(class_.methods) != 1)}")
-        parts += [f"has `{name}`" for name in wanted if name in names]
+        parts += [f"has `{name}`" for name in searched if name in names]
     return ", ".join(parts)
 
 

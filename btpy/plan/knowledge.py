@@ -108,8 +108,8 @@ class Knowledge:
 
     def parameter_names(self, owner: str, name: str) -> tuple[str, ...]:
         file = self._file(owner)
-        named = [method for method in (file.methods if file is not None else ()) if method.name == name]
-        return tuple(filter(None, named[0].parameter_names)) if len(named) == 1 else ()
+        same_name = [method for method in (file.methods if file is not None else ()) if method.name == name]
+        return tuple(filter(None, same_name[0].parameter_names)) if len(same_name) == 1 else ()
 
     @property
     def _may_ask(self) -> bool:
@@ -141,9 +141,9 @@ class Knowledge:
                 complete = complete and (parent is not None or above != at.super_name)
                 if parent is not None:
                     pending.append(parent)
-        named = file.name.replace("/", ".")
+        class_name = file.name.replace("/", ".")
         final = bool(file.access_flags & ACC_FINAL)
-        return ClassFields(named, fields, frozenset(statics), frozenset(supertypes), complete, final)
+        return ClassFields(class_name, fields, frozenset(statics), frozenset(supertypes), complete, final)
 
     def _file(self, name: str) -> ClassFile | None:
         """A member class may be spelled with dots."""

@@ -123,10 +123,10 @@ def listed_methods(probe: Probe, file: ClassFile, planned: PlannedClass) -> tupl
     for method in file.methods:
         if not any(pattern.matches(method.name, method.annotations) for pattern in patterns):
             continue
-        here = places.get((method.name, method.descriptor))
-        skipped = None if here else _why_skipped(method, attachment, planned.refusals)
-        if here or skipped is not None:
-            methods.append(described(method, here or [], skipped))
+        method_places = places.get((method.name, method.descriptor))
+        skipped = None if method_places else _why_skipped(method, attachment, planned.refusals)
+        if method_places or skipped is not None:
+            methods.append(described(method, method_places or [], skipped))
     return tuple(methods)
 
 
@@ -164,8 +164,8 @@ def described(
         _locals(method),
         tuple(
             dict.fromkeys(
-                ListedPlace(code.line_at(max(at, 0)), what)
-                for at, what in places
+                ListedPlace(code.line_at(max(at, 0)), description)
+                for at, description in places
                 if at is not None and code is not None
             )
         ),

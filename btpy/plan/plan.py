@@ -219,8 +219,8 @@ class Refusal:
 
     def __str__(self) -> str:
         """In one line, for people."""
-        what = f"a place in {self.where}" if self.reason in OF_PLACES else self.where
-        return f"{what} is not traced [{self.reason.value}]: {self.detail}"
+        subject = f"a place in {self.where}" if self.reason in OF_PLACES else self.where
+        return f"{subject} is not traced [{self.reason.value}]: {self.detail}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -429,7 +429,7 @@ def _lacking(bound: BoundProbe, place: Place) -> tuple[RefusalReason, str] | Non
     """Why the probe cannot be at the place, None when it can."""
     if place.obstacle:
         return RefusalReason.NO_POINT, place.obstacle
-    used = {given.kind for given in bound.inputs}
+    used = {input_.kind for input_ in bound.inputs}
     for kind, reason in place.missing:
         if kind in used:
             timed = kind is InputKind.DURATION
@@ -517,8 +517,8 @@ def _selects(rule: _Rule, method: Member) -> bool:
         return False
     if rule.probe.formals is None:
         return True
-    wanted = tuple(formal.type for formal in rule.probe.formals)
-    return parameters_match(wanted, rule.probe.open_formals, parameters)
+    types = tuple(formal.type for formal in rule.probe.formals)
+    return parameters_match(types, rule.probe.open_formals, parameters)
 
 
 _LAMBDA_BODIES = ("lambda$", "$anonfun$")  # names of Java and Kotlin, and of Scala
@@ -579,11 +579,11 @@ def _shape(rule: _Rule, file: ClassFile, method: Member, point: Point, in_jdk: b
     if "$" not in rule.probe.span.text:  # keep only names of secrets, so that more methods share a handler
         names = tuple(name if name and rule.secrets.names_secret(name) else None for name in names)
     type_of = from_descriptor if rule.navigates else erased_type
-    named = rule.navigates and "self" in rule.probe.span.text
+    reads_self = rule.navigates and "self" in rule.probe.span.text
     return Shape(
         point,
         static,
-        Type(Kind.OBJECT, class_name=file.name.replace("/", ".")) if named else OBJECT,
+        Type(Kind.OBJECT, class_name=file.name.replace("/", ".")) if reads_self else OBJECT,
         tuple(map(type_of, parameters)),
         tuple(map(descriptors.erase, parameters)),
         names,

@@ -184,10 +184,10 @@ class Presenter:
 
     def unprinted(self, contents: Iterable[MapContent]) -> list[MapContent]:
         """The maps to show at the end, without those that ``@OnEnd`` has shown."""
-        wanted = contents if self._outline.print_maps else ()
+        contents_to_print = contents if self._outline.print_maps else ()
         return [
             content
-            for content in wanted
+            for content in contents_to_print
             if not content.map.imported
             and content.map.id not in self._printed_at_end
             and not self._repeats((_AS_USUAL, content.map.id), (content,))
@@ -303,14 +303,14 @@ class Presenter:
 
     def _records(self, records: list[Record]) -> None:
         if self._hits is None and self._rate_limit.limit is None and not self._paused:
-            asked = {record.template for record in records}
-            if asked <= self._ordinary or self._learn(
-                asked
+            templates = {record.template for record in records}
+            if templates <= self._ordinary or self._learn(
+                templates
             ):  # the usual case: no decision for single records is needed
                 self.events += len(records)
                 self._writer.records(records)
                 return
-        shown: list[Record] = []
+        visible: list[Record] = []
         for record in records:
             template = self._template(record.template)
             if template.kind is TemplateKind.EXIT:
@@ -326,8 +326,8 @@ class Presenter:
                     continue
                 passed = self._rate_limit.passes(template.probe, record.nanos)
                 for line in self._rate_limit.take_notes():
-                    self._writer.records(shown)
-                    shown = []
+                    self._writer.records(visible)
+                    visible = []
                     self._writer.note(line)
                 if not passed:
                     continue
@@ -335,8 +335,8 @@ class Presenter:
             if template.kind is TemplateKind.WARN:
                 self._console.script(self._warnings(template)(record))
             self.events += template.kind is not TemplateKind.EXIT
-            shown.append(record)
-        self._writer.records(shown)
+            visible.append(record)
+        self._writer.records(visible)
 
     def _learn(self, templates: set[int]) -> bool:
         """Whether records of these templates are shown directly, without further work."""
@@ -395,7 +395,7 @@ class Presenter:
 
 def in_words(things: Mapping[str, int]) -> str:
     """``1 204 events, 2 maps``; empty for nothing."""
-    return ", ".join(counted(number, what) for what, number in things.items())
+    return ", ".join(counted(number, noun) for noun, number in things.items())
 
 
 def causes(account: ProbeAccount) -> dict[str, int]:

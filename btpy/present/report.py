@@ -135,20 +135,20 @@ def summary_lines(summary: Summary) -> list[str]:
     withheld = sum(report.withheld for report in summary.reports)
     unseen = sum(report.withheld_by_display for report in summary.reports)
     events = delivered - withheld - unseen
-    shown = f"events {grouped(events)} {'recorded' if summary.recorded else 'shown'}"
+    text = f"events {grouped(events)} {'recorded' if summary.recorded else 'shown'}"
     if summary.drawn:
-        shown = f"{summary.drawn} drawn of {counted(events, 'event')}"
+        text = f"{summary.drawn} drawn of {counted(events, 'event')}"
     if withheld:
-        shown += f", {grouped(withheld)} after the limit"
+        text += f", {grouped(withheld)} after the limit"
     if unseen:
-        shown += f", {grouped(unseen)} not displayed"
+        text += f", {grouped(unseen)} not displayed"
     if discarded:
-        shown += f", {grouped(discarded)} not committed"
+        text += f", {grouped(discarded)} not committed"
     dropped = sum(causes.values()) + discarded
     if summary.fillers and not produced and not dropped:
         parts = _firings(summary)
     else:
-        parts = [f"{shown}, {lost or '0 lost'}"]
+        parts = [f"{text}, {lost or '0 lost'}"]
         parts.append(f"{grouped(produced)} produced = {grouped(delivered)} delivered + {grouped(dropped)} dropped")
     parts += _skipped(accounts)
     if summary.errors:
@@ -410,18 +410,18 @@ def restraint_words(restraint: Restraint) -> str:
         case "free":
             return f"budget: {restraint.probe} is no longer restrained"
         case "prints-less":
-            what = "makes at most 200 events a second"
+            effect = "makes at most 200 events a second"
         case "sampled":
-            what = f"fires for one hit in {grouped(restraint.one_in)}, and its maps show estimates"
+            effect = f"fires for one hit in {grouped(restraint.one_in)}, and its maps show estimates"
         case "disabled":
-            what = "is disabled for some seconds, and its maps show lower bounds"
+            effect = "is disabled for some seconds, and its maps show lower bounds"
         case _:
-            what = "is taken out, because its methods would still take too much: its maps show lower bounds"
+            effect = "is taken out, because its methods would still take too much: its maps show lower bounds"
     if restraint.taken <= restraint.allowed:
-        return f"budget: there is room again: {restraint.probe} {what}"
-    taken = f"{100 * restraint.taken:.3g} %"
+        return f"budget: there is room again: {restraint.probe} {effect}"
+    cost = f"{100 * restraint.taken:.3g} %"
     remedy = "--budget 10% or --budget off allows more; `when`, @Sample or fewer methods take less"
-    return f"budget: probes took {taken} of one core, {allowed} are allowed: {restraint.probe} {what} ({remedy})"
+    return f"budget: probes took {cost} of one core, {allowed} are allowed: {restraint.probe} {effect} ({remedy})"
 
 
 def _each(cost: Cost) -> str:

@@ -117,8 +117,8 @@ def _value(
         windows = tuple((at, window) for at, window in points if window.value is not None)
         return TimeSeries(int(data["count"]), series, epoch, windows), series, 0
     if kind == "topk":
-        shown = tuple(Frequent(_plain(e["value"]), int(e["count"]), int(e["error"])) for e in data["values"])
-        return Top(int(data["count"]), len(shown), int(data["unseen"]), shown), Most(len(shown)), 0
+        frequent = tuple(Frequent(_plain(e["value"]), int(e["count"]), int(e["error"])) for e in data["values"])
+        return Top(int(data["count"]), len(frequent), int(data["unseen"]), frequent), Most(len(frequent)), 0
     if kind == "sample_of":
         examples = tuple(_plain(example) for example in data["values"])
         return Examples(int(data["count"]), len(examples), examples), Most(len(examples)), 0

@@ -88,25 +88,30 @@ def _check_map(at: int, map_: Map) -> None:
     _must(0 <= map_.keys <= MAX_KEYS, f"a map of {map_.keys} keys")
     _must(len(map_.key_names) in (0, map_.keys), "a map with other names of keys")
     _must(0 <= map_.precision <= (_PCTL_PRECISION if map_.kind is MapKind.PCTL else MAX_PRECISION), "a map so precise")
-    wanted = {
+    expected = {
         MapKind.LHIST: Linear,
         MapKind.TSERIES: Series,
         MapKind.TOPK: Most,
         MapKind.SAMPLE_OF: Most,
         MapKind.PCTL: Percents,
     }.get(map_.kind)
-    given = map_.parameters
-    _must(wanted is None or isinstance(given, wanted), f"a map of {map_.kind.value} without its parameters")
-    if isinstance(given, Linear):
-        numbers = given.low, given.high, given.step
+    parameters = map_.parameters
+    _must(expected is None or isinstance(parameters, expected), f"a map of {map_.kind.value} without its parameters")
+    if isinstance(parameters, Linear):
+        numbers = parameters.low, parameters.high, parameters.step
         _must(all(math.isfinite(number) and abs(number) < 1e30 for number in numbers), "a histogram without bounds")
-        _must(given.step > 0 and 0 < (given.high - given.low) / given.step <= MAX_BUCKETS + 1, "such buckets")
-    elif isinstance(given, Series):
-        _must(1 <= given.windows <= MAX_WINDOWS and 0 < given.interval < 1 << 62, "such a series")
-    elif isinstance(given, Most):
-        _must(1 <= given.count <= MAX_VALUES, f"{given.count} values of a map")
-    elif isinstance(given, Percents):
-        _must(len(given.of) <= MAX_VALUES and all(0 < percent < 100 for percent in given.of), "such percentiles")
+        _must(
+            parameters.step > 0 and 0 < (parameters.high - parameters.low) / parameters.step <= MAX_BUCKETS + 1,
+            "such buckets",
+        )
+    elif isinstance(parameters, Series):
+        _must(1 <= parameters.windows <= MAX_WINDOWS and 0 < parameters.interval < 1 << 62, "such a series")
+    elif isinstance(parameters, Most):
+        _must(1 <= parameters.count <= MAX_VALUES, f"{parameters.count} values of a map")
+    elif isinstance(parameters, Percents):
+        _must(
+            len(parameters.of) <= MAX_VALUES and all(0 < percent < 100 for percent in parameters.of), "such percentiles"
+        )
 
 
 def _check_template(template: Template, outline: Outline) -> None:
@@ -140,6 +145,6 @@ def _check_slot(slot: Slot) -> None:
     _must(slot.width is None or 0 <= slot.width < 256, f"a slot with the width of value {slot.width}")
 
 
-def _must(fits: bool, what: str) -> None:
+def _must(fits: bool, problem: str) -> None:
     if not fits:
-        raise ProtocolError(f"the recording has {what}")
+        raise ProtocolError(f"the recording has {problem}")

@@ -186,8 +186,8 @@ class Recording:
     def _ending(self, ended: Ended) -> Ending:
         accounts = tuple(count.account for count in ended.probes)
         self.complete = True
-        left = (ended.woven, ended.restored, ended.unloaded) if ended.orderly else None
-        return Ending(ended.reason, tuple(self._at_end), accounts, left)
+        restoration = (ended.woven, ended.restored, ended.unloaded) if ended.orderly else None
+        return Ending(ended.reason, tuple(self._at_end), accounts, restoration)
 
     def _contents(self, contents: bytes) -> list[MapContent]:
         return decode_contents(contents, self._maps(), tells_skips=self._tells_skips)

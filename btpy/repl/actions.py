@@ -111,9 +111,9 @@ def _named(repl: Repl, line: Line) -> list[Probe]:
 
 def _rm(repl: Repl, line: Line) -> None:
     repl.require_target()
-    wanted = _named(repl, line)
-    put_back = repl.session.remove(wanted)
-    names = ", ".join(f"#{probe.number} {probe.name}" for probe in wanted)
+    probes = _named(repl, line)
+    put_back = repl.session.remove(probes)
+    names = ", ".join(f"#{probe.number} {probe.name}" for probe in probes)
     repl.screen.say(f"{names} · taken out · {counted(put_back, 'class')} put back")
 
 
@@ -121,10 +121,10 @@ def _edit(repl: Repl, line: Line) -> None:
     repl.require_target()
     if repl.terminal is None:
         raise UsageError(":edit needs a terminal", help=["in a file of commands, :rm the probe and enter the new one"])
-    named = scripts.named(repl.session, line.words[0])
-    if not named:
+    scripts_named = scripts.named(repl.session, line.words[0])
+    if not scripts_named:
         raise UsageError("no probes are live")
-    probes, before = scripts.edited(repl.session, named[0])
+    probes, before = scripts.edited(repl.session, scripts_named[0])
     if len(probes) > 1:
         repl.screen.note("its script has " + ", ".join(f"#{probe.number} {probe.name}" for probe in probes))
     text = repl.terminal.edit(before)
@@ -202,13 +202,13 @@ def _lines(repl: Repl, line: Line) -> None:
 
 
 def _locals(repl: Repl, line: Line) -> None:
-    wanted = line.words[1] if len(line.words) > 1 else ""
-    if not wanted:
+    line_text = line.words[1] if len(line.words) > 1 else ""
+    if not line_text:
         _list(repl, line.words[0], Detail(locals=True, classes=_LISTED_CLASSES))
         return
-    if not wanted.isdecimal():
-        raise UsageError(f"{wanted!r} is not a line number", help=["usage: :locals CLASS::METHOD 142"])
-    at = int(wanted)
+    if not line_text.isdecimal():
+        raise UsageError(f"{line_text!r} is not a line number", help=["usage: :locals CLASS::METHOD 142"])
+    at = int(line_text)
     count = 0
     for probe in _listing(repl, line.words[0]):
         for class_ in probe.classes:
@@ -242,8 +242,8 @@ def _list(repl: Repl, pattern: str, detail: Detail) -> None:
         name, _, method = pattern.partition("::")
         class_members = _members(repl, name)
         if class_members:
-            there = did_you_mean(method, [method.name for members in class_members for method in members.methods])
-            raise UsageError(f"{class_members[0].name} has no method {method}", help=[*there, f":ls {name}"])
+            suggestion = did_you_mean(method, [method.name for members in class_members for method in members.methods])
+            raise UsageError(f"{class_members[0].name} has no method {method}", help=[*suggestion, f":ls {name}"])
         near = [
             candidate.text
             for candidate in repl.metadata.classes.complete(simple_name(name), 3)
@@ -403,9 +403,9 @@ def _get(repl: Repl, line: Line) -> None:
     repl.screen.note(f"event {event.number} · {_clock(event.wall_nanos)} · probe {event.probe}{thread}{where}")
 
 
-def _number(word: str, what: str) -> int:
+def _number(word: str, expected: str) -> int:
     if not word.isdecimal():
-        raise UsageError(f"{word!r} is not {what}", help=["give a number"])
+        raise UsageError(f"{word!r} is not {expected}", help=["give a number"])
     return int(word)
 
 
@@ -418,10 +418,10 @@ def _send(repl: Repl, line: Line) -> None:
     names = [event.text for event in repl.metadata.events]
     if line.words[0] not in names:
         near = did_you_mean(line.words[0], names)
-        there = (
+        known_events = (
             "probes listen to " + ", ".join(names) if names else f'@OnEvent("{line.words[0]}") {{ … }} listens to it'
         )
-        raise UsageError(f"no probe listens to {line.words[0]!r}", help=[*near, there])
+        raise UsageError(f"no probe listens to {line.words[0]!r}", help=[*near, known_events])
     repl.session.send(line.words[0])
     repl.screen.say(f"sent {line.words[0]}")
 
@@ -471,9 +471,9 @@ def _set(repl: Repl, line: Line) -> None:
     value = assigned or (line.words[1] if len(line.words) > 1 else "")
     if name not in SETTINGS:
         raise UsageError(f"there is no setting {name}", help=[*did_you_mean(name, SETTINGS), ":set lists them"])
-    wanted = SETTINGS[name][0]
+    expected = SETTINGS[name][0]
     if name == "rate":
-        repl.feed.rate_shown = _number(value, f"a rate ({wanted})")
+        repl.feed.rate_shown = _number(value, f"a rate ({expected})")
     elif name == "src":
         path = Path(value).expanduser()
         if not path.exists():

@@ -46,14 +46,14 @@ class KeptMaps:
     def read(self, titles: Iterable[str] | None = None) -> dict[str, KeptMap]:
         """The current content of all maps (or these), or the last content if the target has ended."""
         maps = self._session.maps
-        there = list(maps)
-        asked = there if titles is None else set(titles)
-        wanted = [title for title in there if title in asked]
+        present = list(maps)
+        requested = present if titles is None else set(titles)
+        selected = [title for title in present if title in requested]
         with contextlib.suppress(TargetGone):
-            for title in wanted:
+            for title in selected:
                 content, now = maps[title].content, time.monotonic()
                 self._kept[title] = KeptMap(content, now, maps.frozen)
-        return {title: self._kept[title] for title in wanted if title in self._kept}
+        return {title: self._kept[title] for title in selected if title in self._kept}
 
     def _run(self) -> None:
         pause = _SECONDS

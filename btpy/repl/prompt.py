@@ -215,9 +215,9 @@ class Prompt:
             self._failed("the toolbar", error)
             return []
 
-    def _failed(self, what: str, error: Exception) -> None:
+    def _failed(self, action: str, error: Exception) -> None:
         """Reports an error in one line, once for each kind, so that the user can continue typing."""
-        words = f"{what} failed; this is a bug in btpy: {type(error).__name__}: {error}"
+        words = f"{action} failed; this is a bug in btpy: {type(error).__name__}: {error}"
         if words not in self._faults:
             self._faults.add(words)
             self._repl.screen.warning(words)

@@ -177,8 +177,8 @@ class Repl:
                 return [_without_body(text)]
             if kind is Kind.PROBES and not self.left:
                 source = Source("<repl>", as_script(text))
-                given = self._given(source)
-                diagnostics = self.session.check(source.text, name=source.name, parameters=given, match=False)
+                parameters = self._given(source)
+                diagnostics = self.session.check(source.text, name=source.name, parameters=parameters, match=False)
                 return [diagnostic for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR]
             if kind is Kind.EXPRESSION:
                 map_expressions.parse(Source("<repl>", text.rstrip()))
@@ -234,8 +234,8 @@ class Repl:
         source = self.source(text)
         old = probes[0] if len(probes) == 1 else probes
         try:
-            given = self._given(source)
-            self.announce(self.session.replace(old, text, name=source.name, parameters=given))
+            parameters = self._given(source)
+            self.announce(self.session.replace(old, text, name=source.name, parameters=parameters))
         except BtpyError as error:
             self.screen.error(error)
             self.screen.note("the new version was rejected: the probe is unchanged")
@@ -272,43 +272,43 @@ class Repl:
             self.print_map(name, {})
             return
         expression = map_expressions.parse(self.source(text))
-        wanted = map_expressions.maps_in(expression)
-        result = map_expressions.evaluate(expression, {name: self.content(name) for name in wanted})
+        map_names = map_expressions.maps_in(expression)
+        result = map_expressions.evaluate(expression, {name: self.content(name) for name in map_names})
         kind = result.unit.kind
         rows = sorted(result.values.items(), key=lambda row: -float("inf") if row[1] is None else row[1])
-        shown = [
+        columns = [
             (
                 f"[{', '.join(self.feed.values.show(component) for component in key)}]" if key else "",
                 "-" if value is None else quantity(value if isinstance(value, int) else float(f"{value:.6g}"), kind),
             )
             for key, value in reversed(rows)
         ]
-        width = max((len(key) for key, _ in shown), default=0)
-        self.screen.lines([f"{key:<{width}}  {value}".strip() for key, value in shown] or ["(empty)"])
-        self.tell_age(map(map_title, wanted))
+        width = max((len(key) for key, _ in columns), default=0)
+        self.screen.lines([f"{key:<{width}}  {value}".strip() for key, value in columns] or ["(empty)"])
+        self.tell_age(map(map_title, map_names))
 
     def content(self, name: str) -> MapContent:
         """The current content of a map, or the last one if the target has ended. Raises UsageError."""
         title = map_title(name)
-        kept = self.maps.read([title]).get(title)
-        if kept is None:
+        kept_map = self.maps.read([title]).get(title)
+        if kept_map is None:
             titles = list(self.session.maps)
             near = did_you_mean(f"@{name}", titles)
-            there = (
+            names = (
                 "there are " + ", ".join(titles) if titles else "no probe has a map yet:  … { @hits[cls] = count(); }"
             )
-            raise UsageError(f"there is no map @{name}", help=[*near, there])
-        return kept.content
+            raise UsageError(f"there is no map @{name}", help=[*near, names])
+        return kept_map.content
 
     def all_maps(self) -> list[MapContent]:
         """As :meth:`content`."""
-        return [kept.content for kept in self.maps.read().values()]
+        return [kept_map.content for kept_map in self.maps.read().values()]
 
     def tell_age(self, titles: Iterable[str]) -> None:
         """A note about maps that were last read before a target was killed."""
-        read = [kept for kept in self.maps.read(titles).values() if not kept.last]
+        read = [kept_map for kept_map in self.maps.read(titles).values() if not kept_map.last]
         if read and self.feed.gone_at is not None:
-            age = max(0.0, self.feed.gone_at - min(kept.read_at for kept in read))
+            age = max(0.0, self.feed.gone_at - min(kept_map.read_at for kept_map in read))
             self.screen.note(f"as last read, {age:.1f} s before the target was gone")
 
     def print_map(self, name: str, options: dict[str, str], *, plot: bool = False) -> None:
@@ -331,9 +331,9 @@ class Repl:
         target = self.session.target
         timed = any(account.cost.timed for account in self.session.figures.accounts.values())
         share = self.feed.cpu_share() if timed and not self.left else None
-        gone = " (gone)" if self.feed.gone and not self.detached else " (detached)" if self.detached else ""
+        state = " (gone)" if self.feed.gone and not self.detached else " (detached)" if self.detached else ""
         return Status(
-            target=f"{target.main}:{target.pid}{gone}",
+            target=f"{target.main}:{target.pid}{state}",
             probes=counted(probes, "probe"),
             rate=f"{_short(rate)} ev/s",
             cost="" if share is None else f"{'<0.1' if share < 0.05 else f'{share:.1f}'}% cpu",

@@ -80,14 +80,14 @@ class Screen:
 
     def lines(self, lines: Iterable[str]) -> None:
         """Lines that are fit for a terminal."""
-        wanted = [part for line in lines for part in line.split("\n")]
+        visible = [part for line in lines for part in line.split("\n")]
         with self._state:
             room = max(0, MOST_LINES - len(self._waiting))
             wake = self._wake
             if wake is not None or self._held:
-                self._unwritten += max(0, len(wanted) - room)
-                wanted = wanted[:room]
-            self._waiting += wanted
+                self._unwritten += max(0, len(visible) - room)
+                visible = visible[:room]
+            self._waiting += visible
         if wake is None:
             self.drain()
         else:

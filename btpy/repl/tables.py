@@ -25,9 +25,9 @@ def split_options(words: tuple[str, ...]) -> dict[str, str]:
     return options
 
 
-def table_options(map_: Map, given: Mapping[str, str]) -> TableOptions:
+def table_options(map_: Map, option_texts: Mapping[str, str]) -> TableOptions:
     """Raises UsageError for a value that an option does not take."""
-    by, unit = given.get("by", ""), given.get("unit", "")
+    by, unit = option_texts.get("by", ""), option_texts.get("unit", "")
     if by and by not in ORDERS[map_.kind] and not by.startswith("p"):
         raise UsageError(f"{map_.title} cannot be sorted by {by!r}", help=["by=" + ", ".join(ORDERS[map_.kind])])
     if unit and unit not in UNITS:
@@ -35,12 +35,12 @@ def table_options(map_: Map, given: Mapping[str, str]) -> TableOptions:
     options = TableOptions()
     try:
         return TableOptions(
-            top=int(given["top"]) if "top" in given else options.top,
+            top=int(option_texts["top"]) if "top" in option_texts else options.top,
             by=by,
-            descending=given["desc"] != "false" if "desc" in given else options.descending,
+            descending=option_texts["desc"] != "false" if "desc" in option_texts else options.descending,
             unit=unit,
-            scale=float(given["scale"]) if "scale" in given else options.scale,
-            least=float(given["min"]) if "min" in given else options.least,
+            scale=float(option_texts["scale"]) if "scale" in option_texts else options.scale,
+            least=float(option_texts["min"]) if "min" in option_texts else options.least,
         )
     except ValueError as error:
         raise UsageError(f"a number is wanted: {error}") from None

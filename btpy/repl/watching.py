@@ -34,9 +34,9 @@ class MapView:
             *([f"{counted(waiting, 'line')} printed meanwhile"] if waiting else []),
         ]
         footer = " · ".join([*state, _FOOTER])  # if there is little space, its end is cut off
-        shown = self._text.lines(self._history, self._arrangement, columns, lines)
+        map_lines = self._text.lines(self._history, self._arrangement, columns, lines)
         return Frame(
-            shown, footer if self._repl.screen.style.unicode else footer.replace("·", "|").replace("↑↓", "up down")
+            map_lines, footer if self._repl.screen.style.unicode else footer.replace("·", "|").replace("↑↓", "up down")
         )
 
     def key(self, name: str) -> None:

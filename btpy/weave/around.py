@@ -68,27 +68,27 @@ class Around(NamedTuple):
 def around(
     operation: Operation,
     advice: Sequence[Advice],
-    given: Bindings,
+    bindings: Bindings,
     variables: Variables,
-    made: Made | None,
+    created: Made | None,
     uninitialized: bool,
     number: Number,
 ) -> Around:
-    """The code for ``advice`` at one operation. ``given``: inputs that are available everywhere in the method.
+    """The code for ``advice`` at one operation. ``bindings``: inputs that are available everywhere in the method.
 
-    ``made``: the location of the new object after a constructor call. ``uninitialized``: the target is an uninitialised
-        object, which cannot be passed to a handler. Raises ValueError when the plan asks for what the place does not
-        have.
+    ``created``: the location of the new object after a constructor call. ``uninitialized``: the target is an
+        uninitialised object, which cannot be passed to a handler. Raises ValueError when the plan asks for an input
+        that the place does not have.
     """
     for call in advice:
         if OPERATIONS.get(call.point) is not operation.kind:
             raise ValueError(f"{call.point.name} at a {operation.kind.value} instruction")
-    blocks = _Blocks(operation, advice, given, variables, uninitialized)
+    blocks = _Blocks(operation, advice, bindings, variables, uninitialized)
     before = blocks.before(number)
-    held = tuple(variables.since(blocks.mark))
-    clock, after = blocks.after(made, number)
+    new_variables = tuple(variables.since(blocks.mark))
+    clock, after = blocks.after(created, number)
     thrown = blocks.thrown(number)
-    return Around(before, clock, after, thrown, held)
+    return Around(before, clock, after, thrown, new_variables)
 
 
 class _Blocks:
@@ -96,12 +96,12 @@ class _Blocks:
         self,
         operation: Operation,
         advice: Sequence[Advice],
-        given: Bindings,
+        bindings: Bindings,
         variables: Variables,
         uninitialized: bool,
     ) -> None:
         self._operation = operation
-        self._given = given
+        self._given = bindings
         self._variables = variables
         self._before = [call for call in advice if call.point in BEFORE]
         self._after = [call for call in advice if call.point in AFTER]
@@ -182,7 +182,7 @@ class _Blocks:
         block.store(duration)
         return duration
 
-    def after(self, made: Made | None, number: Number) -> tuple[Snippet, Snippet]:
+    def after(self, created: Made | None, number: Number) -> tuple[Snippet, Snippet]:
         operation = self._operation
         clock = Snippet()
         block = Snippet()
@@ -191,19 +191,19 @@ class _Blocks:
             duration = self._duration(clock)
             if duration is not None:
                 bindings[OperandKind.DURATION, 0] = duration
-        wanted = {operand_key(operand) for call in self._after for operand in call.operands}
+        operand_keys = {operand_key(operand) for call in self._after for operand in call.operands}
         key = (OperandKind.TARGET if operation.kind is OperationKind.NEW_ARRAY else OperandKind.RESULT, 0)
-        if operation.result != "V" and key in wanted:
+        if operation.result != "V" and key in operand_keys:
             bindings[key] = self._scratch(key, operation.result)
             block.duplicate(operation.result)
             block.store(bindings[key])
-        if made is not None and (OperandKind.TARGET, 0) in wanted:
-            if made.local is None:
+        if created is not None and (OperandKind.TARGET, 0) in operand_keys:
+            if created.local is None:
                 target = self._variables.scratch(OBJECT)
                 block.duplicate(OBJECT)
                 block.store(target)
             else:
-                target = variable(made.local, OBJECT)
+                target = variable(created.local, OBJECT)
             bindings[OperandKind.TARGET, 0] = target
         for call in self._after:
             block.call(call.handler, number(call), call.operands, bindings)

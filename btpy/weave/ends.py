@@ -76,8 +76,8 @@ def _part(descriptor: str, parameters: int, result: bool) -> str:
     """The relevant part of a method descriptor, erased. A shorter part lets more methods share a block."""
     if not parameters and not result:
         return "()V"
-    taken, returned = descriptors.parse(descriptors.erase_all(descriptor))
-    return f"({''.join(taken[:parameters])}){returned if result else 'V'}"
+    parameter_types, returned = descriptors.parse(descriptors.erase_all(descriptor))
+    return f"({''.join(parameter_types[:parameters])}){returned if result else 'V'}"
 
 
 @lru_cache(maxsize=4096)
@@ -167,19 +167,19 @@ class Ends:
         return copies
 
     def _keep_locals(self, variables: Variables) -> list[_Local]:
-        kept: list[_Local] = []
+        saved: list[_Local] = []
         for number, local in enumerate(self.locals_):
             late = self._constructor and (
                 local.release is not None
                 or any(
                     operand.kind is OperandKind.SELF
-                    or (operand.kind is OperandKind.LOCAL and kept[operand.number].late)
+                    or (operand.kind is OperandKind.LOCAL and saved[operand.number].late)
                     for operand in local.operands
                 )
             )
             descriptor = descriptors.parse(local.compute.descriptor)[1]
-            kept.append(_Local(local, variables.keep(descriptor), -1 - number, late))
-        return kept
+            saved.append(_Local(local, variables.keep(descriptor), -1 - number, late))
+        return saved
 
     def _bind_entry(self, receiver: Variable | None) -> Bindings:
         """The inputs of advice on entry: live arguments, in a constructor their copies."""

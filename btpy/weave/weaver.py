@@ -239,9 +239,9 @@ class _MethodWeaver:
 
     def _ends_of(self, advices: tuple[Advice, ...], locals_: tuple[FrameLocal, ...]) -> Ends:
         method = self._method
-        wanted = _NOTHING
+        needed = _NOTHING
         if self._inside:
-            wanted = frozenset(
+            needed = frozenset(
                 operand
                 for group in self._inside.values()
                 for advice in group
@@ -252,7 +252,7 @@ class _MethodWeaver:
         ends = ends_of(
             advices,
             locals_,
-            wanted,
+            needed,
             method.descriptor,
             method.is_static,
             self._initialization is not None,
@@ -272,28 +272,28 @@ class _MethodWeaver:
     def _weave_inside(self) -> None:
         """Writes the code around the instructions that have advice."""
         states = typeflow.states(self._file, self._method, self._bytecode, self._flow_wanted())
-        given = dict(self._ends.exits)
+        bindings = dict(self._ends.exits)
         for key in (OperandKind.TARGET, OperandKind.DURATION):
-            given.pop((key, 0), None)
+            bindings.pop((key, 0), None)
         for at, advices in self._inside.items():
             mark = self._variables.mark()
             line = self._code.line_at(at)
             before = b"".join(
-                self._simple_block(point, [advice for advice in advices if advice.point is point], line, given)
+                self._simple_block(point, [advice for advice in advices if advice.point is point], line, bindings)
                 for point in (Point.CATCH, Point.LINE)
             )
             rest = [advice for advice in advices if advice.point not in (Point.CATCH, Point.LINE)]
             if rest:
-                before += self._around(at, rest, line, given, states.get(at))
+                before += self._around(at, rest, line, bindings, states.get(at))
             self._before[at] = before
             self._variables.reuse(mark)
 
-    def _simple_block(self, point: Point, advices: Sequence[Advice], line: int, given: Bindings) -> bytes:
+    def _simple_block(self, point: Point, advices: Sequence[Advice], line: int, inputs: Bindings) -> bytes:
         """The block at the start of a line or of an exception handler."""
         if not advices:
             return b""
         block = Snippet()
-        bindings = dict(given)
+        bindings = dict(inputs)
         if point is Point.LINE:
             self._ends.take_duration(block, advices)
             if _DURATION in self._ends.exits:
@@ -307,7 +307,7 @@ class _MethodWeaver:
         return self._block(block, self._code.max_stack)
 
     def _around(
-        self, at: int, advices: Sequence[Advice], line: int, given: Bindings, state: typeflow.State | None
+        self, at: int, advices: Sequence[Advice], line: int, bindings: Bindings, state: typeflow.State | None
     ) -> bytes:
         """Stores the code after the instruction and for its exceptions. Returns the code before it."""
         operation = operation_at(self._code.code, at, self._pool)
@@ -323,7 +323,7 @@ class _MethodWeaver:
         blocks = around.around(
             operation,
             advices,
-            given,
+            bindings,
             self._variables,
             object_made,
             uninitialized,
@@ -342,7 +342,7 @@ class _MethodWeaver:
 
     def _flow_wanted(self) -> set[int]:
         """Instructions whose advice needs more information than the instruction has."""
-        wanted = set()
+        positions = set()
         objects = (OperandKind.TARGET, OperandKind.OLD_VALUE)
         for at, advices in self._inside.items():
             early = not self._is_initialized(at)
@@ -350,8 +350,8 @@ class _MethodWeaver:
             about_object = about_object and not kinds(advices).isdisjoint(objects)
             thrown = any(advice.point is Point.CALL_THROW for advice in advices)
             if about_object or (thrown and (early or self._rows_over(at))):
-                wanted.add(at)
-        return wanted
+                positions.add(at)
+        return positions
 
     def _is_initialized(self, at: int) -> bool:
         """False in a constructor before super(…) or this(…) has returned."""
@@ -378,14 +378,14 @@ class _MethodWeaver:
             always.update(self._before)
             for at, block in self._after.items():
                 falls[at] = self._clocks[at] + falls.get(at, b"") + block
-        left = self._bytecode.returns if ends.returning or ends.releases else []
-        for at in left:
+        exits = self._bytecode.returns if ends.returning or ends.releases else []
+        for at in exits:
             site = self._numbering.number_all(ends.returning, self._code.line_at(at))
             always[at] = always.get(at, b"") + self._block(ends.return_block, depth, site)
         relocation = relocate(self._bytecode, falls, always)
         code, handlers, exceptions = self._with_tails(relocation)
         if ends.throwing or ends.releases:
-            covered = self._covered(left, relocation)
+            covered = self._covered(exits, relocation)
             covered += [
                 (start, end)
                 for tail, (start, end) in zip(self._tails, _ranges(handlers, len(code)), strict=True)
@@ -466,11 +466,13 @@ class _MethodWeaver:
             self._max_stack = depth + block.max_depth
         return block.assembled(self._pool, first_site, self._first_site)
 
-    def _covered(self, left: Sequence[int], relocation: Relocation) -> list[tuple[int, int]]:
+    def _covered(self, exits: Sequence[int], relocation: Relocation) -> list[tuple[int, int]]:
         """The new ranges of the handler."""
         whole = ((0, len(self._code.code)),)
         ranges = whole if self._initialization is None else self._initialization.ranges
-        moved = [(relocation.reference(start), relocation.reference(end)) for start, end in sites.without(ranges, left)]
+        moved = [
+            (relocation.reference(start), relocation.reference(end)) for start, end in sites.without(ranges, exits)
+        ]
         return [(start, end) for start, end in moved if start < end]
 
     def _inserted(self, relocation: Relocation, code: bytes) -> bytes:
@@ -542,20 +544,22 @@ class _MethodWeaver:
                 frame = frames.extend(frame, self._code.max_locals, self._kept_types())
         if tail.held:
             # References may be arrays, so the frame describes a scratch reference only as an object.
-            held = tuple(frames.type_of(descriptors.erase(variable.descriptor), self._pool) for variable in tail.held)
-            frame = frames.extend(frame, tail.held[0].slot, held)
+            local_types = tuple(
+                frames.type_of(descriptors.erase(variable.descriptor), self._pool) for variable in tail.held
+            )
+            frame = frames.extend(frame, tail.held[0].slot, local_types)
         return frame
 
     def _stack_map(self, content: bytes, relocation: Relocation, handlers: Sequence[_Handler]) -> bytes:
-        kept = self._kept_types()
-        if not kept and not relocation.new_targets:
+        saved_types = self._kept_types()
+        if not saved_types and not relocation.new_targets:
             shifted, last = frames.shift(content, relocation)
             return _with_frames(shifted, last, handlers)
         method = self._method
         initial = frames.initial_locals(self._file.name, method.name, method.descriptor, method.is_static, self._pool)
         if not relocation.new_targets:
             added = [handler.frame for handler in handlers]
-            return frames.extended(content, initial, self._code.max_locals, kept, relocation, added)
+            return frames.extended(content, initial, self._code.max_locals, saved_types, relocation, added)
         old = frames.decode(content, initial)
         offsets = {frame.offset for frame in old}
         for target in relocation.new_targets:
@@ -563,8 +567,8 @@ class _MethodWeaver:
                 old.append(typeflow.frame_at(target, self._bytecode, old, initial, self._file.name, self._pool))
                 old.sort(key=lambda frame: frame.offset)
         new = [frames.move(frame, relocation) for frame in old]
-        if kept:
-            new = [frames.extend(frame, self._code.max_locals, kept) for frame in new]
+        if saved_types:
+            new = [frames.extend(frame, self._code.max_locals, saved_types) for frame in new]
         new += [handler.frame for handler in handlers]
         return frames.encode(new, initial)
 

@@ -328,10 +328,10 @@ def _receive(connection: socket.socket, deadline: float, limit: int, due: type[D
 def _exactly(connection: socket.socket, size: int, deadline: float) -> bytes:
     received = b""
     while len(received) < size:
-        left = deadline - time.monotonic()
-        if left <= 0:
+        remaining = deadline - time.monotonic()
+        if remaining <= 0:
             raise TimeoutError("the handshake takes too long")
-        connection.settimeout(left)
+        connection.settimeout(remaining)
         part = connection.recv(size - len(received))
         if not part:
             raise ConnectionError("the other side hung up")

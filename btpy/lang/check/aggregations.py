@@ -68,22 +68,22 @@ def units_of(call: nodes.Call) -> list[tuple[nodes.Expression, Type]]:
 
 def _definition(call: nodes.Call) -> Definition:
     rule = AGGREGATIONS[call.function.text]
-    given = _constants(call)
+    constants = _constants(call)
     match rule.kind:
         case MapKind.HIST:
             note = "2**k buckets for each power of two"
-            return Definition(rule.kind, _integer(given, "k", "hist", PRECISION, 0, MAX_PRECISION, note))
+            return Definition(rule.kind, _integer(constants, "k", "hist", PRECISION, 0, MAX_PRECISION, note))
         case MapKind.PCTL:
             percents = tuple(_percent(tree) for tree in _positional(call)) or _PERCENTILES
             return Definition(rule.kind, PCTL_PRECISION, Percents(percents))
-        case MapKind.LHIST if len(given) == len(rule.parameters):
-            return Definition(rule.kind, parameters=_linear(given))
+        case MapKind.LHIST if len(constants) == len(rule.parameters):
+            return Definition(rule.kind, parameters=_linear(constants))
         case MapKind.TSERIES:
-            return Definition(rule.kind, parameters=_series(given))
+            return Definition(rule.kind, parameters=_series(constants))
         case MapKind.TOPK:
-            return Definition(rule.kind, parameters=Most(_integer(given, "n", "topk", 10, 1, MAX_VALUES)))
+            return Definition(rule.kind, parameters=Most(_integer(constants, "n", "topk", 10, 1, MAX_VALUES)))
         case MapKind.SAMPLE_OF:
-            return Definition(rule.kind, parameters=Most(_integer(given, "n", "sample_of", 5, 1, MAX_VALUES)))
+            return Definition(rule.kind, parameters=Most(_integer(constants, "n", "sample_of", 5, 1, MAX_VALUES)))
         case _:
             return Definition(rule.kind)
 
@@ -95,17 +95,17 @@ def _positional(call: nodes.Call) -> list[nodes.Expression]:
 def _constants(call: nodes.Call) -> dict[str, nodes.Expression]:
     """The arguments after the value, by name of their parameter."""
     names = [parameter.name for parameter in AGGREGATIONS[call.function.text].parameters]
-    given = dict(zip(names, _positional(call), strict=False))
+    constants = dict(zip(names, _positional(call), strict=False))
     for argument in call.arguments:
         if argument.name is not None and argument.name.text in names:
-            given.setdefault(argument.name.text, argument.value)
-    return given
+            constants.setdefault(argument.name.text, argument.value)
+    return constants
 
 
 def _integer(
-    given: dict[str, nodes.Expression], name: str, of: str, default: int, least: int, most: int, note: str = ""
+    constants: dict[str, nodes.Expression], name: str, of: str, default: int, least: int, most: int, note: str = ""
 ) -> int:
-    tree = given.get(name)
+    tree = constants.get(name)
     if tree is None:
         return default
     value = _value(tree)
@@ -136,17 +136,17 @@ def _number(tree: nodes.Expression) -> tuple[int | float, Type]:
     raise FaultError(Diagnostic("BT107", "a bound of `lhist` is a constant number", Label(tree.span, "not a constant")))
 
 
-def _linear(given: dict[str, nodes.Expression]) -> Linear:
-    low, high, step = (float(_number(given[name])[0]) for name in ("min", "max", "step"))
+def _linear(constants: dict[str, nodes.Expression]) -> Linear:
+    low, high, step = (float(_number(constants[name])[0]) for name in ("min", "max", "step"))
     if step <= 0:
-        raise FaultError(Diagnostic("BT107", "a step is above 0", Label(given["step"].span)))
+        raise FaultError(Diagnostic("BT107", "a step is above 0", Label(constants["step"].span)))
     if high <= low:
         raise FaultError(
             Diagnostic(
                 "BT107",
                 "the maximum of `lhist` is not above its minimum",
-                Label(given["max"].span, "the maximum"),
-                (Label(given["min"].span, "the minimum"),),
+                Label(constants["max"].span, "the maximum"),
+                (Label(constants["min"].span, "the minimum"),),
                 notes=("lhist(value, min, max, step)",),
             )
         )
@@ -156,8 +156,8 @@ def _linear(given: dict[str, nodes.Expression]) -> Linear:
             Diagnostic(
                 "BT107",
                 "the steps of `lhist` do not end at its maximum",
-                Label(given["step"].span, "the step"),
-                (Label(given["max"].span, "the maximum"),),
+                Label(constants["step"].span, "the step"),
+                (Label(constants["max"].span, "the maximum"),),
             )
         )
     if linear.buckets > MAX_BUCKETS:
@@ -165,7 +165,7 @@ def _linear(given: dict[str, nodes.Expression]) -> Linear:
             Diagnostic(
                 "BT107",
                 f"`lhist` has {linear.buckets} buckets, {MAX_BUCKETS} are possible",
-                Label(given["step"].span, "take a larger step"),
+                Label(constants["step"].span, "take a larger step"),
                 help=("hist(value) has buckets that grow with the values",),
             )
         )
@@ -179,10 +179,10 @@ def _percent(tree: nodes.Expression) -> float:
     raise FaultError(Diagnostic("BT107", "a percentile is a number between 0 and 100", Label(tree.span)))
 
 
-def _series(given: dict[str, nodes.Expression]) -> Series:
+def _series(constants: dict[str, nodes.Expression]) -> Series:
     interval = _INTERVAL
-    if "interval" in given:
-        tree = given["interval"]
+    if "interval" in constants:
+        tree = constants["interval"]
         length = constant(tree)
         if length is None or length.kind is not nodes.LiteralKind.DURATION:
             raise FaultError(
@@ -191,10 +191,10 @@ def _series(given: dict[str, nodes.Expression]) -> Series:
         interval = int(length.value or 0)
         if interval < _SHORTEST_INTERVAL:
             raise FaultError(Diagnostic("BT107", "an interval is at least 1ms long", Label(tree.span, "too short")))
-    windows = _integer(given, "windows", "tseries", _WINDOWS, 1, MAX_WINDOWS)
+    windows = _integer(constants, "windows", "tseries", _WINDOWS, 1, MAX_WINDOWS)
     operator = SeriesOperator.SUM
-    if "operator" in given:
-        tree = given["operator"]
+    if "operator" in constants:
+        tree = constants["operator"]
         text = _value(tree)
         operators = [operator.value for operator in SeriesOperator]
         if text not in operators:

@@ -283,7 +283,7 @@ def _on_sample(annotation: nodes.Annotation, report: Report) -> Attached | None:
 def _given(annotation: nodes.Annotation, report: Report, by_position: int = 1) -> dict[str, nodes.Argument]:
     """The arguments by name. The first ``by_position`` of them may be given without a name."""
     rule = ANNOTATIONS[annotation.name.text]
-    given: dict[str, nodes.Argument] = {}
+    by_name: dict[str, nodes.Argument] = {}
     for position, argument in enumerate(annotation.arguments):
         name = rule.arguments[position] if argument.name is None and position < by_position else ""
         if argument.name is not None:
@@ -298,18 +298,18 @@ def _given(annotation: nodes.Annotation, report: Report, by_position: int = 1) -
                     notes=("arguments: " + ", ".join(argument for argument in rule.arguments if argument != "clazz"),),
                 )
             )
-        elif name in given:
+        elif name in by_name:
             report(
                 Diagnostic(
                     "BT102",
                     f"`{name}` is given twice",
                     Label(argument.span, "again here"),
-                    (Label(given[name].span, "first here"),),
+                    (Label(by_name[name].span, "first here"),),
                 )
             )
         else:
-            given[name] = nodes.Argument(argument.span, nodes.Identifier(argument.span, name), argument.value)
-    return given
+            by_name[name] = nodes.Argument(argument.span, nodes.Identifier(argument.span, name), argument.value)
+    return by_name
 
 
 def _on_event(annotation: nodes.Annotation, report: Report) -> Attached | None:
@@ -371,10 +371,10 @@ _DEFAULT_ABOVE = 0.9
 
 
 def _on_low_memory(annotation: nodes.Annotation, report: Report) -> Attached | None:
-    given = _given(annotation, report)
+    arguments = _given(annotation, report)
     above: object = _DEFAULT_ABOVE
-    if "above" in given:
-        value = given["above"].value
+    if "above" in arguments:
+        value = arguments["above"].value
         above = value.value if isinstance(value, nodes.Literal) else None
         if not isinstance(above, float) or not 0.0 < above < 1.0:
             report(
@@ -386,8 +386,8 @@ def _on_low_memory(annotation: nodes.Annotation, report: Report) -> Attached | N
                 )
             )
             return None
-    pool = _string(given.get("pool"), report)
-    pattern = Pattern(pool, given["pool"].value.span) if pool is not None else None
+    pool = _string(arguments.get("pool"), report)
+    pattern = Pattern(pool, arguments["pool"].value.span) if pool is not None else None
     attachment = LowMemoryAttachment(pattern, round(float(str(above)) * 1000))
     return Attached(attachment, (Place.LOW_MEMORY,), Label(annotation.name.span), None, False)
 
@@ -682,13 +682,13 @@ def _location(value: nodes.Expression, report: Report) -> _Written | None:
         near = nearest(name.text.upper(), LOCATIONS) or [
             candidate for candidate in LOCATIONS if candidate == name.text.upper()
         ]
-        shown = name.text
+        text = name.text
         if name.span.text.startswith("@"):  # of a point probe
-            shown, near = name.span.text, [f"@{candidate.lower()}" for candidate in near]
+            text, near = name.span.text, [f"@{candidate.lower()}" for candidate in near]
         report(
             Diagnostic(
                 "BT104",
-                f"unknown location `{shown}`",
+                f"unknown location `{text}`",
                 Label(
                     name.span,
                     "did you mean " + " or ".join(f"`{candidate}`" for candidate in near) + "?" if near else "",
@@ -704,7 +704,7 @@ def _location(value: nodes.Expression, report: Report) -> _Written | None:
 def _with_arguments(
     location: Location, arguments: tuple[nodes.Argument, ...], span: Span, report: Report
 ) -> _Written | None:
-    given: dict[str, nodes.Argument] = {}
+    by_name: dict[str, nodes.Argument] = {}
     accepted = (*location.arguments, "when") if location.after is not None else location.arguments
     for position, argument in enumerate(arguments):
         key = argument.name.text if argument.name is not None else ""
@@ -720,33 +720,33 @@ def _with_arguments(
                     notes=(f"arguments: {quote(accepted)}",) if accepted else (),
                 )
             )
-        elif key in given:
+        elif key in by_name:
             report(
                 Diagnostic(
                     "BT102",
                     f"`{key}` is given twice",
                     Label(argument.span, "again here"),
-                    (Label(given[key].span, "first here"),),
+                    (Label(by_name[key].span, "first here"),),
                 )
             )
         else:
-            given[key] = nodes.Argument(argument.span, nodes.Identifier(argument.span, key), argument.value)
-    if "when" in given:
-        time = _when(given["when"].value, report)
+            by_name[key] = nodes.Argument(argument.span, nodes.Identifier(argument.span, key), argument.value)
+    if "when" in by_name:
+        time = _when(by_name["when"].value, report)
         if time is None:
             return None
         if time == "AFTER" and location.after is not None:
             location = location.after
     if location.name in ("THROW", "RAISE", "CATCH"):
         operation = None if location.name == "THROW" else OperationPattern()
-        return _Written(location, _checked(given.get("type"), False, report), operation, span)
+        return _Written(location, _checked(by_name.get("type"), False, report), operation, span)
     if location.place in _OUTSIDE:
         return _Written(location, None, None, span)
     operation = OperationPattern(
-        _owner(location, given, report),
-        _checked(given.get("method" if location.name == "CALL" else "field"), True, report),
-        _signature(given.get("type"), report) if location.name == "CALL" else None,
-        _lines(given.get("line"), report),
+        _owner(location, by_name, report),
+        _checked(by_name.get("method" if location.name == "CALL" else "field"), True, report),
+        _signature(by_name.get("type"), report) if location.name == "CALL" else None,
+        _lines(by_name.get("line"), report),
     )
     return _Written(location, None, operation, span)
 
@@ -792,11 +792,11 @@ def _without_dimensions(text: str) -> str:
     return re.sub(r"(\[])+$", "", text)
 
 
-def _owner(location: Location, given: dict[str, nodes.Argument], report: Report) -> Pattern | None:
+def _owner(location: Location, arguments: dict[str, nodes.Argument], report: Report) -> Pattern | None:
     """The class or type of an operation. For an array it is the type of the elements. A regular expression or ``*``
     matches the element type, for any number of dimensions.
     """
-    owner = _checked(given.get("class" if "class" in location.arguments else "type"), False, report)
+    owner = _checked(arguments.get("class" if "class" in location.arguments else "type"), False, report)
     if owner is None or location.name not in ("NEWARRAY", "ARRAY_GET", "ARRAY_SET"):
         return owner
     text = owner.text

@@ -75,9 +75,9 @@ def bind(
     if errors:
         raise ScriptError(errors)
     thrown_type = pattern.text if pattern is not None and thrown else None
-    told = FACTS.get(places[0])
+    facts = FACTS.get(places[0])
     # The agent passes all facts, even those that the body does not use.
-    inputs = body.inputs if told is None else tuple(map(fact_input, range(len(told))))
+    inputs = body.inputs if facts is None else tuple(map(fact_input, range(len(facts))))
     return BoundProbe(probe, shape, inputs, body.entries, thrown_type, body.predicate, body.statements, body.locals_)
 
 

@@ -147,8 +147,8 @@ def _unknown(context: Context, tree: nodes.Call) -> Diagnostic:
 
 def _check_owner(context: Context, tree: nodes.Call) -> None:
     """Warns when the script asks for the owner of a monitor."""
-    asked = tree.arguments[0].value if tree.arguments else None
-    if isinstance(asked, nodes.Name) and asked.text == "lock" and context.find_local("lock") is None:
+    operand = tree.arguments[0].value if tree.arguments else None
+    if isinstance(operand, nodes.Name) and operand.text == "lock" and context.find_local("lock") is None:
         context.report(
             Diagnostic(
                 "BT211",
@@ -206,8 +206,8 @@ def function_arguments(context: Context, tree: nodes.Call, function: Function) -
             continue
         value = context.value(argument)
         if parameter.name == "exception" and value.type.kind is Kind.STRING:
-            wanted = f"`{name}` takes an exception here, not {named(value.type)}"
-            raise FaultError(mistyped(context, value, argument, wanted))
+            message = f"`{name}` takes an exception here, not {named(value.type)}"
+            raise FaultError(mistyped(context, value, argument, message))
         values.append(convert(context, value, parameter.type, argument, f"`{parameter.name}` of `{name}`"))
     if name == "len" and values[0].type.kind in (Kind.STACK,):
         raise FaultError(
@@ -273,12 +273,12 @@ def match_arguments(
         least = min(signature.required for signature in signatures)
         most = max(len(signature.parameters) for signature in signatures)
         raise FaultError(arity(call, name, synopsis, least, most))
-    given: list[nodes.Expression | None] = [None] * len(signature.parameters)
+    values: list[nodes.Expression | None] = [None] * len(signature.parameters)
     names = [parameter.name for parameter in signature.parameters]
     position = 0
     for argument in call.arguments:
         if argument.name is None:
-            given[position] = argument.value
+            values[position] = argument.value
             position += 1
             continue
         if argument.name.text not in names:
@@ -292,13 +292,13 @@ def match_arguments(
                 )
             )
         at = names.index(argument.name.text)
-        if given[at] is not None:
+        if values[at] is not None:
             raise FaultError(Diagnostic("BT102", f"`{argument.name.text}` is given twice", Label(argument.span)))
-        given[at] = argument.value
-    for value, parameter in zip(given, signature.parameters, strict=True):
+        values[at] = argument.value
+    for value, parameter in zip(values, signature.parameters, strict=True):
         if value is None and parameter.default is None:
             raise FaultError(arity(call, name, synopsis, signature.required, len(names)))
-    return given, signature
+    return values, signature
 
 
 def _signature(context: Context, call: nodes.Call, signatures: tuple[Signature, ...]) -> Signature | None:
@@ -306,8 +306,8 @@ def _signature(context: Context, call: nodes.Call, signatures: tuple[Signature, 
     fitting = [signature for signature in signatures if signature.takes(count)]
     if len(fitting) > 1 and call.arguments[0].name is None:
         first = context.value(call.arguments[0].value).type
-        wanted = [overload for overload in fitting if overload.parameters[0].type.is_reference == is_object(first)]
-        fitting = wanted or fitting
+        same_kind = [overload for overload in fitting if overload.parameters[0].type.is_reference == is_object(first)]
+        fitting = same_kind or fitting
     return fitting[0] if fitting else None
 
 

@@ -57,8 +57,8 @@ def check_source(
     Raises ScriptError, and UsageError for a parameter without a fitting value.
     """
     program = check(link(source, libraries, arguments, earlier), permissions, classes, earlier)
-    given = Given(tuple((arguments or {}).items()), (libraries or Libraries()).directories)
-    return replace(program, given=given)
+    inputs = Given(tuple((arguments or {}).items()), (libraries or Libraries()).directories)
+    return replace(program, given=inputs)
 
 
 def check(

@@ -140,9 +140,9 @@ class Context:
         for input_ in self.inputs:
             if input_.kind is kind and input_.index == index and input_.descriptor == descriptor:
                 return input_
-        wanted = Input(kind, index, descriptor)
-        self.inputs.append(wanted)
-        return wanted
+        new_input = Input(kind, index, descriptor)
+        self.inputs.append(new_input)
+        return new_input
 
     def define(self, name: str, type_: Type, span: Span, *, secret: bool = False) -> Local:
         """A new variable in the innermost scope."""

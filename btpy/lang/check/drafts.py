@@ -22,7 +22,7 @@ def draft_probes(checking: Checking) -> None:
     """Reads the annotations of the probes, names the probes and tells subscribers from hosts."""
     report, shared = checking.report, checking.shared
     drafts: list[Draft] = []
-    taken = {probe.name for probe in shared.active}
+    used = {probe.name for probe in shared.active}
     names: dict[str, nodes.Identifier | None] = {}
     own_numbers: dict[str, int] = {}
     numbers: dict[str, int] = {}
@@ -52,7 +52,7 @@ def draft_probes(checking: Checking) -> None:
         formals = tuple(Formal(_spelled(formal.type), formal.name.text, formal.span) for formal in tree.formals or ())
         probe = Probe(
             len(shared.probes) + len(drafts),
-            _unlike(name, taken, numbers),
+            _unlike(name, used, numbers),
             attached.attachment,
             None if tree.formals is None else formals,
             tree.open_formals,
@@ -65,7 +65,7 @@ def draft_probes(checking: Checking) -> None:
         fires = firing(tree, attached.attachment, report)
         if fires.sampling is not None:
             probe = replace(probe, sampling=replace(fires.sampling, group=probe.id))
-        taken.add(probe.name)
+        used.add(probe.name)
         drafts.append(Draft(replace(probe, limit=fires.limit, level=fires.level), name, attached))
     decided = decide_together([draft.probe for draft in drafts], report)
     drafts = [replace(draft, probe=probe) for draft, probe in zip(drafts, decided, strict=True)]
@@ -126,11 +126,11 @@ def _plain_name(prefix: str, attached: Attached) -> str:
     return _qualified(prefix, base)
 
 
-def _unlike(name: str, taken: Container[str], numbers: dict[str, int]) -> str:
+def _unlike(name: str, used: Container[str], numbers: dict[str, int]) -> str:
     """The name, with a number where it is taken. ``numbers``: by name, from where on they are free."""
     number = numbers.get(name, 1)
     candidate = name if number == 1 else f"{name}_{number}"
-    while candidate in taken:
+    while candidate in used:
         number += 1
         candidate = f"{name}_{number}"
     numbers[name] = number

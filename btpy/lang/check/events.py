@@ -60,28 +60,28 @@ def provide(context: Context, call: nodes.Call) -> list[Statement]:
                 help=("@OnMethod(…) probe name { provide(…) }",),
             )
         )
-    asked = {name for subscriber in context.subscribers for name in wanted(subscriber.tree, subscriber.calls)}
+    requested = {name for subscriber in context.subscribers for name in wanted(subscriber.tree, subscriber.calls)}
     statements: list[Statement] = []
     event: dict[str, Local | None] = dict.fromkeys(provided(context.probe.tree))
-    given: dict[str, nodes.Identifier] = {}
+    by_name: dict[str, nodes.Identifier] = {}
     for argument in call.arguments:
         if argument.name is None:
             raise FaultError(
                 Diagnostic("BT107", "provided values have names", Label(argument.span), help=("provide(name=value)",))
             )
         name = argument.name.text
-        if name in given:
+        if name in by_name:
             raise FaultError(
                 Diagnostic(
                     "BT102",
                     f"`{name}` is given twice",
                     Label(argument.name.span, "again here"),
-                    (Label(given[name].span, "first here"),),
+                    (Label(by_name[name].span, "first here"),),
                 )
             )
-        given[name] = argument.name
+        by_name[name] = argument.name
         value = typed_null(context.value(argument.value))
-        if name in asked:
+        if name in requested:
             local = context.hide(value.type, argument.name.span, secret=is_secret(context, argument.value))
             event[name] = local
             statements.append(typed_tree.Let(local.index, value))

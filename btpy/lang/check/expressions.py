@@ -99,8 +99,8 @@ def _text(context: Context, tree: nodes.FormattedString) -> Expr:
         if isinstance(part, str):
             parts.append(part)
             continue
-        shown = concealed(context, part.value, context.value(part.value))
-        parts.append(_formatted(shown, part) if part.format else shown)
+        value = concealed(context, part.value, context.value(part.value))
+        parts.append(_formatted(value, part) if part.format else value)
     if all(isinstance(part, str) for part in parts):
         return typed_tree.Constant(STRING, tree.span, "".join(str(part) for part in parts))
     return typed_tree.Text(STRING, tree.span, tuple(parts))

@@ -36,14 +36,14 @@ def with_article(type_: Type) -> str:
 
 
 def arity(call: nodes.Call, name: str, synopsis: str, least: int, most: int) -> Diagnostic:
-    given = len(call.arguments)
+    count = len(call.arguments)
     takes = f"{least} or {most} arguments" if most == least + 1 else f"{least} to {most} arguments"
     if least == most:
         takes = counted(least, "argument")
     return Diagnostic(
         "BT103",
-        f"`{name}` takes {takes} but {given} {were(given)} given",
+        f"`{name}` takes {takes} but {count} {were(count)} given",
         Label(call.function.span, re.sub(r"(?<=\w)=(?=\w)", " = ", synopsis)),
         tuple(Label(argument.span, "unexpected") for argument in call.arguments[most:][:1]),
-        help=("for linear buckets use  lhist(duration, 0, 100ms, 10ms)",) if name == "hist" and given > most else (),
+        help=("for linear buckets use  lhist(duration, 0, 100ms, 10ms)",) if name == "hist" and count > most else (),
     )

@@ -31,8 +31,8 @@ class Frameworks:
     def application(self) -> str:
         """A class pattern (a regular expression) for the classes that no glob skips."""
         skipped = "|".join(_beginning(glob) for glob in self.globs if not glob.startswith("!"))
-        kept = [_beginning(glob[1:]) for glob in self.globs if glob.startswith("!")]
-        keeping = f"(?={'|'.join(kept)}).*|" if kept else ""
+        beginnings = [_beginning(glob[1:]) for glob in self.globs if glob.startswith("!")]
+        keeping = f"(?={'|'.join(beginnings)}).*|" if beginnings else ""
         return f"/{keeping}(?!{skipped}).*/"
 
 

@@ -48,10 +48,10 @@ def inline(context: Context, call: nodes.Call, *, is_statement: bool = False) ->
         statements.append(typed_tree.Let(local.index, value))
     outer = context.scopes, context.probe, context.frame, context.calls, context.report
     report = context.report
-    here = Label(call.function.span, "called from here")
+    call_label = Label(call.function.span, "called from here")
 
     def report_call(diagnostic: Diagnostic) -> None:
-        report(replace(diagnostic, secondary=(*diagnostic.secondary, here)))
+        report(replace(diagnostic, secondary=(*diagnostic.secondary, call_label)))
 
     context.scopes = [variables]
     context.probe = replace(context.probe, formals=None)
@@ -60,7 +60,7 @@ def inline(context: Context, call: nodes.Call, *, is_statement: bool = False) ->
     try:
         return _body(context, call.span, function, statements, is_statement=is_statement)
     except FaultError as fault:
-        raise FaultError(replace(fault.diagnostic, secondary=(*fault.diagnostic.secondary, here))) from None
+        raise FaultError(replace(fault.diagnostic, secondary=(*fault.diagnostic.secondary, call_label))) from None
     finally:
         context.scopes, context.probe, context.frame, context.calls, context.report = outer
 
@@ -169,7 +169,7 @@ def has_effect(function: nodes.Function) -> bool:
 def _matched(call: nodes.Call, function: nodes.Function) -> list[nodes.Expression]:
     """The arguments in the order of the parameters."""
     names = [formal.name.text for formal in function.formals]
-    given: dict[str, nodes.Expression] = {}
+    by_name: dict[str, nodes.Expression] = {}
     for position, argument in enumerate(call.arguments):
         if argument.name is None and position >= len(names):
             break
@@ -184,12 +184,12 @@ def _matched(call: nodes.Call, function: nodes.Function) -> list[nodes.Expressio
                     notes=(_head(function),),
                 )
             )
-        if name in given:
+        if name in by_name:
             raise FaultError(Diagnostic("BT102", f"`{name}` is given twice", Label(argument.span)))
-        given[name] = argument.value
-    if len(given) != len(names) or len(call.arguments) > len(names):
+        by_name[name] = argument.value
+    if len(by_name) != len(names) or len(call.arguments) > len(names):
         raise FaultError(arity(call, call.function.text, _head(function), len(names), len(names)))
-    return [given[name] for name in names]
+    return [by_name[name] for name in names]
 
 
 def type_uncalled(context: Context, function: nodes.Function) -> None:

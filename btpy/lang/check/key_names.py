@@ -11,15 +11,15 @@ from btpy.lang.syntax import nodes
 def key_names(keys: Sequence[nodes.Expression], declared: Sequence[str | None] = ()) -> tuple[str, ...]:
     """A different name for each key: the declared one, else that of a variable, a field or a method, else ``key1``,
     ``key2`` by position. ``declared``: for each key, or empty; the names differ."""
-    taken = {name for name in declared if name}
+    used = {name for name in declared if name}
     names: list[str] = []
     for position, key in enumerate(keys, 1):
         name = declared[position - 1] if declared else None
         if name is None:
             name = _name(key) or f"key{position}"
-            while name in taken:
+            while name in used:
                 name += str(position)
-            taken.add(name)
+            used.add(name)
         names.append(name)
     return tuple(names)
 

@@ -116,8 +116,8 @@ def _for_map(
                 locals_.append(define(context, name, ANY).index)
                 first.append(typed_tree.Let(locals_[-1], part))
         if len(names) > map_.keys:
-            held = tuple(typed_tree.LocalValue(ANY, span, index) for index in locals_)
-            value = map_read(map_, held, names[-1].span)
+            key_values = tuple(typed_tree.LocalValue(ANY, span, index) for index in locals_)
+            value = map_read(map_, key_values, names[-1].span)
             first.append(typed_tree.Let(define(context, names[-1], value.type).index, value))
         body = block(context, tree.body)
     return typed_tree.ForEach(span, (variable,), container, limit, (*first, *body))
@@ -202,5 +202,5 @@ def once(context: Context, value: Expr) -> tuple[Expr, Callable[[Expr], Expr]]:
         return value, lambda body: body
     value = typed_null(value)
     local = context.hide(value.type, value.span)
-    held = typed_tree.LocalValue(value.type, value.span, local.index)
-    return held, lambda body: typed_tree.Bound(body.type, body.span, local.index, value, body)
+    local_value = typed_tree.LocalValue(value.type, value.span, local.index)
+    return local_value, lambda body: typed_tree.Bound(body.type, body.span, local.index, value, body)

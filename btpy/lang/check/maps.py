@@ -96,7 +96,7 @@ def map_query(context: Context, call: nodes.Call, function: Function) -> Expr:
                 help=(f"print({call.span.text})", f"table({call.span.text}, …)"),
             )
         )
-    asked = whole_map(context, call, function) if function.name != "has" else None
+    queried_map = whole_map(context, call, function) if function.name != "has" else None
     misplaced = [place for place in context.places if place not in function.places]
     if misplaced:
         raise FaultError(
@@ -108,7 +108,7 @@ def map_query(context: Context, call: nodes.Call, function: Function) -> Expr:
                 help=("ask for it in a timer:  @OnTimer(1s) { … }",),
             )
         )
-    if asked is None:
+    if queried_map is None:
         first = call.arguments[0] if call.arguments else None
         reference = first.value if first is not None else None
         if not isinstance(reference, nodes.MapReference) or reference.keys or len(call.arguments) < 2:
@@ -131,13 +131,13 @@ def map_query(context: Context, call: nodes.Call, function: Function) -> Expr:
                 )
             )
         return typed_tree.MapQuery(function.result, call.span, function.name, map_.id, keys)
-    map_ = find_map(context, asked)
+    map_ = find_map(context, queried_map)
     if function.name == "rate" and map_.kind in NO_RATE_KINDS:
         raise FaultError(
             Diagnostic(
                 "BT108",
                 f"a {'plain' if map_.kind is MapKind.VALUE else f'`{map_.kind.value}`'} map has no rate",
-                Label(asked.span, "counts no samples"),
+                Label(queried_map.span, "counts no samples"),
                 help=("count as well:  @hits = count();",),
             )
         )
@@ -175,13 +175,13 @@ def whole_map(context: Context, call: nodes.Call, function: Function) -> nodes.M
         )
     if len(call.arguments) != 1:
         raise FaultError(arity(call, function.name, function.synopsis, 1, 1))
-    given = call.arguments[0].span
-    of_objects = (f"elements of a value:  len({given.text})", f"bytes of an object:  shallow_size({given.text})")
+    span = call.arguments[0].span
+    of_objects = (f"elements of a value:  len({span.text})", f"bytes of an object:  shallow_size({span.text})")
     raise FaultError(
         Diagnostic(
             "BT103",
             f"`{function.name}` takes a map",
-            Label(given, "not one"),
+            Label(span, "not one"),
             help=(f"write {function.synopsis}", *(of_objects if function.name == "size" else ())),
         )
     )
@@ -246,9 +246,9 @@ def table(context: Context, call: nodes.Call) -> Statement:
         for name, value in _options(call, TABLE_OPTIONS, tuple(orders), "this table")
     )
     maps = tuple(map_.id for map_, _ in views)
-    shown = tuple(view for _, view in views)
-    template = context.template(call.span, TemplateKind.TABLE, (), "", maps, options, _flushed(shown))
-    return typed_tree.PrintMaps(template, shown)
+    map_views = tuple(view for _, view in views)
+    template = context.template(call.span, TemplateKind.TABLE, (), "", maps, options, _flushed(map_views))
+    return typed_tree.PrintMaps(template, map_views)
 
 
 def _flushed(views: tuple[MapView, ...]) -> tuple[int, ...]:
@@ -260,7 +260,7 @@ def _measures(map_: Map) -> tuple[str, ...]:
 
 
 def _options(
-    call: nodes.Call, arguments: dict[str, str], orders: tuple[str, ...], what: str
+    call: nodes.Call, arguments: dict[str, str], orders: tuple[str, ...], purpose: str
 ) -> tuple[tuple[str, object], ...]:
     """The named arguments of a call that shows maps. ``orders``: what ``by=`` can be."""
     options: list[tuple[str, object]] = []
@@ -280,7 +280,7 @@ def _options(
                     notes=("arguments: " + quote(f"{name}=" for name in arguments),),
                 )
             )
-        options.append((key, _option(argument.name, value, expected, orders, what)))
+        options.append((key, _option(argument.name, value, expected, orders, purpose)))
     return tuple(options)
 
 
@@ -298,10 +298,14 @@ def _option(
         raise FaultError(Diagnostic("BT107", f"`{key.text}` takes a constant {expected}", Label(value.span)))
     choices: tuple[str, ...] = {"by": orders, "unit": UNITS}.get(key.text, ())
     if choices and constant not in choices:
-        what = f"{whose} has no `{constant}`" if key.text == "by" else f"unknown unit `{constant}`"
+        message = f"{whose} has no `{constant}`" if key.text == "by" else f"unknown unit `{constant}`"
         raise FaultError(
             Diagnostic(
-                "BT107", what, Label(value.span), help=did_you_mean(str(constant), choices), notes=(quote(choices, 20),)
+                "BT107",
+                message,
+                Label(value.span),
+                help=did_you_mean(str(constant), choices),
+                notes=(quote(choices, 20),),
             )
         )
     return constant

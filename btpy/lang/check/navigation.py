@@ -335,8 +335,8 @@ def _no_methods(context: Context, tree: nodes.MethodCall, value: Expr) -> Diagno
 def cast(context: Context, tree: nodes.Cast) -> Expr:
     """``x as T`` converts numbers and booleans; for objects it tests the class."""
     operand = context.value(tree.operand)
-    wanted = type_of_name(tree.type)
-    if wanted.kind is Kind.ARRAY:
+    target_type = type_of_name(tree.type)
+    if target_type.kind is Kind.ARRAY:
         raise FaultError(
             Diagnostic(
                 "BT201",
@@ -345,16 +345,16 @@ def cast(context: Context, tree: nodes.Cast) -> Expr:
                 help=("elements are reached without a cast:  x[0]",),
             )
         )
-    if wanted in (INT, LONG) and operand.type.is_numeric and not operand.type.is_reference:
-        return typed_tree.Convert(wanted, tree.span, operand)  # as in Java: cut, not rounded
-    if wanted.kind is not Kind.OBJECT and wanted.kind is not Kind.STRING:
-        return convert(context, operand, wanted, tree.operand, "`as`")
+    if target_type in (INT, LONG) and operand.type.is_numeric and not operand.type.is_reference:
+        return typed_tree.Convert(target_type, tree.span, operand)  # as in Java: cut, not rounded
+    if target_type.kind is not Kind.OBJECT and target_type.kind is not Kind.STRING:
+        return convert(context, operand, target_type, tree.operand, "`as`")
     if not operand.type.is_reference or operand.type.is_numeric:
         raise FaultError(mistyped(context, operand, tree.operand, f"{named(operand.type)} is not an object"))
-    if wanted == OBJECT and tree.type.name in ("object", "Object", "java.lang.Object"):
+    if target_type == OBJECT and tree.type.name in ("object", "Object", "java.lang.Object"):
         return replace(typed_null(operand), type=OBJECT)
-    pattern = "java.lang.String" if wanted.kind is Kind.STRING else tree.type.name
-    return typed_tree.CastValue(wanted, tree.span, typed_null(operand), pattern)
+    pattern = "java.lang.String" if target_type.kind is Kind.STRING else tree.type.name
+    return typed_tree.CastValue(target_type, tree.span, typed_null(operand), pattern)
 
 
 _ALWAYS = "String, boxes, BigDecimal, UUID, java.time, File, URI, enums"

@@ -374,32 +374,32 @@ def _in_brackets(tree: nodes.Binary, right: nodes.Expression) -> bool:
 
 def _coalesce(context: Context, tree: nodes.Binary) -> Expr:
     span = tree.span
-    left = _where_there_is_one(context, tree.left)
+    first = _where_there_is_one(context, tree.left)
     right = context.value(tree.right)
-    if left is None:
+    if first is None:
         return right
-    if not left.type.is_reference:
+    if not first.type.is_reference:
         if context.shape is None:
             context.report(
                 Diagnostic(
                     "BT209",
-                    f"{named(left.type)} is never null",
+                    f"{named(first.type)} is never null",
                     Label(tree.left.span, "always taken"),
                     severity=Severity.WARNING,
                 )
             )
-        return left
-    left = typed_null(left)
-    if left.type.is_numeric and right.type.is_numeric and not right.type.is_reference:
-        _unit(context, "==", left, right, tree.left, tree.right)
-        common = join_numbers(left.type, right.type)
-        chosen = typed_tree.Coalesce(ANY, span, left, boxed(right))
+        return first
+    first = typed_null(first)
+    if first.type.is_numeric and right.type.is_numeric and not right.type.is_reference:
+        _unit(context, "==", first, right, tree.left, tree.right)
+        common = join_numbers(first.type, right.type)
+        chosen = typed_tree.Coalesce(ANY, span, first, boxed(right))
         return typed_tree.Convert(common, span, chosen)
-    if left.type.kind is Kind.BOOLEAN and right.type == BOOLEAN:
-        return typed_tree.Convert(BOOLEAN, span, typed_tree.Coalesce(ANY, span, left, boxed(right)))
+    if first.type.kind is Kind.BOOLEAN and right.type == BOOLEAN:
+        return typed_tree.Convert(BOOLEAN, span, typed_tree.Coalesce(ANY, span, first, boxed(right)))
     right = boxed(typed_null(right))
-    joined = left.type if left.type == right.type else ANY
-    return typed_tree.Coalesce(joined, span, left, right)
+    joined = first.type if first.type == right.type else ANY
+    return typed_tree.Coalesce(joined, span, first, right)
 
 
 def _where_there_is_one(context: Context, tree: nodes.Expression) -> Expr | None:

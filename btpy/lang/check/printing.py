@@ -42,15 +42,15 @@ def print_values(context: Context, call: nodes.Call) -> Statement:
         if position:
             record.text(" ")
         record.add(value)
-    named = next((argument.name for argument in call.arguments if argument.name is not None), None)
-    if named is not None:
+    name = next((argument.name for argument in call.arguments if argument.name is not None), None)
+    if name is not None:
         raise FaultError(
             Diagnostic(
                 "BT107",
-                f"`{named.text}=` goes with a map only",
-                Label(named.span),
+                f"`{name.text}=` goes with a map only",
+                Label(name.span),
                 help=(
-                    foreign_names.OUTPUT_OPTIONS.get(named.text, 'named values are an event:  emit("name", key=value)'),
+                    foreign_names.OUTPUT_OPTIONS.get(name.text, 'named values are an event:  emit("name", key=value)'),
                 ),
             )
         )
@@ -106,26 +106,26 @@ def print_format(context: Context, call: nodes.Call) -> Statement:
                 help=('printf("%s took %d ms", method, duration / 1ms)', 'print(f"…{value}…") needs no format'),
             )
         )
-    named = next((argument for argument in arguments if argument.name is not None), None)
-    if named is not None:
-        raise FaultError(Diagnostic("BT107", "`printf` has no named arguments", Label(named.span)))
+    named_argument = next((argument for argument in arguments if argument.name is not None), None)
+    if named_argument is not None:
+        raise FaultError(Diagnostic("BT107", "`printf` has no named arguments", Label(named_argument.span)))
     conversions = [piece for piece in _split_printf(first.value) if piece.startswith("%") and piece != "%%"]
-    given = arguments[1:]
-    wanted = len(conversions) + sum("*" in conversion for conversion in conversions)
-    if wanted != len(given):
+    operands = arguments[1:]
+    expected = len(conversions) + sum("*" in conversion for conversion in conversions)
+    if expected != len(operands):
         raise FaultError(
             Diagnostic(
                 "BT103",
-                f"this format takes {counted(wanted, 'value')} but {len(given)} {were(len(given))} given",
+                f"this format takes {counted(expected, 'value')} but {len(operands)} {were(len(operands))} given",
                 Label(first.span, quote(conversions) or "no conversion"),
-                tuple(Label(argument.span, "unexpected") for argument in given[wanted:]),
+                tuple(Label(argument.span, "unexpected") for argument in operands[expected:]),
                 help=('a conversion with * takes its width first:  printf("%*s", width, text)',)
-                if wanted > len(conversions)
+                if expected > len(conversions)
                 else (),
             )
         )
     record = _Record(context)
-    values = iter(given)
+    values = iter(operands)
     text = first.value.removesuffix("\n")  # every record is a line
     for piece in _split_printf(text):
         if piece == "%%":
@@ -409,8 +409,8 @@ class _Record:
         if isinstance(tree, nodes.Call) and tree.function.text in SHOWN:
             function = FUNCTIONS[tree.function.text]
             arguments = tuple(function_arguments(context, tree, function))
-            shown = typed_tree.BuiltinCall(ANY, tree.span, "show", arguments)
-            value = concealed(context, tree.arguments[0].value, shown)
+            call = typed_tree.BuiltinCall(ANY, tree.span, "show", arguments)
+            value = concealed(context, tree.arguments[0].value, call)
             self._parts.append(Slot(len(self._values), ANY, label, format_, bare=function.name == "fields"))
             self._values.append(value)
             return

@@ -88,7 +88,9 @@ def is_secret_argument(context: Context, name: str) -> bool:
     number = formals.index(name) if name in formals else int(name[3:]) if re.fullmatch(r"arg\d{1,3}", name) else -1
     names = context.shape.names if context.shape is not None else ()
     names_secret = context.permissions.secrets.names_secret
-    return any(names_secret(given[number] or "") for given in (names, formals) if 0 <= number < len(given))
+    return any(
+        names_secret(parameters[number] or "") for parameters in (names, formals) if 0 <= number < len(parameters)
+    )
 
 
 def _is_secret_result(context: Context, name: str) -> bool:

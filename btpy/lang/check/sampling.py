@@ -33,22 +33,22 @@ class Firing:
 def firing(tree: nodes.Probe, attachment: Attachment, report: Report) -> Firing:
     """The values of the annotations; their faults go to ``report``."""
     settings = Firing()
-    given: dict[str, nodes.Annotation] = {}
+    by_name: dict[str, nodes.Annotation] = {}
     for annotation in tree.annotations:
         name = annotation.name.text
         if name not in _READERS:
             continue
         try:
-            if name in given:
+            if name in by_name:
                 raise FaultError(
                     Diagnostic(
                         "BT102",
                         f"`@{name}` is given twice",
                         Label(annotation.span, "again here"),
-                        (Label(given[name].span, "first here"),),
+                        (Label(by_name[name].span, "first here"),),
                     )
                 )
-            given[name] = annotation
+            by_name[name] = annotation
             if name == "Sample" and not isinstance(attachment, MethodAttachment):
                 raise FaultError(
                     Diagnostic("BT111", "`@Sample` works only with `@OnMethod`", Label(annotation.span, "no hits here"))
@@ -109,11 +109,11 @@ def _annotation(probe: Probe) -> nodes.Annotation:
 
 def _arguments(annotation: nodes.Annotation) -> dict[str, nodes.Expression]:
     rule = ANNOTATIONS[annotation.name.text]
-    given: dict[str, nodes.Expression] = {}
+    by_name: dict[str, nodes.Expression] = {}
     for argument in annotation.arguments:
         if argument.name is None:
-            if len(rule.arguments) == 1 and not given:
-                given[rule.arguments[0]] = argument.value
+            if len(rule.arguments) == 1 and not by_name:
+                by_name[rule.arguments[0]] = argument.value
                 continue
             raise FaultError(
                 Diagnostic(
@@ -134,10 +134,10 @@ def _arguments(annotation: nodes.Annotation) -> dict[str, nodes.Expression]:
                     notes=("arguments: " + ", ".join(rule.arguments),) if rule.arguments else (),
                 )
             )
-        if name in given:
+        if name in by_name:
             raise FaultError(Diagnostic("BT102", f"`{name}` is given twice", Label(argument.name.span, "again here")))
-        given[name] = argument.value
-    return given
+        by_name[name] = argument.value
+    return by_name
 
 
 _EXAMPLES = {
@@ -149,13 +149,13 @@ _EXAMPLES = {
 
 
 def _sample(firing: Firing, annotation: nodes.Annotation) -> Firing:
-    given = _arguments(annotation)
-    modes = [mode for mode in SampleMode if mode.value in given]
+    arguments = _arguments(annotation)
+    modes = [mode for mode in SampleMode if mode.value in arguments]
     if len(modes) != 1:
         message = "`@Sample` needs a rate" if not modes else "`@Sample` has two rates"
         raise FaultError(Diagnostic("BT103", message, Label(annotation.span), help=(_EXAMPLES["Sample"],)))
     (mode,) = modes
-    tree = given[mode.value]
+    tree = arguments[mode.value]
     if mode is SampleMode.EVERY:
         number: float = _integer(tree, "every", 1, _MOST_EVERY)
     elif mode is SampleMode.MAX_RATE:
@@ -172,22 +172,22 @@ def _sample(firing: Firing, annotation: nodes.Annotation) -> Firing:
                 )
             )
         number = float(value)
-    key = _one_of(given.get("key"), "key", ("probe", "thread"))
-    adaptive = _flag(given.get("adaptive"), "adaptive")
+    key = _one_of(arguments.get("key"), "key", ("probe", "thread"))
+    adaptive = _flag(arguments.get("adaptive"), "adaptive")
     return replace(firing, sampling=Sampling(mode, number, key == "thread", adaptive, 0))
 
 
 def _limit(firing: Firing, annotation: nodes.Annotation) -> Firing:
-    given = _arguments(annotation)
-    if not given:
+    arguments = _arguments(annotation)
+    if not arguments:
         raise FaultError(
             Diagnostic("BT103", "`@Limit` limits nothing", Label(annotation.span), help=(_EXAMPLES["Limit"],))
         )
-    hits = _integer(given["hits"], "hits", 1, _MOST_HITS) if "hits" in given else 0
-    rate = _per_second(given["rate"], "rate") if "rate" in given else 0
+    hits = _integer(arguments["hits"], "hits", 1, _MOST_HITS) if "hits" in arguments else 0
+    rate = _per_second(arguments["rate"], "rate") if "rate" in arguments else 0
     lifetime = 0
-    if "for" in given:
-        tree = given["for"]
+    if "for" in arguments:
+        tree = arguments["for"]
         literal = tree if isinstance(tree, nodes.Literal) else None
         if literal is None or literal.kind is not nodes.LiteralKind.DURATION or not literal.value:
             raise FaultError(
@@ -198,10 +198,10 @@ def _limit(firing: Firing, annotation: nodes.Annotation) -> Firing:
 
 
 def _level(firing: Firing, annotation: nodes.Annotation) -> Firing:
-    given = _arguments(annotation)
-    if "level" not in given:
+    arguments = _arguments(annotation)
+    if "level" not in arguments:
         raise FaultError(Diagnostic("BT103", "`@Level` needs a level", Label(annotation.span), help=("@Level(2)",)))
-    level = _integer(given["level"], "level", 0, _MOST_LEVEL)
+    level = _integer(arguments["level"], "level", 0, _MOST_LEVEL)
     return firing if firing.level is None else replace(firing, level=level)
 
 

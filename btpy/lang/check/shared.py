@@ -47,20 +47,20 @@ class Shared:
 
     def maps_with(
         self,
-        made: Mapping[str, Map],
+        new_maps: Mapping[str, Map],
         trees: Sequence[nodes.Tree],
         declared: Mapping[str, DeclaredMap],
         report: Report,
     ) -> dict[str, Map]:
-        """All maps that the script may name, by name. ``made``: the maps that the assignments in all scripts define;
-        ``trees``: the probes and functions of the script; ``declared``: by the script.
+        """All maps that the script may name, by name. ``new_maps``: the maps that the assignments in all scripts
+        define; ``trees``: the probes and functions of the script; ``declared``: by the script.
         """
         maps_by_name = {map_.name: map_ for map_ in self.maps}
         live = _maps(self.trees)
         used = _maps(trees) if maps_by_name else {}
         fresh = len(self.maps)
-        for name in made:
-            earlier, defined = maps_by_name.get(name), made[name]
+        for name in new_maps:
+            earlier, defined = maps_by_name.get(name), new_maps[name]
             if name in live and earlier is not None:
                 if name in declared and _storage(defined) != _storage(earlier):
                     place = declared[name].tree.name.span
@@ -73,7 +73,7 @@ class Shared:
         for name, reference in used.items():
             if (
                 name in maps_by_name
-                and name not in made
+                and name not in new_maps
                 and reference.keys
                 and len(reference.keys) != maps_by_name[name].keys
             ):
@@ -93,8 +93,8 @@ class Shared:
             if name not in live:
                 typed_maps[name] = replace(map_, type=type_)
             elif map_.type != ANY and joined(map_.type, type_) != map_.type:
-                held = f"`{map_title(name)}` holds {named(map_.type)}, and {named(type_)} here"
-                report(_conflict(held, used[name].span, live[name]))
+                conflict = f"`{map_title(name)}` holds {named(map_.type)}, and {named(type_)} here"
+                report(_conflict(conflict, used[name].span, live[name]))
         return typed_maps
 
     def all_maps(self, maps: Mapping[str, Map]) -> tuple[Map, ...]:
@@ -129,8 +129,8 @@ class Shared:
                 continue
             if name in live:
                 if variable.type not in (ANY, earlier.type):
-                    held = f"`thread.{name}` holds {named(earlier.type)}, and {named(variable.type)} here"
-                    report(_conflict(held, used[name].span, live[name]))
+                    conflict = f"`thread.{name}` holds {named(earlier.type)}, and {named(variable.type)} here"
+                    report(_conflict(conflict, used[name].span, live[name]))
                 elif variable.secret and not earlier.secret:
                     report(_conflict(f"`thread.{name}` is given a secret", used[name].span, live[name]))
                 typed_variables[name] = earlier
@@ -144,9 +144,9 @@ class Shared:
         return tuple(by_index[index] for index in sorted(by_index))
 
 
-def _conflict(message: str, here: Span, there: nodes.Tree) -> Diagnostic:
+def _conflict(message: str, span: Span, running: nodes.Tree) -> Diagnostic:
     return Diagnostic(
-        "BT203", message, Label(here), (Label(there.span, "used by a running probe"),), help=("choose another name",)
+        "BT203", message, Label(span), (Label(running.span, "used by a running probe"),), help=("choose another name",)
     )
 
 

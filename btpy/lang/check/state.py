@@ -54,18 +54,18 @@ def _maps(
             first.setdefault(use.reference.name, use)
     maps: dict[str, Map] = {}
     for name, use in first.items():
-        held = use.definition or PLAIN
-        type_ = LONG if held.kind is MapKind.COUNT else ANY
+        definition = use.definition or PLAIN
+        type_ = LONG if definition.kind is MapKind.COUNT else ANY
         keys = len(use.reference.keys)
         maps[name] = Map(
             len(maps),
             name,
-            held.kind,
+            definition.kind,
             keys,
             type_,
-            held.precision,
+            definition.precision,
             capacity,
-            held.parameters,
+            definition.parameters,
             key_names=key_names(use.reference.keys),
         )
         if len(use.reference.keys) > MAX_KEYS:
@@ -117,13 +117,13 @@ def _conflict(use: _Use, defining: _Use) -> Diagnostic:
             message = f"`{name}` has two precisions"
     else:
         message = f"`{name}` cannot hold both {_stored(defining)} and {_stored(use)}"
-    here = use.call.function.span if use.call is not None else use.reference.span
-    there = defining.call.function.span if defining.call is not None else defining.reference.span
+    span = use.call.function.span if use.call is not None else use.reference.span
+    first_span = defining.call.function.span if defining.call is not None else defining.reference.span
     return Diagnostic(
         "BT203",
         message,
-        Label(here, f"{_stored(use)} here"),
-        (Label(there, f"{_stored(defining)} here"),),
+        Label(span, f"{_stored(use)} here"),
+        (Label(first_span, f"{_stored(defining)} here"),),
         help=("take two maps",),
     )
 

@@ -65,8 +65,8 @@ def typed(
         if secret:
             secrets.add(name)
         if sample.kind is not Kind.NULL:
-            held = _held(sample)
-            types[name] = held if types.get(name, held) == held else _joined(types[name], held)
+            type_ = _held(sample)
+            types[name] = type_ if types.get(name, type_) == type_ else _joined(types[name], type_)
     return {
         name: replace(variable, type=types.get(name, ANY), secret=name in secrets)
         for name, variable in variables.items()

@@ -173,9 +173,9 @@ def resolve(context: Context, tree: nodes.Name) -> Expr:
 
 def _variable(context: Context, variable: Variable, span: Span) -> Expr:
     shape = context.shape
-    told = fact(context, variable.name, span)
-    if told is not None:
-        return told
+    value = fact(context, variable.name, span)
+    if value is not None:
+        return value
     if isinstance(variable.source, Ambient):
         return typed_tree.AmbientValue(variable.type, span, variable.source)
     if variable.source is SiteFact.PROBE:
@@ -245,8 +245,8 @@ def _not_one_value(context: Context, name: str, span: Span) -> Diagnostic:
 
 def fact(context: Context, name: str, span: Span) -> Expr | None:
     """The value of an event with this ``name``, if the agent sends one."""
-    told = FACTS.get(context.places[0], ()) if context.places else ()  # a function that nothing calls has no place
-    for index, event_fact in enumerate(told):
+    facts = FACTS.get(context.places[0], ()) if context.places else ()  # a function that nothing calls has no place
+    for index, event_fact in enumerate(facts):
         if event_fact.name == name:
             return typed_tree.InputValue(event_fact.type, span, context.input(InputKind.FACT, index, _OBJECT))
     return None
@@ -381,7 +381,7 @@ def target_variable(context: Context, tree: nodes.TargetVariable) -> Expr:
         return argument_value(context, names.index(name), span)
     parameters = [name for name in names if name is not None]
     if not parameters and names:
-        named = ", ".join(f"{parameter} p{at}" for at, parameter in enumerate(context.shape.parameters))
+        numbered = ", ".join(f"{parameter} p{at}" for at, parameter in enumerate(context.shape.parameters))
         raise FaultError(
             Diagnostic(
                 "BT112",
@@ -389,7 +389,7 @@ def target_variable(context: Context, tree: nodes.TargetVariable) -> Expr:
                 Label(span),
                 help=(
                     "use arg0, arg1, …",
-                    f"or name them:  probe name({named})",
+                    f"or name them:  probe name({numbered})",
                 ),
                 notes=("the class was compiled without -g and without -parameters",),
             )
@@ -465,9 +465,9 @@ def _no_argument(index: int, span: Span, count: int) -> Diagnostic:
 
 
 def _require_method(context: Context, name: str, span: Span) -> None:
-    here = [place for place in context.places if place in OFF_TARGET or place is Place.PROBE]
-    if here:
-        raise FaultError(absent(context, name, here[0], span, _IN_METHODS))
+    places = [place for place in context.places if place in OFF_TARGET or place is Place.PROBE]
+    if places:
+        raise FaultError(absent(context, name, places[0], span, _IN_METHODS))
 
 
 def require(context: Context, variable: Variable, span: Span) -> None:
@@ -519,16 +519,16 @@ def absent(context: Context, name: str, place: Place, span: Span, text: str) -> 
 
 
 def _unknown(context: Context, tree: nodes.Name) -> Diagnostic:
-    here = _names_here(context)
+    names = _names_here(context)
     function = FUNCTIONS.get(tree.text)
     member = re.match(r"\s*\.\s*([A-Za-z_]\w*)", tree.span.source.text[tree.span.end : tree.span.end + 80])
     of_member = foreign_names.of_member(tree.text, member[1]) if member is not None else ()
-    help_ = of_member or foreign_names.of_name(tree.text) or did_you_mean(tree.text, here) or _elsewhere(tree.text)
+    help_ = of_member or foreign_names.of_name(tree.text) or did_you_mean(tree.text, names) or _elsewhere(tree.text)
     if function is not None:
         help_ = (f"it is a function:  {function.synopsis}",)
     elif tree.text in context.maps:
         help_ = (f"did you mean `@{tree.text}`?",)
-    elif not help_ and "args" in here:
+    elif not help_ and "args" in names:
         help_ = (
             f"a parameter of the method has a $:  ${tree.text}",
             f"a field of its object:  self.{tree.text}    a map:  @{tree.text}",
@@ -543,7 +543,7 @@ def _unknown(context: Context, tree: nodes.Name) -> Diagnostic:
         f"unknown name `{tree.text}`",
         Label(tree.span, "not defined here"),
         help=help_,
-        notes=(f"at {places} you can use: {quote(here, 11)}",),
+        notes=(f"at {places} you can use: {quote(names, 11)}",),
         fixes=(Fix(tree.span, written),) if written is not None and help_ == foreign_names.of_name(tree.text) else (),
     )
 

@@ -74,10 +74,10 @@ def entries() -> dict[str, list[Entry]]:
 
 def page(name: str) -> str:
     """The description of a word, with an example. Empty if the language has no such word."""
-    shown = examples()
+    scripts = examples()
     pages = [
         f"{entry.synopsis}\n    {entry.doc}\n\n"
-        + "".join(f"    {line}\n" for line in shown[table][entry.name].split("\n"))
+        + "".join(f"    {line}\n" for line in scripts[table][entry.name].split("\n"))
         for table, rows in entries().items()
         for entry in rows
         if entry.name == name.lstrip("@")

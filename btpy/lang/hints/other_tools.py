@@ -564,12 +564,12 @@ def _table(text: str, forms: tuple[Form, ...]) -> str:
             write = form.write if isinstance(form.write, str) else form.write(match)
             rows.setdefault(used, (match.start(), write))
     rows_in_order = sorted((at, used, write) for used, (at, write) in rows.items())
-    shown = rows_in_order[:MOST_FORMS]
-    width = max((len(used) for _, used, _ in shown if len(used) <= 44), default=0)
+    listed = rows_in_order[:MOST_FORMS]
+    width = max((len(used) for _, used, _ in listed if len(used) <= 44), default=0)
     lines = [
         f"  {used:<{width}}  →  {write}" if len(used) <= 44 else f"  {used}\n  {'':<{width}}  →  {write}"
-        for _, used, write in shown
+        for _, used, write in listed
     ]
-    if len(rows_in_order) > len(shown):
-        lines.append(f"  … and {len(rows_in_order) - len(shown)} more")
+    if len(rows_in_order) > len(listed):
+        lines.append(f"  … and {len(rows_in_order) - len(listed)} more")
     return "\n".join(lines)

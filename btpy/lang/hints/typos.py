@@ -406,9 +406,11 @@ def _typed_variable(failure: Failure) -> Diagnostic | None:
         return None
     place = Span(failure.source, start, declared.end())
     written = f"let {declared[1]}"
-    made = re.match(r"\s*=\s*new\s+\w*(Map|List|Set|Adder|Integer|Long)\b", failure.source.text[declared.end() :])
+    constructor = re.match(
+        r"\s*=\s*new\s+\w*(Map|List|Set|Adder|Integer|Long)\b", failure.source.text[declared.end() :]
+    )
     problem = _rewritten("BT016", "a variable is made by `let`", place, written)
-    if made is not None:
+    if constructor is not None:
         return replace(
             problem, help=(f"a probe makes no objects; a map needs none:  @{declared[1]}[key] = …",), fixes=()
         )
@@ -444,12 +446,12 @@ def _conditional(failure: Failure) -> Diagnostic | None:
     if word is None:
         return _condition_behind(failure)
     value = re.search(r"(\"[^\"\n]*\"|[\w.$@]+)$", failure.before)
-    shown = expression_in_our_words(value[1]) if value is not None else "…"
+    text = expression_in_our_words(value[1]) if value is not None else "…"
     return Diagnostic(
         "BT016",
         "`if` is not an operator here",
         Label(failure.span),
-        help=(f"write {expression_in_our_words(word[1])} ? {shown} : {expression_in_our_words(word[2].rstrip())}",),
+        help=(f"write {expression_in_our_words(word[1])} ? {text} : {expression_in_our_words(word[2].rstrip())}",),
     )
 
 

@@ -28,11 +28,11 @@ def expand_source(source: Source) -> str:
 
 
 def _probe(probe: nodes.Probe) -> str:
-    kept = [annotation for annotation in probe.annotations if annotation.name.text != "Outermost"]
-    lines = [_annotation(annotation) for annotation in kept]
+    annotations = [annotation for annotation in probe.annotations if annotation.name.text != "Outermost"]
+    lines = [_annotation(annotation) for annotation in annotations]
     if probe.name is not None or probe.formals is not None:
         lines.append(_head(probe))
-    conditions = [] if len(kept) == len(probe.annotations) else ["depth == 0"]
+    conditions = [] if len(annotations) == len(probe.annotations) else ["depth == 0"]
     if probe.when is not None:
         written = probe.when.span.text
         conditions.append(f"({written})" if conditions and _binds_weaker_than_and(probe.when) else written)

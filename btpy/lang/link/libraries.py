@@ -80,8 +80,8 @@ class Libraries:
         packaged = self.packaged.resolve()
         if packaged in path.parents:
             return f"{PACKAGED}/{path.relative_to(packaged)}"
-        here = Path.cwd()
-        return str(path.relative_to(here)) if here in path.parents else str(path)
+        directory = Path.cwd()
+        return str(path.relative_to(directory)) if directory in path.parents else str(path)
 
     def find(self, name: str, *, quoted: bool, beside: Path | None) -> Path:
         """The file of a library. ``quoted``: ``name`` is a path; ``beside``: the directory of the importing file.

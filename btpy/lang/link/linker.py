@@ -185,10 +185,10 @@ class _Linker:
         running, used = _running(modules, functions)
         imported = frozenset(module.prefix for module in modules if module not in used)
         self._unused(main, running)
-        kept = [module.source for module in self._order]
+        sources = [module.source for module in self._order]
         return Linked(
             source,
-            tuple(sorted(kept, key=lambda source: source.base)),
+            tuple(sorted(sources, key=lambda source: source.base)),
             main.script.doc,
             tuple(
                 setting
@@ -263,9 +263,9 @@ class _Linker:
             module.script = parser.parse(source)
         except ScriptError as error:
             self._modules[path] = None
-            here = Label(item.library.span, "imported here")
+            import_label = Label(item.library.span, "imported here")
             self._diagnostics += [
-                replace(diagnostic, secondary=(*diagnostic.secondary, here)) for diagnostic in error.diagnostics
+                replace(diagnostic, secondary=(*diagnostic.secondary, import_label)) for diagnostic in error.diagnostics
             ]
             return None
         for declaration in module.script.items:
@@ -347,12 +347,12 @@ class _Linker:
     def _settle(self, module: _Module) -> None:
         """Gives the parameters of a library their values."""
         for name, parameter in module.parameters.items():
-            given = module.given.get(name)
-            if given is None:
+            entry = module.given.get(name)
+            if entry is None:
                 if parameter.default is not None:
                     module.values[name] = parameter.default
                 continue
-            argument, value = given
+            argument, value = entry
             try:
                 module.values[name] = converted(parameter.type, value)
             except Mistyped as wrong:
@@ -369,7 +369,7 @@ class _Linker:
         """Collects the values that a module gives to the parameters of its imports."""
         resolver = _Resolver(module, self._diagnostics)
         for item, imported in module.statements:
-            said = set()
+            names = set()
             for argument in item.arguments:
                 name = argument.name.text if argument.name is not None else ""
                 if name not in imported.parameters:
@@ -392,7 +392,7 @@ class _Linker:
                         ("a literal, or a parameter of this script",),
                     )
                     continue
-                said.add(name)
+                names.add(name)
                 first = imported.given.setdefault(name, (argument, value))
                 if first[0] is not argument and (first[1].kind, first[1].value) != (value.kind, value.value):
                     self._diagnostics.append(
@@ -405,7 +405,7 @@ class _Linker:
                         )
                     )
             for name, parameter in imported.parameters.items():
-                if parameter.default is None and name not in said and name not in imported.given:
+                if parameter.default is None and name not in names and name not in imported.given:
                     self._diagnostics.append(
                         Diagnostic(
                             "BT103",
@@ -471,11 +471,11 @@ class _Linker:
         }
         for name, kind in kinds.items():
             if name not in main.used:
-                what = "never called" if kind == "function" else "never used"
+                problem = "never called" if kind == "function" else "never used"
                 self._diagnostics.append(
                     Diagnostic(
                         "BT118",
-                        f"the {kind} `{name}` is {what}",
+                        f"the {kind} `{name}` is {problem}",
                         Label(main.names[name]),
                         severity=Severity.WARNING,
                     )

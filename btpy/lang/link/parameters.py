@@ -173,16 +173,16 @@ _CALCULATIONS: dict[str, Callable[[int | float, int | float], int | float]] = {
 }
 
 
-def converted(type_: str, given: Literal) -> Value:
+def converted(type_: str, literal: Literal) -> Value:
     """The value of a literal as one of the type of a parameter. Raises :class:`Mistyped`."""
-    value = given.value
-    wanted = KIND_OF_TYPE[type_]
-    if value is not None and given.kind is wanted and type_ not in _RANGES:
+    value = literal.value
+    kind = KIND_OF_TYPE[type_]
+    if value is not None and literal.kind is kind and type_ not in _RANGES:
         return value
-    if isinstance(value, int) and given.kind in (LiteralKind.INTEGER, LiteralKind.LONG):
-        if wanted is LiteralKind.FLOAT:
+    if isinstance(value, int) and literal.kind in (LiteralKind.INTEGER, LiteralKind.LONG):
+        if kind is LiteralKind.FLOAT:
             return float(value)
-        if value == 0 and wanted in (LiteralKind.DURATION, LiteralKind.SIZE):
+        if value == 0 and kind in (LiteralKind.DURATION, LiteralKind.SIZE):
             return 0
         limit = _RANGES.get(type_)
         if limit is not None and -limit <= value < limit:
@@ -239,7 +239,7 @@ def literal(type_: str, value: Value, span: Span) -> Literal:
     return Literal(span, KIND_OF_TYPE[type_], value)
 
 
-def settled(parameters: Iterable[Parameter], given: Mapping[str, str]) -> dict[str, Value]:
+def settled(parameters: Iterable[Parameter], texts: Mapping[str, str]) -> dict[str, Value]:
     """The value of each parameter of a script, with the texts that a command line gave.
 
     Raises UsageError for a text that is not of the parameter's type and for a parameter without any value.
@@ -247,7 +247,7 @@ def settled(parameters: Iterable[Parameter], given: Mapping[str, str]) -> dict[s
     values: dict[str, Value] = {}
     missing = []
     for parameter in parameters:
-        text = given.get(parameter.name)
+        text = texts.get(parameter.name)
         if text is not None:
             try:
                 values[parameter.name] = parsed(parameter.type, text)

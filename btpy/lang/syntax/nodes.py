@@ -522,8 +522,10 @@ def _location(name: Identifier, argument: Identifier | None) -> Expression:
     lines = _LINES.fullmatch(argument.text)
     if lines is not None and not parameters:
         first = _line(part(*lines.span(1)))
-        given: Expression = first if lines[2] is None else Range(argument.span, first, _line(part(*lines.span(2))))
-        arguments.append(Argument(given.span, None, given))
+        lines_given: Expression = (
+            first if lines[2] is None else Range(argument.span, first, _line(part(*lines.span(2))))
+        )
+        arguments.append(Argument(lines_given.span, None, lines_given))
     elif argument.text[:end].strip() or when is None:
         split = argument.text.find("::", 0, end) if len(parameters) == 2 else -1
         pieces = [part(0, end)] if split < 0 else [part(0, split), part(split + 2, end)]

@@ -119,8 +119,8 @@ def unclosed(text: str) -> Diagnostic | None:
 
 @lru_cache(maxsize=1)
 def _parser() -> Parser:
-    grammar, made = (get_data("btpy.lang.syntax", name) for name in ("grammar.lark", "grammar.json"))
-    parser = Parser(made.decode(), MAX_DEPTH) if made is not None else None
+    grammar, tables = (get_data("btpy.lang.syntax", name) for name in ("grammar.lark", "grammar.json"))
+    parser = Parser(tables.decode(), MAX_DEPTH) if tables is not None else None
     if grammar is None or parser is None or parser.grammar != identity(grammar):
         raise RuntimeError("grammar.json is not made of grammar.lark: python agent-java/hatch_build.py makes it")
     return parser
@@ -128,10 +128,10 @@ def _parser() -> Parser:
 
 def _reductions(source: Source) -> Reductions:
     def expression(start: int, end: int) -> tuple[nodes.Expression | None, list[Diagnostic]]:
-        return _reduced(source, start, end, "expr", made)
+        return _reduced(source, start, end, "expr", reductions)
 
-    made = Reductions(source, _parser().rules, expression)
-    return made
+    reductions = Reductions(source, _parser().rules, expression)
+    return reductions
 
 
 def _parse(source: Source, start: int, end: int, rule: str) -> tuple[tuple[nodes.Item, ...], list[Diagnostic]]:

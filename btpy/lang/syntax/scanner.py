@@ -85,14 +85,14 @@ def scan(source: Source) -> Scan:
             raise AssertionError("the scanner stopped")
         kind = match.lastgroup or "point"
         end = match.end()
-        here = Span(source, at, end)
+        span = Span(source, at, end)
         if kind in ("space", "comment"):
             if kind == "comment" and openers and (swallowed := _swallowed(source, at, end, openers)) is not None:
                 fail(swallowed)
             at = end
             continue
         if kind == "annotation" and openers and match.group()[1:] in ANNOTATIONS and starts_line(text, at):
-            fail(_unclosed(source, openers[-1], previous_end, here, "the next probe starts here"))
+            fail(_unclosed(source, openers[-1], previous_end, span, "the next probe starts here"))
             finish(previous_end)
         if current is None:
             current = Item(at, end)
@@ -102,7 +102,7 @@ def scan(source: Source) -> Scan:
             elif match.group() == "{" and openers and text[openers[-1]] == "(" and (values := _VALUES.match(text, at)):
                 fail(_values_in_braces(source, at, values))
             elif match.group() == "{" and openers and text[openers[-1]] != "{":
-                fail(_unclosed(source, openers[-1], previous_end, here, "parsing stopped at this `{`"))
+                fail(_unclosed(source, openers[-1], previous_end, span, "parsing stopped at this `{`"))
                 while openers and text[openers[-1]] != "{":
                     openers.pop()
             openers.append(at)
@@ -110,7 +110,7 @@ def scan(source: Source) -> Scan:
             closer = match.group()
             if any(_CLOSER[text[opener]] == closer for opener in openers):
                 if _CLOSER[text[openers[-1]]] != closer:
-                    fail(_unclosed(source, openers[-1], previous_end, here, f"parsing stopped at this `{closer}`"))
+                    fail(_unclosed(source, openers[-1], previous_end, span, f"parsing stopped at this `{closer}`"))
                 while _CLOSER[text[openers.pop()]] != closer:
                     pass
             elif closer == "}" and _is_probe(text, current.start) and "{" not in text[current.start : at]:
@@ -120,7 +120,7 @@ def scan(source: Source) -> Scan:
                     Diagnostic(
                         "BT003",
                         f"this `{closer}` closes nothing",
-                        Label(here, "no opening bracket for it"),
+                        Label(span, "no opening bracket for it"),
                         (Label(Span(source, openers[-1], openers[-1] + 1), "still open"),) if openers else (),
                         help=("take it out",) if not openers else (),
                     )
@@ -134,7 +134,7 @@ def scan(source: Source) -> Scan:
                 fail(
                     _counted_loop(source, counted.start())
                     if counted is not None
-                    else _unclosed(source, openers[-1], previous_end, here, stopped)
+                    else _unclosed(source, openers[-1], previous_end, span, stopped)
                 )
                 while openers and text[openers[-1]] != "{":
                     openers.pop()
@@ -164,9 +164,9 @@ def scan(source: Source) -> Scan:
                 Diagnostic(
                     "BT004",
                     "strings are written in double quotes",
-                    Label(here),
+                    Label(span),
                     help=(f"write {fixed}",),
-                    fixes=(Fix(here, fixed),),
+                    fixes=(Fix(span, fixed),),
                 )
             )
         at = previous_end = end
@@ -198,10 +198,10 @@ def _swallowed(source: Source, at: int, end: int, openers: list[int]) -> Diagnos
     begins = text[at : at + 2] if text.startswith("//", at) else text[at]
     code = re.match(r"(?:\s*[\w.$@\"]+)", text[at + len(begins) : end])
     closers = re.sub(r'"[^"\n]*"|[^\]\[(){}]', "", text[at:end])
-    wanted = "".join(_CLOSER[text[opener]] for opener in reversed(openers))
+    missing = "".join(_CLOSER[text[opener]] for opener in reversed(openers))
     while (shorter := re.sub(r"\(\)|\[\]|\{\}", "", closers)) != closers:
         closers = shorter
-    if code is None or begins not in COMMENT_MEANT or not closers.endswith(wanted):
+    if code is None or begins not in COMMENT_MEANT or not closers.endswith(missing):
         return None
     return Diagnostic(
         "BT002",
@@ -217,12 +217,12 @@ def _projection(source: Source, at: int) -> Diagnostic:
     owner = re.search(r"([\w.$]+)\.$", source.text[max(0, at - 80) : at])
     element = re.match(r"\{\s*(?:#this\.?|\?\s*)?(\w*)", source.text[at : at + 80])
     items = owner[1] if owner is not None and owner[1] != "params" else "arg0"
-    shown = f"x.{element[1]}" if element is not None and element[1] else "x"
+    example = f"x.{element[1]}" if element is not None and element[1] else "x"
     return Diagnostic(
         "BT016",
         "`.{…}` is OGNL's form of a projection",
         Label(Span(source, at - 1, at + 1)),
-        help=(f"write for x in {items} limit 20 {{ print({shown}) }}", "all arguments of the method:  print(args)"),
+        help=(f"write for x in {items} limit 20 {{ print({example}) }}", "all arguments of the method:  print(args)"),
     )
 
 

@@ -23,8 +23,8 @@ def tables(grammar: str, starts: Sequence[str]) -> str:
     from lark.grammar import Rule
     from lark.lexer import TerminalDef
 
-    made = Lark(grammar, parser="lalr", start=list(starts), maybe_placeholders=True)
-    data, rules = made.memo_serialize([Rule, TerminalDef])
+    parser = Lark(grammar, parser="lalr", start=list(starts), maybe_placeholders=True)
+    data, rules = parser.memo_serialize([Rule, TerminalDef])
     table = data["parser"]["parser"]
     names = table["tokens"]
     actions = {
@@ -41,7 +41,7 @@ def tables(grammar: str, starts: Sequence[str]) -> str:
         for number in numbers
     ]
     terminals = sorted(
-        made.terminals,
+        parser.terminals,
         key=lambda terminal: (
             -terminal.priority,
             -terminal.pattern.max_width,
@@ -61,7 +61,7 @@ def tables(grammar: str, starts: Sequence[str]) -> str:
             "spellings": {
                 terminal.name: terminal.pattern.value for terminal in terminals if terminal.pattern.type == "str"
             },
-            "ignored": made.ignore_tokens,
+            "ignored": parser.ignore_tokens,
             "states": states,
             "rules": [_shape(rules[number]) for number in order],
             "starts": {

@@ -193,8 +193,8 @@ class _Sender(ABC):
             self._report(outcome)
             if not isinstance(outcome, Repeatable) or not repeat or self._time_is_up():
                 return outcome
-            asked = outcome.seconds or 0.0
-            self._rest(max(asked, pause * random.uniform(0.5, 1.0)))
+            retry_after = outcome.seconds or 0.0
+            self._rest(max(retry_after, pause * random.uniform(0.5, 1.0)))
             pause = min(2 * pause, _LONGEST_PAUSE)
             if self._time_is_up():
                 return outcome

@@ -139,8 +139,8 @@ class LogRecords:
         if isinstance(slot.value, SiteFact):
             return scalar(site_fact(self._context, record, slot.value))
         if slot.named:
-            named = pairs(record, slot.value, self._context.outline.redact)
-            members = [KeyValue(key=well_formed(name), value=self._values.any_value(value)) for name, value in named]
+            fields = pairs(record, slot.value, self._context.outline.redact)
+            members = [KeyValue(key=well_formed(name), value=self._values.any_value(value)) for name, value in fields]
             return AnyValue(kvlist_value=KeyValueList(values=members))
         if slot.rest:
             rest = AnyValue()

@@ -124,11 +124,11 @@ class Metrics:
             records.append(({**probe, "outcome": "delivered"}, account.delivered))
             dropped = {cause.value: count for cause, count in account.dropped_by.items()} | {"map": account.map_full}
             records += [({**probe, "outcome": "dropped", "cause": cause}, count) for cause, count in dropped.items()]
-        named = (
+        metrics = (
             cumulative_count("btpy.probe.hits", "{hit}", "hits of probes", _occurred(hits), window),
             cumulative_count("btpy.probe.records", "{record}", "records of probes", _occurred(records), window),
         )
-        return [metric for metric in named if metric.sum.data_points]
+        return [metric for metric in metrics if metric.sum.data_points]
 
 
 def _occurred(counts: list[tuple[Mapping[str, str], int]]) -> list[tuple[Mapping[str, str], int]]:

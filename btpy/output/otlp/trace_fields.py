@@ -50,9 +50,9 @@ def _move(log_record: LogRecord, values: Mapping[str, Value]) -> None:
             moved.add(SPAN_ID)
         if flags is not None:
             moved.add(TRACE_FLAGS)
-    kept = [attribute for attribute in log_record.attributes if attribute.key not in moved]
+    attributes = [attribute for attribute in log_record.attributes if attribute.key not in moved]
     del log_record.attributes[:]
-    log_record.attributes.extend(kept)
+    log_record.attributes.extend(attributes)
 
 
 def _flags(value: Value) -> int | None:
