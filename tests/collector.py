@@ -47,7 +47,7 @@ service:
 
 
 def built() -> Path | None:
-    """The program; None where it is not built and there is no Go. Raises CalledProcessError."""
+    """The program; None if it is not built and Go is not installed. Raises CalledProcessError."""
     directory = cache() / f"collector-{VERSION}"
     program = directory / "otelcol"
     go = shutil.which("go")

@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, settings
 
 from tests.jdks import ALL_JDKS, MAJORS
 
-# How long an example takes depends on what else the machine does: no test is about that.
+# The time of an example depends on the load of the machine, so no test limits it.
 settings.register_profile("btpy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("btpy")
 
 for _number, _default in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
-    # Background jobs ignore them, and what a process ignores its children do: no test could press Ctrl-C.
+    # Background jobs ignore these signals, and their children inherit that, so no test could press Ctrl-C.
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, _default)
 
@@ -36,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A test of all Java versions runs on 11 or 17, and on 21 or 25: which ones follows from its name."""
+    """A test of all Java versions runs on 11 or 17, and on 21 or 25; its name decides which."""
     if config.getoption("--every-jdk") or config.option.keyword or any("::" in argument for argument in config.args):
         return
     kept: list[pytest.Item] = []

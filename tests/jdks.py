@@ -29,10 +29,10 @@ all_jdks = pytest.mark.parametrize("jdk", MAJORS, ids=[f"jdk{major}" for major i
 
 
 all_jdks_and_8 = pytest.mark.parametrize("jdk", [8, *MAJORS], ids=[f"jdk{major}" for major in (8, *MAJORS)])
-"""As :data:`all_jdks`, and on Java 8: for a sample of the tests, whose programs are compiled for Java 8."""
+"""The versions of :data:`all_jdks` and Java 8, for some of the tests; their programs are compiled for Java 8."""
 
 ALL_JDKS = ((MAJORS,), ([8, *MAJORS],))
-"""Arguments of these two behind the name. ``tests/conftest.py`` samples tests that have them."""
+"""The names of the arguments that these two decorators give. ``tests/conftest.py`` samples tests that have them."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class MissingJdkError(Exception):
 
 
 def cache() -> Path:
-    """The directory for what tests download or build once."""
+    """The directory for files that tests download or build once."""
     root = os.environ.get("BTPY_CACHE")
     path = Path(root) if root else Path.home() / ".cache" / "btpy"
     path.mkdir(parents=True, exist_ok=True)
@@ -116,7 +116,7 @@ def compiled(
 ) -> Path:
     """The directory with the classes of ``sources``, compiled once for each content, compiler and options.
 
-    ``flags`` go to javac, after ``-g``. Raises subprocess.CalledProcessError; javac has then said why on stderr.
+    ``flags`` go to javac, after ``-g``. Raises subprocess.CalledProcessError; its stderr has javac's messages.
     """
     key = hashlib.sha256(repr((str(javac()), release, [str(path) for path in classpath], list(flags))).encode())
     for source in sorted(sources):

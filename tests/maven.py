@@ -27,7 +27,7 @@ _GET = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:get"
 
 
 class MissingArtifactError(Exception):
-    """An artifact that cannot be fetched, or is not the one that was pinned."""
+    """An artifact that cannot be fetched, or that has another checksum."""
 
 
 def artifact(coordinates: str) -> Path:
@@ -39,7 +39,7 @@ def artifact(coordinates: str) -> Path:
     repository = cache() / "maven"
     suffix = kind[0] if kind else "jar"
     jar = repository.joinpath(*group.split("."), name, version, f"{'-'.join([name, version, *kind[1:]])}.{suffix}")
-    with locked("maven"):  # a local repository is not made for two Mavens at once
+    with locked("maven"):  # two Maven processes cannot share a local repository
         if not jar.exists():
             _fetch(coordinates, repository)
     digest = hashlib.sha256(jar.read_bytes()).hexdigest()

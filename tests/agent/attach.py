@@ -1,4 +1,4 @@
-"""The attach protocol of HotSpot, by hand: these tests are of the agent, not of the client that usually loads it.
+"""The attach protocol of HotSpot, written again: these tests check the agent without btpy's client.
 
 The JVM opens /tmp/.java_pid<pid> when it finds an attach file and gets SIGQUIT; a request is five strings, each ended
 by a zero byte: protocol version, command, three arguments.

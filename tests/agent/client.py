@@ -1,4 +1,4 @@
-"""A client for tests: one thread, blocking, with a hand on every step of the protocol, so that it can also break it."""
+"""A blocking client for tests, with one thread. A test controls every step of the protocol and can break it."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Door:
 
 
 class Client:
-    """Past the handshake. Messages that nobody waits for are kept in ``unasked``; ``weaver`` answers CLASS_BYTES."""
+    """Past the handshake. ``unasked`` keeps the messages that no call waits for; ``weaver`` answers CLASS_BYTES."""
 
     def __init__(self, connection: socket.socket, welcome: Welcome) -> None:
         self.connection = connection
@@ -105,11 +105,11 @@ class Client:
         self.connection.sendall(codec.encode(message))
 
     def read(self) -> Message:
-        """The next message, whatever it is. Raises EOFError when the agent has closed."""
+        """The next message of any kind. Raises EOFError when the agent has closed."""
         return receive(self.connection)
 
     def last_words(self) -> str:
-        """Reads until the agent closes; the reason it gave up with, or nothing."""
+        """Reads until the agent closes the connection. Gives the agent's reason; empty if it sent none."""
         reason = ""
         while True:
             try:
@@ -120,7 +120,7 @@ class Client:
                 reason = message.reason
 
     def expect(self, kind: type[M], fits: Callable[[M], bool] = lambda _: True) -> M:
-        """The next message of that kind; on the way there, classes are woven and pings sent."""
+        """The next message of that kind. Until it comes, the client answers questions about classes and sends pings."""
         for at, message in enumerate(self.unasked):
             if isinstance(message, kind) and fits(message):
                 del self.unasked[at]
@@ -165,7 +165,7 @@ class Client:
             self.connection.settimeout(PATIENCE)
 
     def order(self, target: Target, line: str) -> str:
-        """Tell the program to do something and serve it meanwhile; its answer."""
+        """Gives the program an order, answers the agent's questions meanwhile, and returns the program's answer."""
         before = len(target.stdout)
         target.send(line)
         self.serve_until(lambda: len(target.stdout) > before)

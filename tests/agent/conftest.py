@@ -1,4 +1,4 @@
-"""The agent as it ships, and a program to load it into."""
+"""The shipped agent, and a program into which tests load it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Attach = Callable[..., Client]
 ROOT = Path(__file__).resolve().parents[2]
 
 EXHAUSTED = "*** java.lang.instrument ASSERTION FAILED ***"
-"""What the JVM's own library prints when there is no memory for what it does for an agent, showing it a class, say."""
+"""The JVM's own library prints this when it has no memory for a call of an agent, for example to show it a class."""
 
 NOT_OURS = ("Xverify", "BytecodeVerification", EXHAUSTED)
 
@@ -81,7 +81,7 @@ def attach(jar: Path) -> Iterator[Attach]:
 
 
 def answer(program: Target, order: str) -> str:
-    """What the program says to an order while nobody serves the agent."""
+    """The program's answer to an order while no client answers the agent."""
     program.send(order)
     return program.wait_for("> ").removeprefix("> ")
 

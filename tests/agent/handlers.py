@@ -26,7 +26,7 @@ def handler(directory: Path, body: str, inputs: str = "") -> HandlerClass:
 
 
 def named(zeroed: bytes) -> HandlerClass:
-    """The class file with its hash where the zeros are."""
+    """The class file in which the hash has replaced the zeros."""
     digits = hashlib.sha1(zeroed).hexdigest().encode()
     return HandlerClass(f"btpy.handlers.Handler_{digits.decode()}", zeroed.replace(_ZEROS, digits))
 

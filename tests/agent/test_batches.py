@@ -1,4 +1,4 @@
-"""How large batches become, for what stops cost on quick, on slow and on busy machines."""
+"""The sizes of batches on quick, slow and busy machines, where stops cost different times."""
 
 from __future__ import annotations
 
@@ -58,8 +58,9 @@ BUSY_MS = [
     *(66, 45, 543, 97, 33, 114, 52, 237, 79, 139, 58, 109, 21, 133, 40, 252, 84, 197, 47, 112, 99, 56, 155, 208),
     *(43, 131, 75, 104, 64, 174, 48, 93, 226, 59, 110, 37, 83, 162, 68, 129, 54, 153, 102, 40, 164, 85, 33, 92),
 ]
-"""Stops of a server in a JVM that takes 27 ms for one by itself, on two cores with a load of 10. Batches were of any
-size from 4 to 256, which is hardly to be seen in the stops."""
+"""Stops of a busy server, on two cores with a load of 10; a stop alone takes 27 ms. The batches had between 4 and 256
+classes, which made little difference.
+"""
 
 
 @pytest.mark.parametrize("shift", [0, 13, 20, 35])
@@ -72,7 +73,7 @@ def test_on_a_busy_machine_stops_are_few_all_the_same(classes: Path, shift: int)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("fixed", "share"), [(5_000, 41), (27_000, 41), (0, 200)])
 def test_a_few_long_stops_do_not_make_batches_small(classes: Path, seed: int, fixed: int, share: int) -> None:
-    """What is longer has nothing to do with the size: half of the stops are, by any time."""
+    """Half of the stops are longer by a random time, whatever the size of the batch."""
     random = Random(seed)
     waits = [random.choice((0, round(random.expovariate(1 / 60_000)))) for _ in range(499)]
     sizes, _ = batches(classes, fixed, share, 0, waits)

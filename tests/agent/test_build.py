@@ -13,7 +13,7 @@ from tests.agent.conftest import ROOT
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """The sources and the jar that was built from them."""
+    """The sources, and the jar built from them."""
     shutil.copytree(ROOT / "agent-java", tmp_path / "agent-java")
     shutil.copytree(ROOT / "btpy/_agent", tmp_path / "btpy/_agent")
     return tmp_path

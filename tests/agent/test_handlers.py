@@ -40,7 +40,7 @@ from tests.jdks import all_jdks
 
 
 def record(value: object) -> str:
-    """What a handler does to ship an int."""
+    """The body of a handler that sends an int."""
     return f"""{{
         long begin = Records.begin(s, 7, 3, site, 9);
         long[] words = Records.words(s, begin);

@@ -40,7 +40,7 @@ Knock = Callable[[], tuple[Door, socket.socket]]
 
 @pytest.fixture
 def knock(subject: Subject, jar: Path) -> Iterator[Knock]:
-    """Gives the connection of an agent that waits for a PROOF; afterwards nothing of it may be left."""
+    """The connection of an agent that waits for a PROOF. At the end the agent must have left nothing in the JVM."""
     with subject(17) as program:
         opened: list[Door | socket.socket] = []
 

@@ -18,7 +18,7 @@ from tests.targets import Target
 
 
 def says(program: Target, text: str) -> None:
-    """Waits until the program's ``base`` says that."""
+    """Waits until the program answers ``base`` with this text."""
     for _ in range(600):
         if answer(program, "base") == f"Base says {text}":
             return
@@ -105,7 +105,7 @@ def test_a_client_that_is_killed_or_stopped_leaves_nothing_behind(
 
 
 def test_when_both_are_suspended_beyond_the_lease_nothing_is_left_behind(subject: Subject, jar: Path) -> None:
-    """As when the machine sleeps. The client pings no more afterwards; had it, the session would go on."""
+    """The agent stands still, as when the machine sleeps. The client sends no further ping, so the session ends."""
     with subject(17) as program:
         command = [sys.executable, "-c", KILLED.replace("configure()", "configure(lease_ms=1500)"), str(program.pid)]
         client = subprocess.Popen([*command, str(jar)], stdout=subprocess.PIPE, text=True, cwd=ROOT)
@@ -127,7 +127,9 @@ def test_when_both_are_suspended_beyond_the_lease_nothing_is_left_behind(subject
 
 
 def test_a_target_that_stands_still_beyond_the_lease_keeps_its_session(subject: Subject, attach: Attach) -> None:
-    """As in a frozen container or a long collection: it has heard nothing because it did not listen."""
+    """The agent stands still, as in a frozen container or a long collection, so it does not see that the client is
+    alive.
+    """
     with subject(17) as program:
         client = attach(program, 17, lease_ms=4000)
         client.weaver = mark
@@ -167,7 +169,7 @@ def test_a_client_that_reads_nothing_loses_its_lease(subject: Subject, attach: A
 
 
 def test_a_client_that_reads_nothing_while_a_class_is_woven_loses_its_lease(subject: Subject, attach: Attach) -> None:
-    """The thread that retransforms cannot get rid of its question, and the others are to put the classes back."""
+    """The thread that retransforms is blocked in its question, so other threads must put the classes back."""
     with subject(17) as program:
         client = attach(program, 17, lease_ms=1000)
         client.weaver = mark

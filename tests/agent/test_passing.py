@@ -1,4 +1,4 @@
-"""Classes that the transformer lets pass untouched for reasons of its own are looked for afterwards."""
+"""The agent looks again for classes that its transformer did not weave for a reason of its own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ SOURCES = Path(__file__).parents[2] / "agent-java" / "src" / "main" / "java"
 
 
 def test_classes_that_load_unwoven_are_found_later(tmp_path: Path) -> None:
-    """In a thread of the agent; where the transformer fails, as at the end of a stack; with too many at once."""
+    """The reasons: a thread of the agent loads the class, the transformer fails, as at the end of a stack, or too many
+    classes come at once.
+    """
     driver = Path(__file__).parent / "java" / "Passing.java"
     (tmp_path / "Build.java").write_text(
         'package btpy.agent;\n\nfinal class Build {\n    static final String ID = "";\n}\n'

@@ -1,4 +1,4 @@
-"""PREWEAVE: answers that the agent has before a thread loads the class."""
+"""PREWEAVE: the agent has the answer before a thread loads the class."""
 
 from __future__ import annotations
 

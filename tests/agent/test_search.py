@@ -84,7 +84,7 @@ def test_what_a_class_file_must_hold(subject: Subject, attach: Attach, kind: Cla
         client = attach(program, 17)
 
         def holding(*constants: bytes) -> set[str]:
-            """Without the classes that have no class file, which only the JVM's bytes can tell of."""
+            """Leaves out the classes without a class file, which only the bytes of the JVM could show."""
             answer = client.search(kind, text, 100_000, constants=constants)
             return {class_.name for class_ in answer.classes if class_.modifiable and "Lambda" not in class_.name}
 

@@ -31,7 +31,7 @@ from tests.jdks import all_jdks
 
 
 def mark(question: ClassBytes) -> bytes:
-    """Another class file of the same shape: the text that its methods return says that it was woven."""
+    """A class file of the same shape whose methods return another text, so that a test sees that it was woven."""
     return question.data.replace(b"plain!", b"woven!")
 
 
@@ -112,7 +112,7 @@ def test_a_class_that_the_jvm_refuses_is_reported_alone(subject: Subject, attach
 
 
 def counted_prewoven(shown: bytes, class_id: int, slot: int) -> tuple[PrewovenMethods, bytes]:
-    """A call on entry of all methods, prewoven into what the JVM shows; and the class that has to come of it."""
+    """A call at the entry of all methods, prewoven into the bytes that the JVM shows, and the expected class file."""
     file = ClassFile.parse(shown)
     fire = Handler("java/lang/Math", "abs", "(I)I")  # any static method will do
     plan = ClassPlan(
@@ -274,7 +274,9 @@ def test_a_class_that_misses_the_deadline_is_loaded_as_it_is_and_woven_afterward
 def test_after_a_missed_deadline_no_thread_waits_until_the_client_answers_again(
     subject: Subject, attach: Attach
 ) -> None:
-    """As when it is stopped: an application that loads hundreds of classes would stand still for each."""
+    """The client does not answer, as when it is stopped. Without this limit the application would wait again for each
+    of its classes.
+    """
     with subject(17) as program:
         client = attach(program, 17, deadline_ms=200)
         client.weaver = mark

@@ -1,4 +1,4 @@
-"""Expressions over maps, computed by the prompt."""
+"""Expressions over maps, as the prompt computes them."""
 
 from __future__ import annotations
 

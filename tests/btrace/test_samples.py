@@ -1,4 +1,4 @@
-"""Each script of examples/btrace on a program that does its thing a prime number of times."""
+"""Each script of examples/btrace on a program that calls the traced methods a prime number of times."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TURNS, CHECKS = 101, 101
 
 @contextmanager
 def watched(script: str, *tasks: str, flags: tuple[str, ...] = (), java: tuple[str, ...] = ()) -> Iterator[Tracer]:
-    """The script on a workshop that has done the tasks when the block begins, and has been left when it ends."""
+    """Traces a workshop with the script. The tasks are done when the block begins, and btpy has left when it ends."""
     with target(17, WORKSHOP, *tasks, classpath=[CLASSES], flags=java) as workshop:
         with tracing(workshop.pid, SAMPLES / f"{script}.bt", "--pending", *flags) as tracer:
             workshop.send()
@@ -299,7 +299,7 @@ def test_timers() -> None:
 
 
 def workshop_time(tracer: Tracer) -> None:
-    """Long enough for both timers: until btpy, asked to print its maps, shows that the slow one ran."""
+    """Waits for both timers: asks btpy for its maps until they show that the slow timer ran."""
     while True:
         tracer.process.send_signal(signal.SIGUSR1)
         tracer.wait_for("map")

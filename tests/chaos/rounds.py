@@ -1,4 +1,4 @@
-"""One server under load, and round after round of something going wrong while btpy is in it; by a seed.
+"""One server under load. In each round something goes wrong while btpy traces it; a seed chooses what.
 
 After each round the server must have answered right all the time, no worker may be stuck, nothing may be on its
 standard error, no thread of the agent may be left, and the traced classes must be, by SHA-256, what they were before.
@@ -53,7 +53,7 @@ FLAGS = ("-XX:MaxMetaspaceSize=48m", "-XX:-OmitStackTraceInFastThrow", "-Xmx192m
 
 
 JUMPS = (-400 * 86_400, -3_600, -1, 0, 1, 30, 3_600, 400 * 86_400)
-"""Seconds that clocks jump, from the true time."""
+"""Seconds by which clocks jump."""
 
 
 class Clock:
@@ -68,13 +68,13 @@ class Clock:
         self.env = {"LD_PRELOAD": str(library), "CHAOS_CLOCK": str(self._file)}
 
     def jump(self, seconds: int) -> None:
-        """The time is that many seconds off from now on."""
+        """Changes the time of day of the process by this number of seconds."""
         with self._file.open("r+b") as mapped:
             mapped.write(seconds.to_bytes(8, sys.byteorder, signed=True))
 
 
 def delayed(connection: socket.socket, random_: random.Random) -> socket.socket:
-    """The other end of the connection, but what goes through it comes in pieces, some of them late."""
+    """A relay of the connection that passes the data on in pieces, some of them late."""
     outer, inner = socket.socketpair()
 
     def relay(source: socket.socket, sink: socket.socket) -> None:
@@ -104,7 +104,7 @@ class Server:
         self.jdk = jdk
         self._agent = jar
         h2 = artifact(H2)
-        # A target without metaspace still has to answer: "+" on strings may not define classes at its first use.
+        # A target without metaspace must still answer: "+" on strings may not define classes at its first use.
         source = Path(__file__).parent / "java" / "ChaosServer.java"
         classes = compiled([source], classpath=[h2], flags=["-XDstringConcat=inline"])
         self._directory = tempfile.TemporaryDirectory(prefix="btpy-chaos-")
@@ -131,7 +131,7 @@ class Server:
         return self.target.wait_for(f"> {what}").removeprefix(f"> {what} ")
 
     def hashes(self) -> dict[str, str]:
-        """SHA-256 of what the JVM gives a transformer for each class: as it is without us."""
+        """SHA-256 of the bytes that the JVM gives a transformer for each class, without btpy."""
         client = connect(self.pid, self._agent, tcp=self.jdk < 16)
         results: dict[str, str] = {}
 
@@ -189,7 +189,7 @@ def agent_threads(pid: int) -> list[str]:
 
 
 class Chaos:
-    """Rounds of one server; ``ran`` counts them by what went wrong."""
+    """Rounds of one server; ``ran`` counts them by kind."""
 
     def __init__(self, server: Server, seed: int) -> None:
         self._server = server
@@ -263,7 +263,7 @@ class Chaos:
             client.wait(PATIENCE)
 
     def client_clock(self, moment: float) -> None:
-        """Its time of day jumps, also while it attaches and while it leaves; it leaves as always."""
+        """The client's time of day jumps, also while it attaches and while it leaves. It must leave normally."""
         with tempfile.TemporaryDirectory() as directory:
             clock = Clock(Path(directory))
             with self._client(env=clock.env) as client:
@@ -311,7 +311,7 @@ class Chaos:
             client.close()
 
     def frames_delayed(self, moment: float) -> None:
-        """Everything between the two comes in pieces and late; nothing is lost by that."""
+        """All data between client and agent come in pieces and late. Nothing may be lost."""
         accept = socket.socket.accept
 
         def slow(server: socket.socket) -> tuple[socket.socket, object]:
@@ -325,7 +325,7 @@ class Chaos:
             accounted(session.departure.detach())
 
     def target_clock(self, moment: float) -> None:
-        """Its time of day jumps: what its probes saw keeps its order, and no timer stops."""
+        """The target's time of day jumps. Its events must stay in order, and no timer may stop."""
         assert self._server.clock
         with self._session() as session:
             self._loaded(session)
@@ -358,10 +358,11 @@ class Chaos:
         self._server.kill()
 
     def _target(self, what: str) -> Callable[[float], None]:
-        """The target has a bad time while it is traced; all that its probes produced is accounted for.
+        """The target disturbs itself while it is traced. Every record that its probes produced must be delivered or
+        counted as dropped.
 
-        Not before the agent is in: a JVM without memory says on standard error that it cannot load one
-        (java.lang.instrument ASSERTION FAILED), and there is nothing that btpy could do about that.
+        The disturbance begins after the agent was loaded: a JVM without memory prints to standard error that it cannot
+        load an agent (java.lang.instrument ASSERTION FAILED), and btpy cannot prevent that.
         """
 
         def disturbed(moment: float) -> None:

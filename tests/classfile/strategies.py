@@ -15,8 +15,9 @@ _PLAIN = (op.NOP, op.ICONST_0, op.POP, op.ALOAD_0, op.IADD, op.DUP, op.RETURN, o
 
 @dataclass(frozen=True)
 class Program:
-    """Random code: ``code``, and what it means: for each instruction its bytes without jump offsets, and the
-    instructions that it jumps to. Instructions are named by number."""
+    """Random code: ``code`` and its meaning: for each instruction its bytes without jump offsets, and the instructions
+    that it jumps to. Instructions are named by number.
+    """
 
     code: bytes
     starts: tuple[int, ...]
@@ -100,7 +101,7 @@ type_lists = st.lists(verification_types, max_size=6).map(tuple)
 
 @st.composite
 def frame_lists(draw: st.DrawFn) -> tuple[tuple[bytes, ...], list[frames.Frame]]:
-    """Locals on entry, and frames in order, many of them close to the one before as real ones are."""
+    """Locals on entry, and frames in order. As in real code, many frames differ little from the frame before."""
     initial = draw(type_lists)
     offset = -1
     locals_ = initial

@@ -70,7 +70,7 @@ def test_other_methods_are_not_read(tmp_path: Path) -> None:
 
 
 def test_damaged_archives_are_refused_and_nothing_else(tmp_path: Path) -> None:
-    """Each byte of a small archive in turn: it cannot be opened, the class is not there, or it is what it was."""
+    """Changes each byte of a small archive in turn: opening it fails, or the class is missing or unchanged."""
     whole = written(tmp_path / "a.jar", {"A.class": b"abc" * 11, "B.class": b"b"}).read_bytes()
     path = tmp_path / "damaged.jar"
     for at in range(len(whole)):

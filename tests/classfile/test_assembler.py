@@ -54,7 +54,7 @@ def runner(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def call_all(runner: Path, tmp_path: Path) -> Callable[..., dict[str, str]]:
-    """Runs classes under the verifier: method name → what it returned."""
+    """Runs classes under the verifier: method name → returned text."""
 
     def run(*classes: tuple[str, bytes], jdk: int = 17) -> dict[str, str]:
         for name, data in classes:
@@ -142,7 +142,7 @@ def _half_of_a_long(code: CodeBuilder) -> None:
 
 
 def _handler_locals(code: CodeBuilder) -> None:
-    """At the handler local 0 is known and local 1, stored inside the range, is not."""
+    """At the handler the type of local 0 is known. The type of local 1, stored inside the range, is not."""
     caught = Label()
     code.constant("I", 17)
     code.store("I", 0)
@@ -182,7 +182,7 @@ def _nested_handlers(code: CodeBuilder) -> None:
 
 
 def _handler_that_covers_itself(code: CodeBuilder) -> None:
-    """As javac emits for monitors: the handler's own first instructions are in its range."""
+    """The handler's own first instructions are in its range, as in the code that javac emits for monitors."""
     caught, again = Label(), Label()
     code.constant("I", 0)
     code.store("I", 0)
@@ -379,7 +379,7 @@ def _line_numbers(code: CodeBuilder) -> None:
 
 
 def _unreached_label(code: CodeBuilder) -> None:
-    """A label that nothing jumps to and that nothing falls into leaves no trace."""
+    """A label without a jump to it, behind code that never falls through, adds nothing."""
     code.constant("I", 31)
     code.return_()
     code.place(Label())
@@ -427,7 +427,7 @@ def test_shapes_verify_and_run(call_all: Callable[..., dict[str, str]], jdk: int
 
 @pytest.mark.parametrize("major", [49, 50, 51, 61])
 def test_versions(call_all: Callable[..., dict[str, str]], major: int) -> None:
-    """Before 50 there is no StackMapTable; the old verifier infers the types."""
+    """Class files before version 50 have no StackMapTable; the old verifier infers the types."""
     data = _shapes(major)
     assert (b"StackMapTable" in data) == (major >= 50)
     assert call_all(("Shapes", data))["loop"] == "55"
@@ -725,7 +725,7 @@ class _RandomMethod:
             self.longs[to] = _i64(self.longs[left] + self.ints[right])
 
     def _scratch(self, code: CodeBuilder, chance: random.Random, depth: int, live: bool) -> None:
-        """A local beyond the known ones, of a type that differs from place to place."""
+        """A local variable beyond the known ones, whose type differs from place to place."""
         slot = chance.randrange(7, 11)
         kind = chance.choice("IJDA")
         if kind == "A":
@@ -750,7 +750,7 @@ class _RandomMethod:
             code.place(other)
 
     def _loop(self, code: CodeBuilder, chance: random.Random, depth: int, live: bool) -> None:
-        """Twice around: the body is generated once and modelled twice with the same choices."""
+        """A loop of two rounds: the body is generated once, and the model executes it twice with the same choices."""
         counter = 20 + depth
         head, end = Label(), Label()
         code.constant("I", 2)
@@ -802,7 +802,7 @@ class _RandomMethod:
 
 
 class _Nowhere:
-    """Takes instructions and drops them."""
+    """Accepts instructions and discards them."""
 
     def __getattr__(self, name: str) -> Callable[..., None]:
         return lambda *_, **__: None

@@ -1,4 +1,4 @@
-"""Modified UTF-8, descriptors, the constant pool, stack map frames: what is written is what was read."""
+"""Modified UTF-8, descriptors, the constant pool and stack map frames: writing and reading give the same values."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def test_shifting_is_decoding_moving_and_encoding(
     moved = [frames.move(frame, relocation) for frame in absolute]
     initially = frames.move(Frame(0, initial, ()), relocation).locals_
     shifted, last = frames.shift(content, relocation)
-    # A type that was not written, because it is as on entry, is not moved: the reader of the result moves it himself.
+    # A type that is the same as on entry is not written, so it is not moved: the reader has to move it.
     assert [(f.offset, f.stack) for f in frames.decode(shifted, initially)] == [(f.offset, f.stack) for f in moved]
     assert [f.locals_ for f in frames.decode(shifted, initially)] == [f.locals_ for f in moved]
     assert last == (moved[-1].offset if moved else -1)

@@ -1,4 +1,4 @@
-"""Class files from javac, and the same ones damaged."""
+"""Class files from javac, intact and damaged."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_parameter_names(
 
 
 def test_damaged_class_files_are_refused_and_nothing_else(directory: Path) -> None:
-    """Cuts and changed bytes: whatever is asked of the class, the answer is a value or a ClassFileError."""
+    """Cuts and changes bytes: every question about the class is answered with a value or a ClassFileError."""
     chance = random.Random(4)
     refused = read = 0
     for path in sorted(directory.glob("*.class")):
@@ -121,7 +121,7 @@ def inspect(data: bytes) -> None:
 
 
 def test_tables_move_with_the_code(described: ClassFile) -> None:
-    """Every row points at the instruction it pointed at, or at what was inserted before it."""
+    """Every row points at the same instruction as before, or at the code inserted before it."""
     for name in ("parameters", "typed"):
         code = code_of(described, name)
         bytecode = scan(code.code)
@@ -172,7 +172,9 @@ def test_type_annotations_name_the_instruction_itself(described: ClassFile) -> N
 
 
 def test_where_this_is_initialized() -> None:
-    """Groovy's shape: one of two super calls is chosen, and another object of the superclass is made in between."""
+    """Code as Groovy emits it: it chooses one of two super calls, and creates another object of the superclass in
+    between.
+    """
     builder = ClassBuilder("Chooser", super_name="java/lang/Exception")
     code = builder.method(ACC_PUBLIC, "<init>", "(I)V")
     other, end = Label(), Label()

@@ -1,4 +1,4 @@
-"""Random code with random insertions: the same instructions, the same jumps, and the insertions where they belong."""
+"""Random code with random insertions keeps its instructions and jumps, and has the insertions at their places."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from btpy.classfile.relocation import relocate
 from btpy.errors import ClassFileError
 from tests.classfile.strategies import Program, programs
 
-# Instructions that random code does not use: an insertion can be told from it.
+# Instructions that random code does not use, so that tests recognise insertions.
 blocks = st.integers(0, 9).map(lambda size: bytes((op.DCONST_0,) * size))
 Insertions = dict[int, tuple[bytes, bytes]]
-"""By number of the instruction: what jumps miss and what they do not."""
+"""By number of the instruction: insertions that a jump to it skips, and insertions that it runs."""
 
 insertions = st.dictionaries(st.integers(0, 29), st.tuples(blocks, blocks), max_size=6)
 
@@ -40,7 +40,7 @@ def check(program: Program, inserted: Insertions) -> None:
     falls = {at: fall for at, (fall, _) in inserted.items()}
     result = relocate(bytecode, falls, {at: always for at, (_, always) in inserted.items()})
     code = result.code
-    instructions = scan(code).starts  # whatever was inserted, the new code is made of whole instructions
+    instructions = scan(code).starts  # the new code consists of whole instructions
     ranges = list(zip(result.inserted[::2], result.inserted[1::2], strict=True))
     for number, old in enumerate(program.starts):
         here = result.instruction(old)

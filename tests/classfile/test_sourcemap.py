@@ -1,4 +1,4 @@
-"""Source maps of Kotlin, of JSP, and of nobody."""
+"""Source maps of Kotlin and JSP, and made-up ones."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_a_row_may_say_that_it_has_any_number_of_lines() -> None:
 
 
 def test_every_line_number_of_a_kotlin_library_is_known() -> None:
-    """Each is one of the file itself or has an origin, and of each origin the number is found again."""
+    """Each line is a line of the file itself or has an origin, and the number is found again from each origin."""
     mapped = 0
     with zipfile.ZipFile(artifact("org.jetbrains.kotlinx:kotlinx-coroutines-core-jvm:1.9.0")) as jar:
         for name in jar.namelist():

@@ -108,7 +108,7 @@ def overloaded() -> str:
 
 
 def problem(text: str, classes: str) -> str:
-    """What is said of a script that is refused, without the source that it quotes."""
+    """The messages about a refused script, without the quoted source."""
     code, _, stderr = check(text, "--cp", classes)
     assert code in (2, 4), stderr
     return stderr

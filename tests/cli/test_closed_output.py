@@ -1,5 +1,6 @@
-"""When the reader of the output goes away, btpy ends as with Ctrl-C, also when it has nothing to write; a session that
-was left running goes on."""
+"""When the reader of the output closes it, btpy ends as with Ctrl-C, even if it has nothing to write. An unattended
+session goes on.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from tests.targets import PATIENCE, Target
 
 COUNTS = "Counted::step @entry { @n = count(); }"
 PRINTS = "Counted::step @entry { print(arg1); }"
-BROKEN_PIPE = 141  # what a shell says of a process that SIGPIPE has ended
+BROKEN_PIPE = 141  # the status that a shell reports for a process ended by SIGPIPE
 UNBOUNDED = ("--budget", "off", "--hits", "0")
 
 
@@ -44,7 +45,9 @@ ENVIRONMENT = {**os.environ, "NO_COLOR": "1", "LC_ALL": "C.UTF-8", "TERM": "dumb
 
 
 class Btpy:
-    """A btpy whose standard output is ``output``, a descriptor that this process closes; its standard error is read."""
+    """Runs btpy with the standard output ``output``, a descriptor that this process closes, and reads its standard
+    error.
+    """
 
     def __init__(self, output: int, *arguments: Any) -> None:
         self.process = subprocess.Popen(
@@ -91,7 +94,7 @@ def call(program: Target, times: int) -> None:
 
 
 def ends(kind: str) -> tuple[int, Any]:
-    """The end that btpy writes to, and what closes the other."""
+    """The end that btpy writes to, and a function that closes the other end."""
     if kind == "pipe":
         reader, writer = os.pipe()
         return writer, lambda: os.close(reader)
@@ -226,7 +229,7 @@ def test_a_program_that_was_started_goes_on() -> None:
 
 @pytest.mark.parametrize("closed", ["2>&-", "2> >(true)", "<&- 2>&-"])
 def test_standard_error_may_be_closed(program: Target, tmp_path: Path, closed: str) -> None:
-    """Whatever is opened next must not get its number: then messages would go to the target, or into a file."""
+    """No file opened later may get the number of the closed output: messages would go to the target, or into a file."""
     path = tmp_path / "run.btz"
     line = shlex.join(command(program.pid, "-e", "@OnBegin { print(7); exit(3); }", "--record", path))
     done = run(f"{line} {closed}")

@@ -1,4 +1,4 @@
-"""``btpy`` as a process, where no JVM is traced: usage, scripts, exit codes."""
+"""``btpy`` as a process that traces no JVM: usage, scripts, exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``-d STAGE``: what each stage makes of a script, told from the script's own output."""
+"""``-d STAGE``: the result of each stage of a script, kept apart from the script's own output."""
 
 from __future__ import annotations
 

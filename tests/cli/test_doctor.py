@@ -1,4 +1,4 @@
-"""``btpy doctor``: a sound JVM passes every step; what is wrong with others is named, with the remedy."""
+"""``btpy doctor``: a healthy JVM passes every step; for any other JVM, doctor names the problem and its remedy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.maven import JACOCO_AGENT, artifact
 
 
 def failing(target: Any) -> Step:
-    """The one step that fails; those before it do not, those after it are not tested."""
+    """The one step that fails. The steps before it pass, and the steps after it are not tested."""
     steps = list(examine(str(target)))
     outcomes = [step.outcome for step in steps]
     at = outcomes.index(Outcome.FAILED)
@@ -160,7 +160,7 @@ def test_a_jvm_that_cannot_retransform(monkeypatch: pytest.MonkeyPatch) -> None:
     [("size=512k", "note  room in /tmp"), ("size=512k,nr_inodes=12", "FAIL  room in /tmp")],
 )
 def test_a_full_tmp(mount: str, outcome: str) -> None:
-    """Without room nothing is lost but copies; without names there can be no socket."""
+    """A full disk prevents only copies; without free inodes btpy cannot create a socket."""
     namespaces()
     if Path(sys.prefix).is_relative_to("/tmp") or Path.cwd().is_relative_to("/tmp"):
         pytest.skip("the file system that hides /tmp would hide btpy itself")

@@ -1,4 +1,4 @@
-"""What somebody sees first: ``btpy`` alone, help with examples, completion in real shells, the man page."""
+"""The first things a new user sees: ``btpy`` alone, help with examples, completion in real shells, the man page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The exit code says so when something stays in the target; tests/live/test_shapes.py has a JVM in which it does."""
+"""The exit code tells when something stays in the target; tests/live/test_shapes.py has such a JVM."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def program() -> Iterator[Target]:
 
 
 def started(*arguments: Any) -> subprocess.Popen[str]:
-    """A btpy that every agent tells of a thread it leaves behind; all that it says comes by one pipe."""
+    """Runs btpy with agents that report a thread left behind. One pipe carries all its output."""
     return subprocess.Popen(
         [sys.executable, "-c", UNCLEAN, *map(str, arguments)],
         stdin=subprocess.PIPE,

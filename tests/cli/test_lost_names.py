@@ -1,5 +1,6 @@
-"""Classes whose parameter names cannot be found out: refused on JDKs that would drop the names (JDK-8240908), with the
-command that traces them nevertheless."""
+"""Classes whose parameter names are unknown are refused on JDKs that would drop the names (JDK-8240908). The message
+has the command that traces them nevertheless.
+"""
 
 from __future__ import annotations
 
@@ -123,7 +124,7 @@ def run(directory: Path) -> Iterator[Target]:
 
 
 def told(running: Target, words: str) -> list[str]:
-    """The lines of standard error, once one of them has these words."""
+    """Waits until a line of standard error has these words; returns all lines."""
     deadline = time.monotonic() + PATIENCE
     while not any(words in line for line in running.stderr):
         assert time.monotonic() < deadline, f"no {words!r} in {running.stderr}"

@@ -1,4 +1,6 @@
-"""``btpy ls`` and ``-l``: the matches of a pattern or a script in a running program, which does not change."""
+"""``btpy ls`` and ``-l``: the matches of a pattern or a script in a running program. They change nothing in the
+program.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,7 @@ def test_nothing_is_redefined(shop: Target) -> None:
     assert not any(REDEFINED in line for line in shop.stdout)
     traced = btpy(shop.pid, "-e", "com.acme.shop.PricingEngine::quote @entry { print(1) }", "--hits", "1")
     assert traced.returncode == 0
-    shop.wait_for(lambda line: REDEFINED in line)  # what the assertion above looks for is there when something is
+    shop.wait_for(lambda line: REDEFINED in line)  # the check above does find what a session leaves
 
 
 def test_a_class_a_line_in_json(shop: Target) -> None:

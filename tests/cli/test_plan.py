@@ -1,4 +1,4 @@
-"""``--dry-run``: what a run would do, said without doing it."""
+"""``--dry-run``: shows the effects of a run without tracing."""
 
 from __future__ import annotations
 

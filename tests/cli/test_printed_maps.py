@@ -1,4 +1,4 @@
-"""Maps that timers print: what a person sees of them at the end of a run, and when joining a session left running."""
+"""Maps that timers print, as a user sees them at the end of a run, and after joining an unattended session."""
 
 from __future__ import annotations
 
@@ -46,8 +46,9 @@ def btpy(*arguments: Any) -> subprocess.Popen[str]:
 
 
 def traced(program: Target, script: str, until: str, *options: str) -> tuple[list[str], list[str]]:
-    """Lines of both outputs of a run in which the program made 7 calls, and which ended once it had printed ``until``
-    (or, if that is empty, after the calls)."""
+    """Lines of both outputs of a run in which the program made 7 calls. The run ends once it has printed ``until``, or
+    after the calls if that is empty.
+    """
     with btpy(program.pid, "-e", script, "--budget", "off", "--hits", "0", *options) as run:
         assert run.stdout is not None
         assert run.stderr is not None

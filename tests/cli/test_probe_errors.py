@@ -1,4 +1,4 @@
-"""Errors of probes as the command line tells them, those on the agent's own threads too."""
+"""Errors of probes as the command line shows them, also errors on the agent's own threads."""
 
 from __future__ import annotations
 

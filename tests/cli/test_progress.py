@@ -1,4 +1,4 @@
-"""What is told of work that takes long. On a terminal: tests/terminal/test_live.py."""
+"""Reports of progress while work takes long. On a terminal: tests/terminal/test_live.py."""
 
 from __future__ import annotations
 

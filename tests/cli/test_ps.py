@@ -1,4 +1,4 @@
-"""``btpy ps``: what it tells of JVMs, on wide and narrow terminals and in pipes."""
+"""``btpy ps``: its table of JVMs, on wide and narrow terminals and in pipes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sessions that stay when btpy ends: -x and --keep, then sessions, attach, send, level and stop, a process each."""
+"""Unattended sessions: -x and --keep, then sessions, attach, send, level and stop, each in its own process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One script in several JVMs at once: told apart while it runs, put together at the end."""
+"""One script in several JVMs at once: the output names the JVM of each event, and merges the results at the end."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def started(arguments: Sequence[str], env: dict[str, str] | None = None) -> Iter
 
 
 def told(tracer: Tracer, wanted: str) -> None:
-    """Waits until a line for people has said that."""
+    """Waits until a line of standard error contains the text."""
     waited(lambda: any(wanted in line for line in list(tracer.stderr)), f"no line {wanted!r}")
 
 
@@ -60,7 +60,7 @@ def test_one_that_cannot_be_traced_or_ends_leaves_the_others_and_its_share() -> 
         ) as tracer:
             told(tracer, "tracing 2 JVMs")
             called(other, 7)
-            waited(lambda: tracer.maps().get("n") == 7, "what had been counted")  # what was never read dies with it
+            waited(lambda: tracer.maps().get("n") == 7, "what had been counted")  # unread values are lost with it
             other.process.kill()
             told(tracer, f"{other.pid}  the maps below were last read")
             called(one, 11)

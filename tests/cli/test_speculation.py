@@ -1,4 +1,4 @@
-"""``speculate``, ``commit`` and ``discard`` on a running program, with its thread variables: the whole way."""
+"""``speculate``, ``commit`` and ``discard`` on a running program, with its thread variables: from script to output."""
 
 from __future__ import annotations
 

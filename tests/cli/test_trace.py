@@ -1,4 +1,4 @@
-"""``btpy PID …`` on a running program: what it prints where, how it ends, how it leaves."""
+"""``btpy PID …`` on a running program: its output, its end and the state that it leaves."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def command(*arguments: Any) -> list[str]:
 
 @contextmanager
 def started(*arguments: Any) -> Iterator[Target]:
-    """btpy as a program that is watched line by line; ended with the block, whatever happens in it."""
+    """Runs btpy and reads its output line by line. The process ends with the block."""
     tracer = Target(command(*arguments), ENVIRONMENT)
     try:
         yield tracer
@@ -180,7 +180,7 @@ def test_the_second_interrupt_leaves_at_once(shop: Target) -> None:
         seen: list[int] = []
 
         def stuck() -> bool:
-            """Nobody reads: the pipe is full, and btpy waits in a write."""
+            """No process reads the pipe, so it is full, and btpy waits in a write."""
             seen.append(waiting())
             return len(seen) > 25 and seen[-1] > 0 and len(set(seen[-25:])) == 1
 
@@ -242,7 +242,7 @@ def test_the_end_of_the_target_is_reported() -> None:
 
 
 def test_a_target_that_exits_loses_nothing() -> None:
-    """Records, maps and @OnEnd: the JVM waits with its exit until they have been taken."""
+    """The JVM delays its exit until btpy has read the records, maps and @OnEnd output."""
     script = "com.acme.shop.PricingEngine::quote @exit { @n = count(); print($sku) } @OnEnd { print(@n) }"
     options = ["--requests", "211", "--rate", "0", "--gate"]
     with target(17, MAIN, *options, classpath=[shop_jar()]) as mortal:

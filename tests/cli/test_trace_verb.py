@@ -1,4 +1,4 @@
-"""``btpy trace`` on a program whose calls are known: one tree for each root method, which gets deeper."""
+"""``btpy trace`` on a program with known calls: one tree for each root method, which grows deeper during the run."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def nested() -> Iterator[Target]:
 
 
 def shape(tree: dict[str, Any]) -> dict[str, Any]:
-    """Method names alone; of a loop once."""
+    """Method names alone; a loop appears once."""
     return {call["method"]: shape(call) for call in tree["calls"]}
 
 
 def deeper(tracer: Target, times: int) -> None:
-    """Waits until so many methods are looked into."""
+    """Waits until this number of methods has probes."""
     wanted = "its calls are timed now"
     waited(lambda: sum(wanted in line for line in tracer.stderr) == times, f"{times} times {wanted!r}")
 
@@ -80,7 +80,7 @@ def test_text_and_a_limit_of_depth(nested: Target) -> None:
 
 
 def test_each_method_of_a_pattern_has_its_tree(nested: Target) -> None:
-    """The calls of several methods do not mix, and what is found out later shows in the same tree."""
+    """The calls of several methods do not mix, and methods found later appear in the same tree."""
     with asked("trace", nested, "Nested::/outer|main/", "-n", "13", "--depth", "2") as tracer:
         nested.send("1")
         deeper(tracer, 1)

@@ -1,4 +1,4 @@
-"""The verbs: exact numbers from a program that says how often it called what; the script shown is one that runs."""
+"""The verbs: exact numbers from a program that reports its calls of each method. The script that they show runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def program() -> Iterator[Target]:
 
 @contextmanager
 def asked(verb: str, program: Target, *arguments: str) -> Iterator[Target]:
-    """The verb while its probes are in."""
+    """Runs the verb until its probes are installed."""
     with started(verb, program.pid, *arguments) as tracer:
         waited(
             lambda: any("Ctrl-C to end" in line for line in tracer.stderr) or tracer.process.poll() is not None,

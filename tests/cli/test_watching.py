@@ -28,7 +28,7 @@ def called(program: Target) -> None:
 
 
 def written(path: Path, text: str) -> None:
-    """As editors do it: whole, in place of the old one."""
+    """Replaces the whole file, as editors do."""
     fresh = path.with_suffix(".new")
     fresh.write_text(text)
     os.replace(fresh, path)

@@ -177,7 +177,7 @@ sys.exit(main())
 
 
 def shared(processes: int, *arguments: str | Path) -> list[str]:
-    """The command that runs ``btpy weave`` in that many processes."""
+    """The command that runs ``btpy weave`` in this number of processes."""
     return [sys.executable, "-c", RUNNER, str(processes), "weave", *map(str, arguments)]
 
 
@@ -229,7 +229,7 @@ def test_ctrl_c_ends_every_process_and_leaves_no_half_of_a_jar(tmp_path: Path) -
 
 
 def test_an_interrupt_at_any_line_of_a_jar_is_an_interrupt_and_leaves_nothing(tmp_path: Path) -> None:
-    """A jar is written again and again, each time interrupted one line of ``zipfile`` later."""
+    """Writes a jar repeatedly; each time the interruption comes one line of ``zipfile`` later."""
     interrupted = 0
     while _interrupted_at(interrupted + 1, tmp_path / "out.jar"):
         interrupted += 1
@@ -239,7 +239,7 @@ def test_an_interrupt_at_any_line_of_a_jar_is_an_interrupt_and_leaves_nothing(tm
 
 
 def _interrupted_at(line: int, jar: Path) -> bool:
-    """Whether writing the jar came as far as that line, where it was interrupted."""
+    """Writes the jar and interrupts it at this line. Returns whether it reached the line."""
     lines = 0
 
     def trace(frame: FrameType, event: str, argument: object) -> TraceFunction | None:
@@ -351,7 +351,7 @@ def classes_of(directory: Path, release: int, **sources: str) -> dict[str, bytes
 
 
 def runs(class_path: Path | str, main_class: str = "p.Main") -> str:
-    """What the program prints. The handlers of the woven code are the agent's to define: each is left out here."""
+    """The program's output. Only the agent defines the handlers of woven code, so their absence is not shown."""
     command = [str(java(17)), "-Xverify:all", "-cp", str(class_path), main_class]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     return done.stdout + done.stderr
@@ -500,7 +500,7 @@ def test_a_manifest_is_read_and_written_as_the_specification_says(tmp_path: Path
 
 
 def test_names_that_differ_in_case_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a file system that does not tell them apart."""
+    """On a file system that does not distinguish upper and lower case."""
     one = classes_of(tmp_path / "1", 11, Number=VERSIONED % 1)
     two = classes_of(tmp_path / "2", 11, number=(VERSIONED % 2).replace("Number", "number"))
     jar = jar_of(tmp_path / "in.jar", one | two)

@@ -5,7 +5,7 @@ Where they differ from the definition of the language, which draws them by hand:
 - Columns count characters, and labels stand below what they are about (its columns of 2, 3b, 4, 5, 6 and 7 do not).
 - 3: a class path has no loaded classes, loaders or pid, and nothing is loaded later; a JVM gets the text as it is shown
   there (``tests/live``).
-- 4: it says that the getter "reads a lazy collection". What bytecode shows is what is called, and where.
+- 4: it says that the getter "reads a lazy collection". Bytecode shows only the called method and the place.
 - 8: SYNC_ENTER has a duration as well, as its table of variables says.
 """
 

@@ -1,8 +1,7 @@
-"""Classes in which each instruction may be told to fail: a call of ``Injection.at`` stands before it.
+"""Classes in which a test can make each instruction fail: a call of ``Injection.at`` stands before it.
 
-A variant is the class as it is, with straight-line code between its instructions; rows of exception handlers, stack map
-frames and jumps go where they went. So what is run is what a session runs, and an error arises where an instruction of
-it would have raised one.
+A variant is the same class with straight-line code between its instructions. Exception handlers, stack map frames and
+jumps keep their targets. So the tests run the code of a real session, and errors arise at its instructions.
 """
 
 from __future__ import annotations
@@ -26,10 +25,11 @@ CALL = 1 << 19
 
 _CALLS = frozenset({op.INVOKEVIRTUAL, op.INVOKESPECIAL, op.INVOKESTATIC, op.INVOKEINTERFACE, op.INVOKEDYNAMIC})
 
-#: What a full stack or a full heap can make fail: calls and allocations. A monitor may have to be made, too.
+#: Instructions that fail when stack or heap are full: calls and allocations, and entering a monitor, which may
+# allocate.
 FALLIBLE = _CALLS | {op.NEW, op.NEWARRAY, op.ANEWARRAY, op.MULTIANEWARRAY, op.MONITORENTER}
 
-#: What never fails, whatever is left of stack and heap: it works on locals, the operand stack and jumps.
+#: Instructions that never fail when stack or heap are full: they use only locals, the operand stack and jumps.
 INFALLIBLE = frozenset(
     {
         *range(op.ACONST_NULL, op.LDC),
@@ -47,8 +47,8 @@ INFALLIBLE = frozenset(
         op.IFNULL,
         op.IFNONNULL,
         op.GOTO_W,
-        # The last resort, which calls nothing: elements of arrays at places that were used before, a field of a class
-        # that was used before, the monitor of what nobody else holds for long.
+        # The emergency path calls nothing: it uses array elements and fields that were used before, and a monitor that
+        # other threads hold only briefly.
         *(
             op.LAND,
             op.LOR,
@@ -89,15 +89,15 @@ Points = dict[int, Place]
 
 
 def handler_variant(data: bytes) -> tuple[bytes, Points]:
-    """A handler in which every instruction may fail that an exception handler covers, and every place in it.
+    """A handler in which every instruction covered by an exception handler can fail, and all places in it.
 
-    A store of what a call returned, and a copy for it, does not: a full stack or heap makes the call fail, or nothing.
+    The copy and the store of a call's result cannot fail: only the call itself needs stack or heap.
     """
     return _variant(data, HANDLER, everywhere=True)
 
 
 def runtime_variant(target: Path) -> Points:
-    """The run-time classes in ``target``, in which each call and each allocation may fail."""
+    """Writes the run-time classes to ``target``; in them each call and each allocation can fail."""
     points: Points = {}
     source = runtime_classes()
     for path in sorted(source.rglob("*.class")):
@@ -164,5 +164,5 @@ def _asking(pool: ConstantPool, point: int) -> bytes:
 
 
 def uncovered(points: Points) -> Iterable[Place]:
-    """What no exception handler covers, and may fail nevertheless."""
+    """Places that can fail although no exception handler covers them."""
     return (place for place in points.values() if not place.protected and place.opcode not in INFALLIBLE)

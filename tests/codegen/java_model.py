@@ -1,4 +1,4 @@
-"""What a tree evaluates to, by the rules of Java and of null in the language, without looking at the compiler."""
+"""The value of an expression tree by the rules of Java and of null in the language, written apart from the compiler."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class FailsError(Exception):
 
 
 def evaluate(node: Expr, arguments: Sequence[Value]) -> Value:
-    """Numbers of primitives are int and float; the value of a reference is what the box holds."""
+    """Primitive numbers are int and float; the value of a reference is the boxed value."""
 
     def of(child: Expr) -> Value:
         return evaluate(child, arguments)

@@ -24,7 +24,7 @@ DRIVERS = sorted((Path(__file__).parent / "java").glob("*.java"))
 
 @dataclass(frozen=True)
 class Box:
-    """What a reference input or result is: ``kind`` long, double, boolean, char, string, a (an object)."""
+    """The kind of a reference input or result: ``kind`` long, double, boolean, char, string, a (an object)."""
 
     kind: str
     value: int | float | bool | str
@@ -204,7 +204,7 @@ def runtime_classes() -> Path:
 
 @contextmanager
 def target(jdk: int, flags: Sequence[str] = (), classes: Path | None = None) -> Iterator[Target]:
-    """``classes``: in place of the compiled ones."""
+    """``classes``: used instead of the compiled ones."""
     classes = classes or runtime_classes()
     command = [
         java(jdk),

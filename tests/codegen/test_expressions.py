@@ -1,4 +1,4 @@
-"""Random typed expressions: what the JVM computes is what the model of Java computes, bit for bit."""
+"""Random typed expressions: the JVM computes the same value as the model of Java, bit for bit."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_random_expressions(
     assert result == expected
 
 
-# Edges that random trees meet too seldom: operator, type, left, right, result.
+# Edge cases that random trees rarely have: operator, type, left, right, result.
 _EDGES = [
     ("+", INT, 2**31 - 1, 1, -(2**31)),
     ("*", INT, -(2**31), -1, -(2**31)),

@@ -61,7 +61,7 @@ def _inputs(*nodes: InputValue) -> list[Input]:
 
 
 def _fire(jvm: Target, body: Sequence[Statement], *inputs: tuple[InputValue, Result], **options: object) -> None:
-    """Fires once and expects that nothing comes back and nothing is thrown."""
+    """Fires once and expects no result and no exception."""
     handler = compile_fire(
         trees.program(),
         trees.bound(body, inputs=_inputs(*(node for node, _ in inputs)), **options),  # type: ignore[arg-type]
@@ -75,7 +75,7 @@ def _value(jvm: Target, node: Expr, *inputs: tuple[InputValue, Result]) -> Resul
 
 
 def _shown(jvm: Target, node: Expr, *inputs: tuple[InputValue, Result]) -> object:
-    """The value as a record carries it."""
+    """The value that a record carries."""
     _fire(jvm, [Emit(0, (node,))], *inputs)
     (record,) = jvm.events()
     (value,) = record.values
@@ -146,7 +146,7 @@ def test_records_keep_their_order_among_requests(jvm: Target) -> None:
 
 
 def test_values_are_evaluated_before_the_record_begins(jvm: Target) -> None:
-    """An error in the last value leaves no half a record behind."""
+    """An error in the last value leaves no partial record behind."""
     bad = trees.binary("/", constant(INT, 1), INT_INPUT)
     _fire(jvm, [_emit(1), Emit(2, (ANY_INPUT_1, bad)), _emit(3)], (INT_INPUT, 0), (ANY_INPUT_1, "x"))
     assert _templates(jvm) == [1]
@@ -565,7 +565,7 @@ def test_every_builtin_that_the_language_compiles_has_code() -> None:
 
 
 def _compiles(expression: str) -> bool:
-    """Whether a probe in a method or on a timer can have it."""
+    """Whether a probe in a method or on a timer can use the expression."""
     for head, shape in (("A::b @return", trees.shape(point=Point.RETURN)), ("@OnTimer(1s)", None)):
         try:
             program = check_source(Source("test.bt", f"{head} {{ print({expression}) }}"))
@@ -699,7 +699,7 @@ def test_an_error_in_the_value_claims_no_key(jvm: Target) -> None:
 
 
 def test_nothing_is_thrown_at_the_application(jvm: Target) -> None:
-    """Whatever goes wrong, even inside the handler itself: here a map that was never declared."""
+    """Every error is counted, even an error inside the handler itself: here a map that was never declared."""
     _fire(jvm, [Aggregate(9, (), None), _emit(1)])
     assert _templates(jvm) == []
     (error,) = jvm.errors()
@@ -752,8 +752,9 @@ def test_every_way_out_of_a_guarded_handler_leaves(jvm: Target) -> None:
 
 
 def test_a_stack_overflow_inside_a_handler_leaves_the_guard_open(jvm: Target) -> None:
-    """The stack ends somewhere in the handler or in what it calls, the call that opens the guard included. Afterwards
-    this thread's probes fire at once."""
+    """The stack ends somewhere in the handler or in a method that it calls, also in the call that opens the guard.
+    Afterwards the probes of this thread fire at once.
+    """
     _declare(jvm, 0, MapKind.COUNT, 1)
     body: list[Statement] = [Aggregate(0, (SiteValue(STRING, span(), SiteFact.CLS),), None), *GUARDED]
     handler = compile_fire(trees.program(), trees.bound(body))
@@ -794,7 +795,7 @@ def test_depth(jvm: Target) -> None:
 
 
 def _check_name(handler: HandlerClass) -> None:
-    """As the agent does: the name is the hash of the content in which the hash is 40 zeros."""
+    """As in the agent, the name is the hash of the content with 40 zeros in the place of the hash."""
     digits = handler.class_name.removeprefix("btpy.handlers.Handler_")
     anonymous = handler.data.replace(digits.encode(), b"0" * 40)
     assert hashlib.sha1(anonymous).hexdigest() == digits

@@ -1,4 +1,4 @@
-"""Scripts by chance, all the way: none breaks a stage, and the handlers of those that are accepted verify and run."""
+"""Random scripts go through all stages: none breaks a stage, and the handlers of accepted scripts verify and run."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_scripts_by_chance(jvm17: Target) -> None:
 
 @pytest.mark.proof
 def test_many_scripts_by_chance(jvm17: Target) -> None:
-    """``BTPY_HOSTILE=1000:1_000_000``: so many, from that seed on."""
+    """``BTPY_HOSTILE=1000:1_000_000``: 1,000 scripts, from seed 1,000,000 on."""
     count, first = map(int, os.environ.get("BTPY_HOSTILE", "100000:1000000").split(":"))
     ends = run(count, first, jvm17)
     print(dict(ends))

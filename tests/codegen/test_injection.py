@@ -1,7 +1,7 @@
-"""An error at every instruction of a handler, and at every call of the run-time that it leads to.
+"""Errors at every instruction of a handler, and at every run-time call below it.
 
-Whatever fails, the traced method sees nothing; a record is whole, or dropped and counted; what fired is what was
-delivered, dropped, or an error; and the next firing is as if nothing had been.
+After any error: the traced method sees nothing; each record is whole, or dropped and counted; fired = delivered +
+dropped + errors; and the next firing is normal.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _TIMED_AT_LATEST = 9
 
 @dataclass(frozen=True)
 class Kind:
-    """A script of one probe; where a firing makes one record, or counts once in its map, the sums are exact."""
+    """A script of one probe. The sums are exact if a firing makes one record, or counts once in its map."""
 
     text: str
     shape: Shape = RETURN
@@ -116,7 +116,7 @@ def _value(input_: Input) -> Result:
 
 @dataclass(frozen=True)
 class Account:
-    """What one firing left behind."""
+    """The effects of one firing."""
 
     fired: int
     delivered: tuple[tuple[object, ...], ...]
@@ -196,14 +196,14 @@ class Bench:
 
 @dataclass(frozen=True)
 class Fault:
-    """What an error at these places broke."""
+    """The damage that an error at these places caused."""
 
     places: tuple[str, ...]
     what: str
 
 
 class Proof:
-    """Errors at all places of one kind of handler, and of what it calls."""
+    """Errors at all places of one kind of handler, and of the methods that it calls."""
 
     def __init__(self, bench: Bench, runtime: Points) -> None:
         self._bench = bench
@@ -213,7 +213,7 @@ class Proof:
         self.faults: list[Fault] = []
 
     def run(self, keep: Callable[[int], bool] = lambda point: True) -> None:
-        """``keep``: the points that are tried, of all that firings meet."""
+        """``keep``: selects the points to try from all that firings reach."""
         bench = self._bench
         bench.inject(NEVER)
         normal = list(bench.met)
@@ -229,7 +229,7 @@ class Proof:
                 waiting += [met for met in after if met in normal and met not in tried]
                 tried.update(after)
                 place = self._points[point]
-                # Without its array a record can be given up by a call only; it took deeper calls to begin it.
+                # Without its array only a call can abandon a record, and beginning it took deeper calls.
                 opens = place.called == "words" or place.method == "words"
                 if place.fallible and not opens:
                     self._try(point, NEVER, NO_MORE_CALLS, memory)
@@ -239,7 +239,7 @@ class Proof:
                             self._try(point, second, SINGLE, memory)
 
     def _try(self, first: int, second: int, mode: int, memory: bool) -> tuple[int, ...]:
-        """Gives the points that only this firing has met."""
+        """Returns the points that only this firing has reached."""
         bench = self._bench
         bench.inject(first, second, mode=mode, memory=memory)
         places = tuple(str(self._points[point]) for point in (first, second) if point != NEVER)

@@ -49,7 +49,7 @@ VALUES: list[tuple[int | float, ...]] = [
 
 
 class Expressions:
-    """Random ones that mean something in both languages, with more brackets than they need."""
+    """Random expressions that are valid in both languages, with more brackets than necessary."""
 
     def __init__(self, chance: random.Random) -> None:
         self._chance = chance
@@ -109,7 +109,7 @@ def expressions() -> list[str]:
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
-    """By expression and row of values: the type and the bits of what Java gives."""
+    """By expression and row of values: the type and the bits of Java's result."""
     parameters = ", ".join(f"{type_} {name}" for type_, name in zip(JAVA_TYPES, NAMES, strict=True))
     lines = ["public class Evaluated {"]
     for number, text in enumerate(expressions()):
@@ -164,7 +164,7 @@ def _input(values: tuple[int | float, ...], index: int) -> int | float:
 
 
 def _shown(values: list[Value]) -> str:
-    """As the Java program shows it."""
+    """The value as the Java program prints it."""
     if not values:
         return "div"
     (value,) = values

@@ -1,4 +1,4 @@
-"""Handlers of points inside a method: what they are given reaches records and maps, on every Java version."""
+"""Handlers of points inside a method: their inputs reach records and maps, on every Java version."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def handler(body: str) -> tuple[Program, HandlerClass, list[int]]:
 
 
 def run(jvm: Target, body: str) -> tuple[list[tuple[object, ...]], list[tuple[int, str]]]:
-    """Values of the records that the body makes; kinds of the errors and the text at their place."""
+    """The values of the body's records, and the kind of each error with the text at its place."""
     jvm.open()
     checked, fire, inputs = handler(body)
     assert jvm.fire(fire, *(_INPUTS[index] for index in inputs)) == "void"
@@ -209,7 +209,7 @@ def test_an_index_out_of_range_is_null_and_counted_at_its_place(jvm: Target) -> 
 
 
 class TestWork:
-    """At most 1,000 statements a firing: counted only where the script leaves it open."""
+    """At most 1,000 statements a firing: the handler counts them only where the script has no bound of its own."""
 
     def test_a_loop_that_goes_too_far_ends_the_firing(self, jvm17: Target) -> None:
         records, errors = run(jvm17, "for i in 1 .. 2000 { print(i); }")

@@ -18,7 +18,7 @@ _METHOD = re.compile(
 
 @pytest.mark.parametrize("owner", sorted({row.owner for row in api.all_methods() if row.owner.startswith("btpy/")}))
 def test_methods_are_there(owner: str) -> None:
-    """Public, with exactly this descriptor, and static where the row says so."""
+    """Each method is public, has exactly this descriptor, and is static if the row says so."""
     javap = javac().parent / "javap"
     done = subprocess.run(
         [javap, "-s", "-public", "-cp", runtime_classes(), owner.replace("/", ".")],

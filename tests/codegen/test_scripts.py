@@ -1,4 +1,4 @@
-"""From script text to what a firing leaves behind: checker, code generator and run-time together."""
+"""From script text to the effects of a firing: checker, code generator and run-time together."""
 
 from __future__ import annotations
 
@@ -241,7 +241,7 @@ def test_a_glob_cannot_run_away(jvm17: Target) -> None:
 
 
 def _of_text(jvm: Target, expression: str, text: str, errors: Sequence[int] = ()) -> object:
-    """What an expression gives where ``$sku`` is the text; the kinds of errors that it ends with."""
+    """The result of an expression in which ``$sku`` is the text, and the kinds of its errors."""
     jvm.open()
     program = _probe(f'emit("value", v={expression});')
     (probe,) = program.probes

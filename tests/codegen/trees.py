@@ -47,7 +47,7 @@ STRING = t.STRING
 
 
 def span() -> Span:
-    """A place of its own, so that a reported position names one node."""
+    """A new position for each node, so that a reported position identifies the node."""
     start = next(_offsets)
     return Span(SOURCE, start, start + 7)
 

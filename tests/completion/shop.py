@@ -1,4 +1,4 @@
-"""What completion knows of the shop, without a JVM: its class files, read from the jar that btpy brings."""
+"""The shop for completion without a JVM: its class files, read from the jar that btpy ships."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Shop:
 
 
 class Large(Shop):
-    """The shop among so many other classes."""
+    """The shop and this number of other classes."""
 
     def __init__(self, classes: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Words that complete what was typed, on the classes of the shop."""
+"""Completions of typed words, on the classes of the shop."""
 
 from __future__ import annotations
 
@@ -138,8 +138,9 @@ def test_what_an_abbreviation_is_short_for(shop: Shop) -> None:
     "word", ["", "c", "com.", "PrEn", "P", "pricing", "c.a.s.PrEn", "Nothing.At.All", "HttpServer"]
 )
 def test_few_of_many_classes_are_looked_at(word: str) -> None:
-    """Those of the word's first letter, or below its first package. The work is counted in calls, of which a look at
-    all classes would make one for each; ten thousand take about a millisecond."""
+    """The classes with the word's first letter, or below its first package. Counts calls: a search of all classes would
+    make one for each class. Ten thousand calls take about a millisecond.
+    """
     known_classes = Large(classes := 30_000)
     suggestions = suggest(word)
     calls = 0

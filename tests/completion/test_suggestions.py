@@ -1,4 +1,4 @@
-"""What could come at the cursor, from the text before it alone."""
+"""Suggestions at the cursor, from the text before it alone."""
 
 from __future__ import annotations
 

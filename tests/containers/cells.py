@@ -1,4 +1,6 @@
-"""Places that a JVM or btpy can be in, made with the tools of the system, and what may never be found there later."""
+"""Containers and namespaces for a JVM or btpy, made with the tools of the system, and checks that btpy leaves nothing
+there.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,7 @@ def require_to_run(*prefix: str) -> None:
 
 
 def without(*capabilities: str) -> tuple[str, ...]:
-    """What starts a command as root without these capabilities."""
+    """A prefix that starts a command as root without these capabilities."""
     names = ",".join(f"-{capability}" for capability in capabilities)
     return "setpriv", f"--bounding-set={names}", f"--inh-caps={names}"
 
@@ -69,7 +71,7 @@ class Cell:
 
     @property
     def left(self) -> list[str]:
-        """What btpy could have left in the directories of the target."""
+        """Files that btpy could have left in the directories of the target."""
         pid = self.process.pid
         inside = f".attach_pid{self.process.namespace_pid}"
         files = [f"/proc/{pid}/cwd/{inside}", f"/proc/{pid}/root/tmp/{inside}"]
@@ -105,7 +107,7 @@ def nothing() -> Iterator[None]:
 def readable_cache() -> Iterator[None]:
     """Lets other users pass the directories above the JDKs and classes of the tests, and above this interpreter.
 
-    One test at a time: tests that run side by side would close the directories that another one needs open."""
+    Only one test at a time: parallel tests would close directories that another test needs open."""
     with (cache() / "readable.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with passable(cache()), passable(Path(sys.executable).resolve().parent):
@@ -128,7 +130,7 @@ def passable(directory: Path) -> Iterator[None]:
 
 
 def assert_traced(found: Cell) -> None:
-    """From this process: a prime number of calls is counted, and the class is given back."""
+    """Attaches from this process, counts a prime number of calls, and checks that the class is restored."""
     with Session.attach(found.process) as session:
         deployment = session.deployer.load(program("Counted::step { @n = count(); }"))
         assert deployment.methods == 1
@@ -151,7 +153,7 @@ def doctor(pid: int, *, prefix: Sequence[str] = (), **environment: str) -> subpr
 
 
 def refusal(found: Cell, *prefix: str, **environment: str) -> str:
-    """What ``btpy PID -e …`` says where it must refuse."""
+    """The message of ``btpy PID -e …``, which must refuse."""
     done = subprocess.run(
         [*prefix, sys.executable, "-m", "btpy", str(found.process.pid), "-e", "Counted::step { @n = count() }"],
         capture_output=True,
@@ -165,8 +167,9 @@ def refusal(found: Cell, *prefix: str, **environment: str) -> str:
 
 @contextmanager
 def container(directory: Path, *, user: int, tmp: str = "/tmp") -> Iterator[tuple[str, ...]]:
-    """A container of runc with its own namespaces; yields what starts a command in it. ``tmp``: what its /tmp links
-    to."""
+    """A container of runc with its own namespaces; yields the prefix that starts a command in it. ``tmp``: the target
+    of its link /tmp.
+    """
     require("runc")
     name = f"btpy-test-{uuid.uuid4().hex[:12]}"
     rootfs = directory / "rootfs"

@@ -1,6 +1,7 @@
-"""JVMs in containers and namespaces, and btpy without some privilege: it works, or names what is missing at once.
+"""JVMs in containers and namespaces, and btpy without some privilege: btpy works, or names the missing privilege at
+once.
 
-In every case nothing is printed into the target, and nothing is left in its directories.
+In every case the target prints nothing, and its directories stay clean.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ sample = pytest.mark.parametrize("jdk", SAMPLE, ids=[f"jdk{major}" for major in 
 
 @sample
 def test_a_jvm_with_a_tmp_of_its_own_is_traced(jdk: int) -> None:
-    """Its pid there is the same as here, as under systemd's PrivateTmp."""
+    """The target has the same pid in its namespace as outside, as under systemd's PrivateTmp."""
     require_to_run(*NEW_TMP)
     with cell(jdk, prefix=NEW_TMP) as target_cell:
         assert target_cell.process.in_container
@@ -103,7 +104,7 @@ def test_a_tmp_that_is_a_symbolic_link_is_resolved_in_the_targets_own_root(tmp_p
 
 
 def test_root_without_ptrace_names_the_capability() -> None:
-    """Nothing shows that the JVM has the same /tmp: no signal is sent."""
+    """btpy cannot see that the JVM has the same /tmp, so it sends no signal."""
     require_to_run(*NEW_TMP)
     with cell(17, prefix=(*NEW_TMP, *AS_NOBODY), readable=True) as target_cell:
         said = refusal(target_cell, *without("sys_ptrace"))
@@ -128,7 +129,7 @@ def test_root_without_ptrace_attaches_where_the_counters_show_the_same_tmp(jdk: 
 
 @pytest.mark.parametrize("own_tmp", [True, False])
 def test_a_jvm_with_capabilities_is_attached_to_only_where_it_has_the_same_tmp(own_tmp: bool) -> None:
-    """Its own user may not look into it, as where the file of its launcher has cap_net_bind_service."""
+    """The kernel forbids the JVM's own user to inspect it, as when its launcher has cap_net_bind_service."""
     more = ("setpriv", "--inh-caps=+net_bind_service", "--ambient-caps=+net_bind_service", *AS_NOBODY[1:])
     with cell(17, prefix=(*NEW_TMP, *more) if own_tmp else more, readable=True) as target_cell:
         if own_tmp:
@@ -152,7 +153,7 @@ def test_root_that_cannot_change_its_user_gets_an_error() -> None:
 
 @pytest.mark.parametrize("jdk", [11, 17])
 def test_a_jvm_in_a_user_namespace_of_its_own_is_traced(jdk: int) -> None:
-    """Its /tmp takes no files of root, and it takes no requests of root: there root is nobody."""
+    """Root can neither create files in the target's /tmp nor send it requests, because root is nobody there."""
     prefix = in_own_users("sh", "-c", 'mount -t tmpfs none /tmp && exec "$@"', "sh")
     require_to_run(*prefix)
     with cell(jdk, prefix=prefix, readable=True) as target_cell:
@@ -264,7 +265,9 @@ delegate.wake()
 
 @pytest.mark.parametrize("jdk", [8, 17])
 def test_a_client_that_is_killed_while_the_jvm_is_woken_leaves_no_attach_file(jdk: int) -> None:
-    """The file stays until the JVM has seen it, or it would print its threads; the delegate lives as long."""
+    """The attach file and the delegate stay until the JVM has seen the file; without the file the JVM would print its
+    threads.
+    """
     with cell(jdk) as target_cell:
         client = subprocess.Popen(
             [sys.executable, "-c", WAKING, str(target_cell.process.pid)],
@@ -292,7 +295,7 @@ def test_a_jvm_that_is_stopped_during_the_attach_is_reported_and_no_file_stays_w
 
 
 def test_an_attach_file_that_was_left_is_used_and_removed() -> None:
-    """As a killed delegate leaves it: old, and nobody waits for it."""
+    """An old attach file of a killed delegate, for which no process waits."""
     with counted(17) as target:
         left = Path(f"/proc/{target.pid}/cwd/.attach_pid{target.pid}")
         left.touch(mode=0o600)

@@ -15,7 +15,7 @@ from btpy.jvm.processes import JvmProcess
 
 @dataclass
 class Process:
-    """What is asked of one."""
+    """The questions to one loader."""
 
     feature_version: int | None = 17
     open_archives: tuple[str, ...] = ()

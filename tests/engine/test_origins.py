@@ -15,7 +15,7 @@ from btpy.wire.messages import LoadedClass, LoadedRefusal
 
 @dataclass
 class Process:
-    """What is asked of one."""
+    """The questions to one archive."""
 
     open_archives: list[str]
     shares_files: bool = True

@@ -1,4 +1,4 @@
-"""Which classes are woven before they are loaded."""
+"""Selects the classes to weave before they are loaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The numbers of places: a session has only so many, and says so when they are used up."""
+"""Site numbers: a session has a fixed number of them, and reports when they are used up."""
 
 from __future__ import annotations
 

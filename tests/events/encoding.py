@@ -1,4 +1,4 @@
-"""The layout of docs/runtime.md written by hand, apart from the decoder: what an agent sends."""
+"""Encodes the messages of an agent as docs/runtime.md describes them, apart from the decoder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from btpy.events.records import (
 
 
 class Char(str):
-    """A one-character string that is to be written as a ``char``."""
+    """A one-character string that is written as a ``char``."""
 
     __slots__ = ()
 
@@ -93,7 +93,7 @@ def encode_content(
     skips: tuple[int, int, int, int] = (0, 1, 0, 0),
     weights: bytes | None = b"\0\0\0\0",
 ) -> bytes:
-    """``entries``: key and what follows it: an encoded value, or cells, and values where the kind has them.
+    """``entries``: each key, then an encoded value, or cells, and values if the kind has them.
     ``weights``: of each entry; None: the map has plain values."""
     entries = list(entries)
     data = struct.pack(">IQQQIQQII", map_id, full, 0, *skips, 0, len(entries))

@@ -18,7 +18,7 @@ from btpy.events.records import (
 )
 
 U4 = st.integers(0, 2**32 - 1)
-# Any UTF-16 there is, lone surrogates included; a pair written as two code points would read back as one.
+# Any UTF-16 text, with lone surrogates. A pair written as two code points would read back as one.
 TEXT = st.one_of(
     st.text(max_size=20),
     st.text(st.characters(categories=["Cs"]), max_size=1),

@@ -1,4 +1,4 @@
-"""What the user adds to the secrets is masked in the texts of a payload, and nothing else is touched."""
+"""The secrets that a user adds are masked in the texts of a payload; all other bytes stay."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def test_lengths_stay_whatever_comes(content: bytes) -> None:
 @settings(max_examples=300)
 @given(st.text("ab", max_size=12))
 def test_the_longest_match_at_the_first_place(content: str) -> None:
-    """As the definition says, tried place by place."""
+    """The definition of a match, tried at each place."""
     spans = []
     at = 0
     while at < len(content):
@@ -210,7 +210,7 @@ def test_a_text_that_is_made_to_take_long_is_hidden_as_a_whole(regex: str) -> No
 
 
 def count_steps(search: TextSearch, most: int) -> None:
-    """From now on the search fails when it looks at more characters than that."""
+    """Makes the search fail when it reads more characters than this."""
     class_of, count = search._class_of, iter(range(most))
 
     class Counting(dict[str, int]):

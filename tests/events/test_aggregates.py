@@ -73,7 +73,7 @@ def test_buckets_of_precision_two_are_those_of_the_run_time() -> None:
 
 
 def histogram_of(samples: list[int], precision: int = 2) -> Histogram:
-    """A model of what the JVM does."""
+    """A model of the JVM's code."""
     counts: list[int] = []
     for sample in samples:
         if sample >= 0:

@@ -1,4 +1,4 @@
-"""Call trees out of calls that are told one by one."""
+"""Call trees from calls that are reported one by one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ plans: st.SearchStrategy[Plan] = st.recursive(
 
 
 def happened(plan: Plan, caller: str, clock: list[int], step: int, late: int, told: list[Call]) -> Call:
-    """Runs a plan on a clock of ns: everything takes a ``step``; a call is told ``late`` ns after its end."""
+    """Runs a plan on a clock of ns: each step takes ``step``; a call is reported ``late`` ns after its end."""
     name, below = plan
     clock[0] += step
     begin = clock[0]
@@ -44,12 +44,12 @@ def check(plan: Plan, step: int, late: int) -> None:
 
 @given(plans, st.integers(0, MOST_LATE))
 def test_what_was_called_is_put_together_again(plan: Plan, late: int) -> None:
-    """However methods call each other, where calls take longer than telling them."""
+    """Random calls, each of which takes longer than its report."""
     check(plan, MOST_LATE + 1, late)
 
 
 def numbered(plan: Plan, path: str = "") -> Plan:
-    """The same with a name of its own for every call."""
+    """The same with a different name for every call."""
     return path + plan[0], [numbered(child, f"{path}{plan[0]}{at}") for at, child in enumerate(plan[1])]
 
 
@@ -60,7 +60,7 @@ def test_calls_that_are_shorter_than_telling_them(plan: Plan, late: int) -> None
 
 
 def test_first_children_are_told_by_their_caller() -> None:
-    """The root was told so late that the first call seems to have ended before it began."""
+    """The root was reported so late that the first call seems to have ended before the root began."""
     trees = CallTrees()
     first = Call("D", "find", 3, end=100, took=5, caller=("C", "quote"))
     trees.ended(1, first)

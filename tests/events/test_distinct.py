@@ -19,10 +19,10 @@ MANY = (700, 1_500, 2_500, 10_007, 20_000, 50_000, 100_000, 300_000, 1_000_000)
 
 
 def registers(values: int, chance: random.Random) -> bytes:
-    """The registers that so many values with random hashes leave.
+    """The registers after this number of values with random hashes.
 
     The highest rank of n values is below r with the chance
-    (1 - 2**-r)**n, so it is drawn at once.
+    (1 - 2**-r)**n, so one random number gives it.
     """
     ranks = bytearray(REGISTERS)
     for register, inside in enumerate(occupancies(values, chance)):
@@ -33,7 +33,7 @@ def registers(values: int, chance: random.Random) -> bytes:
 
 
 def occupancies(values: int, chance: random.Random) -> list[int]:
-    """How many of the values fall into each register: the halves of the halves."""
+    """The number of values in each register, by splitting the values in two again and again."""
     counts = [values]
     while len(counts) < REGISTERS:
         left = [binomial(count, chance) for count in counts]
@@ -42,12 +42,12 @@ def occupancies(values: int, chance: random.Random) -> list[int]:
 
 
 def binomial(tosses: int, chance: random.Random) -> int:
-    """How many of so many tosses of a coin are heads, exactly: the ones among random bits."""
+    """The number of heads in this number of coin tosses: the ones among random bits."""
     return chance.getrandbits(tosses).bit_count() if tosses else 0
 
 
 def errors(values: int) -> list[float]:
-    """Of each seed, as a share of the true number."""
+    """The error for each seed, as a fraction of the true number."""
     estimates = [
         Distinct(values, registers(values, random.Random(values * 1_000 + seed))).estimate for seed in range(SEEDS)
     ]
@@ -59,7 +59,7 @@ def test_bias_and_error(values: int) -> None:
     of_seeds = errors(values)
     bias = sum(of_seeds) / SEEDS
     rms = math.sqrt(sum(error**2 for error in of_seeds) / SEEDS)
-    assert abs(bias) < 4 * STANDARD_ERROR / math.sqrt(SEEDS)  # what chance leaves of an estimator without a bias
+    assert abs(bias) < 4 * STANDARD_ERROR / math.sqrt(SEEDS)  # the random deviation of an unbiased estimator
     assert rms < STANDARD_ERROR * (1 + 4 / math.sqrt(2 * SEEDS))
 
 

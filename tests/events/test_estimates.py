@@ -1,4 +1,4 @@
-"""Intervals hold what would be exact, as often as they say: hits are chosen here as the agent chooses them."""
+"""Intervals contain the exact figure as often as they claim. The tests choose hits as the agent does."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TRIALS = 200
 
 
 def sampled(samples: list[int], factor: int, chance: random.Random) -> tuple[list[tuple[int, int]], int]:
-    """Samples that fire with their weights, one of each block; and how many were skipped."""
+    """The samples that fire, one of each block, with their weights, and the number of skipped hits."""
     chosen = []
     for begin in range(0, len(samples), factor):
         at = begin + chance.randrange(factor)
@@ -41,7 +41,7 @@ def holds(interval: Interval, exact: float) -> bool:
 @pytest.mark.parametrize("factor", [8, 64, 1024])
 @pytest.mark.parametrize("hits", [3, 101, 4001])
 def test_counts_sums_and_means_lie_where_they_should(hits: int, factor: int) -> None:
-    """Of the hits every third is of the key that is counted; the seed is fixed."""
+    """Every third hit has the counted key; the seed is fixed."""
     chance = random.Random(f"{hits} {factor}")
     missed, estimates = {"n": 0, "sum": 0, "avg": 0}, []
     samples = [chance.randrange(100) for _ in range(hits)]

@@ -147,7 +147,7 @@ def test_a_value_may_not_reach_into_the_next_record() -> None:
 
 
 def test_a_malformed_record_is_an_error_of_its_probe() -> None:
-    """A name that could not be read is no pair; the others of the payload are shown."""
+    """A name that could not be read gives no pair; the other pairs of the payload are shown."""
     named = program.template(program.slot(0, rest=True, named=True))
     decoder = ItemDecoder()
     outline = program.context(named).outline
@@ -198,7 +198,7 @@ def test_depth_is_bounded() -> None:
 
 
 def allowing(*most: int) -> ReadingLimit:
-    """A limit that still allows so many records of each probe. Its second does not end."""
+    """A limit that still allows these numbers of records of the probes. Its second does not end."""
     highest = 1000
     limit = ReadingLimit(highest, ())
     for probe, count in enumerate(most):

@@ -1,4 +1,4 @@
-"""Secrets inside of texts are masked: in narrow and wide characters, with nothing else touched."""
+"""Secrets inside of texts are masked, in narrow and wide characters; all other bytes stay."""
 
 from __future__ import annotations
 
@@ -76,13 +76,13 @@ def test_tokens_are_known_by_their_form(token: str) -> None:
 
 
 def test_a_mask_ends_with_its_text() -> None:
-    """What follows in the payload begins with a byte that cannot be printed."""
+    """The next part of the payload begins with a byte that cannot be printed."""
     payload = b"\x05\x09\x00password=\x05\x03\x00abc" + b"\x05\x0c\x00password=abc\x05\x03\x00abc"
     assert masked(payload) == b"\x05\x09\x00password=\x05\x03\x00abc" + b"\x05\x0c\x00password=***\x05\x03\x00abc"
 
 
 def test_different_secrets_stay_apart() -> None:
-    """Rows of a map with such keys would be one otherwise."""
+    """Otherwise map rows with such keys would become one row."""
     texts = {masked(f"password=secret{number:04}".encode()) for number in range(1009)}
     assert len(texts) == 1009
 

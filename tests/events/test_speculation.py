@@ -1,4 +1,4 @@
-"""Records that are held back: in order, bounded, and every one accounted for."""
+"""Speculation keeps records in order and within a bound, and counts every record."""
 
 from __future__ import annotations
 

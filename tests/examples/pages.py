@@ -1,8 +1,8 @@
-"""The fenced blocks of the documentation: what kind each is, on which line it stands, and whether it can be run.
+"""The fenced blocks of the documentation: the kind and the line of each, and whether a test can run it.
 
-The language after the fence says what a block is:
+The language after the fence tells the kind of the block:
 
-- ``btpy``: a script. ``title="PATH"`` is the file that it is saved as.
+- ``btpy``: a script. ``title="PATH"`` names the file to save it in.
 - ``console``: commands after ``$``, each with the lines that it prints, or some of them.
 - ``sh``: commands for the reader's own machine.
 - ``prompt``: what a person enters at the prompt, and the answers.

@@ -1,4 +1,4 @@
-"""The shop as a target: its jar, built once for each state of its sources, and what it says that it counted."""
+"""The shop as a target: its jar, built once for each state of its sources, and its own counts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def shop_jar() -> Path:
 
 
 def counts(line: str) -> dict[str, int]:
-    """The line ``counts a=1 b=2`` as a dictionary; what never happened is absent."""
+    """The line ``counts a=1 b=2`` as a dictionary. Events that never happened are absent."""
     word, *pairs = line.split()
     assert word == "counts", line
     return {name: int(count) for name, count in (pair.rsplit("=", 1) for pair in pairs)}

@@ -1,4 +1,4 @@
-"""Each example script, run by btpy on the shop, against what the shop counts about itself."""
+"""Runs each example script on the shop, and compares its results with the shop's own counts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Run:
         return sum(self.maps[name].values())
 
     def samples(self, name: str) -> int:
-        """How many values a keyed histogram holds."""
+        """The number of values in a keyed histogram."""
         return sum(bucket["count"] for buckets in self.maps[name].values() for bucket in buckets)
 
 
@@ -60,7 +60,7 @@ def traced(script: str, *flags: str, jdk: int = 17) -> Iterator[Run]:
 
 
 def thrown(shop: dict[str, int], method: str) -> dict[str, int]:
-    """What left ``method``, by simple name of the exception."""
+    """Counts of the exceptions that left ``method``, by simple class name."""
     return {name.partition("!")[2]: count for name, count in shop.items() if name.startswith(f"{method}!")}
 
 
@@ -334,7 +334,7 @@ def test_raised_and_caught(jdk: int) -> None:
         assert run.maps["gave_up"] == {f"com.acme.shop.{name}": count for name, count in given_up.items()}
         raised = run.maps["raised"]
         rethrown = {key.partition(",")[0]: count for key, count in raised.items() if key.endswith(",place")}
-        own = given_up["BadRequestException"]  # raised in place, or in what it calls; always raised again
+        own = given_up["BadRequestException"]  # raised in the method or below it, and always raised again
         assert rethrown["com.acme.shop.OutOfStockException"] == given_up["OutOfStockException"]
         assert rethrown["com.acme.shop.BadRequestException"] >= own
         assert raised["com.acme.shop.PaymentDeclinedException,decline"] == run.shop["decline"]

@@ -40,7 +40,7 @@ def returned(run: Tracer) -> None:
 
 
 def thrown(run: Tracer) -> None:
-    # At most five a second of eight that come at once; each with its stack.
+    # Eight exceptions come at once, and the limit is five a second; each has its stack.
     lines = run.printed()
     assert len(lines) == 10
     assert all(f"Repository.load threw {SHOP}.Repository$LostException: connection lost" in line for line in lines[::2])

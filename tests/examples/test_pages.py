@@ -1,5 +1,6 @@
-"""Every command and script on the pages of the documentation: checked as it stands, with the line it stands on, and
-run against the shop where it is about the shop."""
+"""Checks every command and script on the pages of the documentation, and runs those about the shop. Errors have the
+line of the page.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +52,7 @@ NOT_RUN = {
     "docs/terminal.md": 3,
     "docs/testing.md": 1,
 }
-"""How many blocks of a page cannot be run. A further one has to be written here, where a reviewer sees it."""
+"""How many blocks of a page cannot be run. Each further block needs a change here, which a reviewer sees."""
 GENERATED = {"docs/commands.md"}
 """Usage lines and examples of the help: tests/cli holds both."""
 
@@ -63,7 +64,7 @@ LIVE = sorted({block.page for block in BLOCKS if block.language == "console" and
 SHOP = ["java", "-cp", "btpy/_demo/shop.jar", MAIN, "--rate", "300"]
 """How the tutorial starts the shop: the tests have it running."""
 LONGEST = 4
-"""Seconds: the tests let a run take no longer, whatever the page says after ``--for``."""
+"""Seconds: the tests replace a longer time after ``--for`` by this one."""
 
 
 def test_blocks_that_are_not_run_are_counted() -> None:
@@ -76,7 +77,7 @@ def test_a_block_that_cannot_be_run_has_a_reason() -> None:
 
 
 def test_no_code_is_indented() -> None:
-    """A block without a fence would be seen by no test."""
+    """No test would see a block without a fence."""
     for page in PAGES:
         fenced, before = False, "-"
         for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
@@ -99,7 +100,7 @@ def test_lines_wrap_at_100_columns() -> None:
 
 
 def check_script(script: str, place: str, line: int, libraries: list[Path]) -> None:
-    """Checks a script as if it stood in a file at that line: the places of its errors are those of the page."""
+    """Checks a script as if it were a file with this first line, so that its errors have the lines of the page."""
     source = Source(place, "\n" * (line - 1) + script)
     try:
         allowed = Permissions(frozenset(["heap-dump"]))
@@ -164,7 +165,7 @@ def test_other_commands_are_about_what_exists(command: Command) -> None:
 
 
 def form(line: str) -> str:
-    """A line without what differs from run to run: numbers, names of customers, ids, bars, widths."""
+    """A line without the parts that differ from run to run: numbers, names of customers, ids, bars, widths."""
     line = re.sub(rf"\b({getpass.getuser()}|root)\b", "USER", line)
     line = re.sub(r"\b(ada|ben|cleo|dora|emil|max|mia|zoe)\b", "NAME", line)
     line = re.sub(r"\bp\d[\d.]*", "PERCENTILE", line)
@@ -176,7 +177,7 @@ def form(line: str) -> str:
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
-    """As the tutorial starts it, with the jar under the name that the pages show."""
+    """Starts the shop as the tutorial does, with the jar under the name that the pages show."""
     jar = tmp_path_factory.mktemp("shop") / "shop.jar"
     shutil.copy(shop_jar(), jar)
     with target(17, MAIN, *SHOP[SHOP.index(MAIN) + 1 :], classpath=[jar]) as running:
@@ -184,7 +185,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
 
 
 class Reader:
-    """A command in a shell; its output is read while it runs. ``on_line`` is told each line, and the reader."""
+    """A command in a shell; its output is read while it runs. ``on_line`` is called with each line and the reader."""
 
     def __init__(self, command: str, directory: Path, on_line: Callable[[Reader, str], None]) -> None:
         path = os.pathsep.join([str(Path(sys.executable).parent), str(java(17).parent), os.environ["PATH"]])
@@ -217,8 +218,9 @@ class Reader:
 
 
 def shell(command: Command, pids: dict[str, int]) -> str:
-    """The command with pids in place of names, because others may have such JVMs running, and with short times: one
-    that shows nothing and would not end runs for two seconds."""
+    """The command with pids instead of names, because other JVMs on the machine may have these names, and with short
+    times. A command that shows nothing and never ends runs for two seconds.
+    """
     text = re.sub(r"--for (\d+)s", lambda time: f"--for {min(int(time[1]), LONGEST)}s", command.text)
     for name, pid in pids.items():
         text = re.sub(rf"(?<![.\w]){name}(?![.\w])", str(pid), text)
@@ -230,7 +232,7 @@ _TRACING = {"latency", "args", "stacks", "fields", "count", "trace"}
 
 
 def ends_by_itself(command: Command) -> bool:
-    """Whether it is bounded, is refused, or does not trace at all."""
+    """Whether the command is bounded, is refused, or does not trace."""
     words = command.words()
     if words[0] != "btpy":
         return True
@@ -239,7 +241,7 @@ def ends_by_itself(command: Command) -> bool:
 
 
 def run(command: Command, directory: Path, targets: dict[str, Target]) -> None:
-    """Runs it, and looks for every line that the page shows below it."""
+    """Runs the command, and looks for every line that the page shows below it."""
     text = shell(command, {name: target.pid for name, target in targets.items()})
     gated = [target for name, target in targets.items() if name in command.words() and name != "OrderApp"]
     printed_by_probes = sum(line.startswith("SKU-") for line in command.output)
@@ -264,7 +266,7 @@ def run(command: Command, directory: Path, targets: dict[str, Target]) -> None:
 
 @pytest.mark.parametrize("page", LIVE, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_commands_of_a_page_do_what_it_shows(page: Path, shop: Target, tmp_path: Path) -> None:
-    """In the order of the page, in one directory, with the files that it says to save."""
+    """Runs the commands in the order of the page, in one directory, with the files that the page says to save."""
     for name in ("btpy", "examples", "probes"):
         (tmp_path / name).symlink_to(ROOT / name)
     page_blocks = [block for block in BLOCKS if block.page == page and block.reason is None]
@@ -285,7 +287,7 @@ def test_the_commands_of_a_page_do_what_it_shows(page: Path, shop: Target, tmp_p
 
 
 FILLED = {"@lat": "n=", ":probes": r"quote .*/s +[\d.]+[nu]s.*(?s:.*)gc_calls\.end .*0/s"}
-"""What the screen has when the answer to an entry is not that nothing has happened yet."""
+"""Texts that show that an entry has its answer."""
 
 
 def test_the_prompt(shop: Target, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def shop() -> Iterator[Target]:
 
 
 def ran(text: str, shop: Target, names: dict[str, Any]) -> None:
-    """Others may have a shop of that name running: the pid is meant."""
+    """Uses the pid, because another shop with this name may run on the machine."""
     exec(compile(text.replace(NAME, str(shop.pid)), "<example>", "exec"), names)
 
 

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 NAMED = re.compile(
     r'btpy\.attach\(\\?"(\w+)\\?"|attach_all\(\[\\?"(\w+)\\?"|^\$? *btpy (\w+) (?:-e|\S+\.bt\b)', re.MULTILINE
 )
-"""How documents name a target."""
+"""The ways in which documents name a target."""
 
 
 @all_jdks
@@ -53,7 +53,7 @@ def _digest(path: Path) -> str:
 
 @pytest.mark.parametrize("command", ["docs/tutorial.md", "examples/README.md", "demo"])
 def test_the_shop_has_the_name_that_the_documents_use(command: str) -> None:
-    """However it is started: by the commands of the documents, and by ``btpy demo``."""
+    """Starts the shop by the commands of the documents, and by ``btpy demo``."""
     if command == "demo":
         with _shop() as pid:
             name = processes.describe(pid).short_main

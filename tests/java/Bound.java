@@ -12,8 +12,8 @@ import java.util.Map;
 import java.util.TreeSet;
 
 /**
- * Binds arguments to parameters by their names, as web frameworks do, when compiled with {@code -parameters}. It tells what
- * reflection says of the parameters of its classes, calls {@link Handler}, and has its classes retransformed by another agent.
+ * Binds arguments to parameters by their names, as web frameworks do, when compiled with {@code -parameters}. It prints the parameters that
+ * reflection shows, calls {@link Handler}, and lets another agent retransform its classes.
  */
 public class Bound {
     static class Handler {
@@ -36,7 +36,7 @@ public class Bound {
         }
     }
 
-    /** Its constructor has parameters that the compiler made. */
+    /** Its constructor has parameters that the compiler added. */
     class Inner {
         String of(String größe, double \uD835\uDC4E) {
             return größe;
@@ -83,14 +83,14 @@ public class Bound {
         }
     }
 
-    /** What {@link Secretive} defines. */
+    /** A class that {@link Secretive} defines. */
     public static class Secret {
         public static String whisper(String word) {
             return word;
         }
     }
 
-    /** What {@link Secretive} defines, too: the list of its methods cannot be had, because of a type that is not there. */
+    /** A second class that {@link Secretive} defines. Reflection cannot list its methods, because a type is missing. */
     public static class Vague {
         public static String whisper(String word) {
             return word;

@@ -1,7 +1,7 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 
-/** Calls methods of classes that are not loaded before; each line of standard input says which, and how often. */
+/** Calls methods of classes that were not loaded before. Each line of standard input names the class and the number of calls. */
 public final class Callers {
     interface Figure {
         int area(int n);
@@ -34,7 +34,7 @@ public final class Callers {
         }
     }
 
-    /** No figure, though it has an area. */
+    /** Not a Figure, although it has an area. */
     static final class Field {
         int area(int n) {
             return -n;
@@ -50,7 +50,7 @@ public final class Callers {
 
     static class Regular extends Polygon {}
 
-    /** Nothing of it is loaded until it is; then it is looked at before what it extends. */
+    /** None of its supertypes is loaded earlier. The JVM shows it to the transformer before its superclass. */
     static final class Hexagon extends Regular {
         @Override
         public int area(int n) {
@@ -58,7 +58,7 @@ public final class Callers {
         }
     }
 
-    /** Loaded by the command {@code draw}, before what it calls. */
+    /** Loaded by the command {@code draw}, before the class that it calls. */
     static final class Drawing {
         static int draw(int times) {
             int sum = 0;

@@ -3,7 +3,7 @@ import java.io.InputStreamReader;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** Does what the lines of its standard input say, so that a test knows how often each method ran. */
+/** Carries out the lines of its standard input, so that a test knows the number of calls of each method. */
 public class Counted {
     interface Shape {
         double area(double side);
@@ -61,7 +61,7 @@ public class Counted {
                             try {
                                 counted.step("abc", i % 7 == 3 ? 4 : i);
                             } catch (IllegalStateException e) {
-                                // what the traced method throws is no concern of this loop
+                                // this loop ignores the exceptions of the traced method
                             }
                         }
                     });

@@ -6,8 +6,8 @@ import java.lang.management.MemoryPoolMXBean;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Fills a memory pool of classes but for so many KiB, says so, and then loads as many classes as a line of its input says. Where one
- * fails it says which.
+ * Fills a memory pool of classes and leaves this number of KiB free, reports that, and loads as many classes as a line of its input says.
+ * It prints the class that cannot be loaded.
  */
 public final class Cramped extends ClassLoader {
     private static final String NAME = "Cramped$Filler";
@@ -65,7 +65,7 @@ public final class Cramped extends ClassLoader {
         MemoryPoolMXBean pool = pool(arguments[0]);
         long room = Long.parseLong(arguments[1]) << 10;
         Cramped classes = new Cramped();
-        System.out.println("loaded " + step(0)); // what it takes to say so
+        System.out.println("loaded " + step(0)); // the memory for printing that
         while (pool.getUsage().getMax() - pool.getUsage().getCommitted() > room) {
             classes.load();
         }

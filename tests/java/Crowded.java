@@ -1,4 +1,4 @@
-/** Fills its heap but for a few KiB, as said, says so and waits for the end of its input. */
+/** Fills its heap and leaves a given number of KiB free, reports that, and waits for the end of its input. */
 public final class Crowded {
     private static Object[] kept = {};
 

@@ -1,4 +1,4 @@
-/** Two threads that wait for each other for ever. */
+/** Two threads in a deadlock. */
 public class Deadlocked {
     static void hold(Object first, Object second, java.util.concurrent.CountDownLatch both) {
         synchronized (first) {

@@ -1,7 +1,7 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 
-/** Calls itself until the stack is full, as often as a line says, each time on a thread of its own, and goes on. */
+/** Recurses until the stack is full, on a new thread each time, as often as a line says. */
 public class Deep {
     static int dive(int depth, String name) {
         int below = depth + 1;

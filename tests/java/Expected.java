@@ -1,7 +1,7 @@
 import java.util.Map;
 import java.util.TreeMap;
 
-/** How often each method is called, and how often an exception leaves it: worked out by hand, beside each call. */
+/** The expected calls and exceptions of each method, counted by hand beside each call. */
 final class Expected {
     private static final Map<String, long[]> COUNTS = new TreeMap<>();
 

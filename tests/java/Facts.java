@@ -1,7 +1,7 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 
-/** Calls a method and prints what is true of each call: thread, times by both clocks, durations. Tests compare records with that. */
+/** Calls a method and prints the facts about each call: thread, times by both clocks, durations. Tests compare records with that. */
 public class Facts {
     /** The number, then as {@code System.nanoTime} has them: begun, ended; measured inside of {@link #step}. */
     static long[] inside;

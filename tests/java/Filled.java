@@ -2,8 +2,8 @@ import java.io.BufferedReader;
 import java.io.InputStreamReader;
 
 /**
- * Fills its heap with live objects until only so many KiB are free, says so, and lives on: for every line of its input it calls a
- * method as often as the line says, which makes a little garbage, and prints the sum.
+ * Fills its heap with live objects until this number of KiB is free, and reports that. For every line of its input it calls a method as
+ * often as the line says, which makes a little garbage, and prints the sum.
  */
 public final class Filled {
     private static Object[] kept = {};
@@ -28,7 +28,7 @@ public final class Filled {
     public static void main(String[] arguments) throws Exception {
         long wanted = Long.parseLong(arguments[0]);
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
-        System.out.println("sum " + Work.step(1)); // what it takes to say so
+        System.out.println("sum " + Work.step(1)); // the memory for printing that
         for (long surplus = free() - wanted; surplus > 320; surplus = free() - wanted) {
             for (long kib = surplus / 2 + 128; kib > 0; kib -= 8) {
                 kept = new Object[] {new byte[(8 << 10) - 64], kept};

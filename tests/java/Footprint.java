@@ -5,8 +5,8 @@ import java.lang.management.MemoryPoolMXBean;
 import java.util.concurrent.CountDownLatch;
 
 /**
- * Says what it takes: {@code state} after a collection; {@code measure METHOD TIMES} what this thread allocates when a method is called;
- * {@code virtual THREADS} its state while so many virtual threads are inside a method each.
+ * Prints its memory: {@code state} after a collection; {@code measure METHOD TIMES} the bytes that this thread allocates in calls of a
+ * method; {@code virtual THREADS} the state while each of this number of virtual threads is inside a method.
  */
 public final class Footprint {
     private static final com.sun.management.ThreadMXBean THREADS =

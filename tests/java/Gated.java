@@ -1,6 +1,6 @@
 import java.util.Arrays;
 
-/** Waits for a line, then is the program of its first argument. */
+/** Waits for a line, then runs the program named by its first argument. */
 public final class Gated {
     private Gated() {}
 

@@ -7,7 +7,7 @@ import java.sql.Statement;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** H2 in memory, and a known number of statements of each text: prepared, plain, and ones that fail. */
+/** H2 in memory, and a known number of statements of each text: prepared, plain and failing ones. */
 public final class H2Load {
     private static final Map<String, Integer> EXECUTED = new TreeMap<>();
     private static final String INSERT = "INSERT INTO item(id, name) VALUES (?, ?)";

@@ -3,7 +3,7 @@ import java.io.InputStreamReader;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Lets things happen when the lines of its standard input say so: threads that die, classes that load, memory in use. */
+/** Causes the events that the lines of its standard input name: threads that die, classes that load, memory in use. */
 public class Happening {
     static class First {
         int number = 1;

@@ -11,7 +11,7 @@ import java.util.UUID;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
 
-/** Objects to look at: of kinds whose fields reflection hides, with secrets, in circles, with getters that run code. */
+/** Objects for probes to inspect: with fields that reflection hides, with secrets, with cycles, with getters that run code. */
 public class Inspected {
     enum Status {
         NEW,

@@ -23,11 +23,11 @@ import java.util.List;
 import java.util.concurrent.Callable;
 
 /**
- * An application that looks for btpy in its JVM and tries to use what it finds. {@code attack CLASS…}: what it tries with each class, and
- * how that went. {@code call N} calls {@link #step} N times.
+ * An application that searches its JVM for btpy and tries to use it. {@code attack CLASS…} prints each attempt on the classes and its
+ * outcome. {@code call N} calls {@link #step} N times.
  */
 public class Intruder {
-    /** What the same attempts must succeed with, or they show nothing. */
+    /** A control: the same attempts must succeed on this class. */
     public static class Control {
         private static int secret = 7;
 
@@ -130,12 +130,12 @@ public class Intruder {
             && type.getModule().isExported(type.getPackageName(), Intruder.class.getModule());
     }
 
-    /** What is used without an object and without arguments. */
+    /** Members that need neither an object nor arguments. */
     private static boolean isUsable(Member member) {
         return Modifier.isStatic(member.getModifiers()) && (member instanceof Field || ((Method) member).getParameterCount() == 0);
     }
 
-    /** Reads a static field or calls a method without arguments, whatever the class has that is static. */
+    /** Reads a static field of the class, or calls a static method without arguments. */
     private static Object use(Class<?> type) throws Exception {
         Exception last = null;
         for (Method method : type.getDeclaredMethods()) {
@@ -159,7 +159,7 @@ public class Intruder {
         throw last;
     }
 
-    /** The launcher is in the loader of the application: it must hold nothing, and do nothing for the application. */
+    /** The launcher is in the loader of the application: it must have no state, and give the application no power. */
     private static void launcher() {
         attempt("BtpyLauncher statics", () -> {
             Class<?> type = Class.forName("BtpyLauncher", true, ClassLoader.getSystemClassLoader());
@@ -189,7 +189,7 @@ public class Intruder {
             .invoke(null, Intruder.class.getModule()));
     }
 
-    /** The connection of an agent that obeys whoever has called its entry. */
+    /** The connection of an agent that obeys the caller of its entry point. */
     private static Object started(String[] starter, Object instrumentation) throws Exception {
         Class<?> type = Class.forName(starter[0], true, ClassLoader.getSystemClassLoader());
         Path directory = Files.createTempDirectory("own");
@@ -212,7 +212,7 @@ public class Intruder {
         }
     }
 
-    /** The attempt went through, and there was nothing to be had. */
+    /** The attempt succeeded, but gained nothing. */
     private static final class Refused extends Exception {
     }
 

@@ -13,7 +13,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Shows values of the JDK to a probe, and says what Java calls them. */
+/** Shows values of the JDK to a probe, and prints Java's own text of each. */
 public final class Known {
     private Known() {}
 

@@ -9,7 +9,7 @@ import java.util.concurrent.Callable;
 public final class Layered {
     private Layered() {}
 
-    /** What a probe stands on. */
+    /** The method with a probe. */
     static final class Driver {
         private Driver() {}
 
@@ -21,7 +21,7 @@ public final class Layered {
         }
     }
 
-    /** Stands for a framework: only a user who says so can know that it is one. */
+    /** Stands for a framework. btpy recognises it only if the user names it. */
     static final class Platform {
         private Platform() {}
 

@@ -9,7 +9,7 @@ import java.net.URLClassLoader;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Loads classes when it is told to; its argument is an archive of them. Commands: "run NAME TIMES", of the application's loader,
+ * Loads classes on command; its argument is an archive of them. Commands: "run NAME TIMES", of the application's loader,
  * "apart NAME TIMES", of a loader of its own, "altered NAME TIMES", of one that changes the class file, and "all FIRST END", for each
  * of the classes G0000, G0001 and so on in [FIRST, END) once, of the application's loader. Each answers "ran" and how often.
  */

@@ -1,4 +1,4 @@
-/** Everything that can be probed inside a method, each in a method of its own that runs a known number of times. */
+/** Every kind of place inside a method, each in a method of its own that runs a known number of times. */
 public final class Locations {
     private static long shared;
 
@@ -66,7 +66,7 @@ public final class Locations {
         } catch (IllegalStateException e) {
             add(n);
         }
-        n = -1; // what probes see of the parameter is the value at entry
+        n = -1; // probes see the parameter's value at entry
         part.rest(n);
     }
 

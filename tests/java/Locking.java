@@ -17,17 +17,17 @@ import java.util.logging.Logger;
 import sun.misc.Signal;
 
 /**
- * Everything of the JDK that waits, wakes, initialises, starts, ends, collects and takes signals, a prime number of times each, in
- * threads of its own. It begins when a line comes on standard input. A watchdog ends it with the stacks of all threads when one of
- * them makes no progress for a second (-Dstall.millis). The time in which the watchdog itself got no processor does not count.
+ * Threads that wait, wake, initialise classes, start, end, collect garbage and receive signals, each a prime number of times. They begin
+ * when a line comes on standard input. A watchdog ends the program and prints all stacks when a thread makes no progress for a second
+ * (-Dstall.millis). The time in which the watchdog itself got no processor does not count.
  */
 public final class Locking {
     private static final int TIMES = 211;
 
-    /** A thread stalls when it does nothing for that long although the threads that no probe affects made progress. */
+    /** A thread stalls when it makes no progress for this time although threads without probes do. */
     private static final long STALL_MILLIS = Long.getLong("stall.millis", 1_000);
 
-    /** Of the threads beside it: as long as none of them waits longer for a processor, the machine is not what stands still. */
+    /** If the watchdog gets a processor within this time, the machine itself does not stand still. */
     private static final long CONTROL_MILLIS = 50;
 
     private static final ConcurrentHashMap<String, Long> PROGRESS = new ConcurrentHashMap<>();
@@ -77,8 +77,8 @@ public final class Locking {
     }
 
     /**
-     * Sleeps for a moment, over and over. Where a moment took much longer, the machine, or a collection, had no time for it, nor for the
-     * others: that time is nobody's stall.
+     * Sleeps for a moment, over and over. If a sleep takes much longer, the machine or a collection has stopped all threads; that time does
+     * not count as a stall.
      */
     private static void watch() {
         long before = System.nanoTime();
@@ -131,7 +131,7 @@ public final class Locking {
         return new URLClassLoader(new URL[] {here}, ClassLoader.getPlatformClassLoader());
     }
 
-    /** In a loader of its own each time: two threads at once want it. */
+    /** Each class has a new loader, and two threads load it at once. */
     static final class Initialised {
         static final int VALUE;
 

@@ -1,7 +1,7 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 
-/** Calls in calls, as often as a line says ("TIMES" or "TIMES FIRST"), with the time in known places. */
+/** Nested calls, as often as a line says ("TIMES" or "TIMES FIRST"), which spend their time in known places. */
 public final class Nested {
     interface Step {
         int take(int n);
@@ -55,7 +55,7 @@ public final class Nested {
                 try {
                     outer(new Slow(), i);
                 } catch (IllegalStateException e) {
-                    // what the traced method throws is no concern of this loop
+                    // this loop ignores the exceptions of the traced method
                 }
             }
             System.out.println("called " + times);

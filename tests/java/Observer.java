@@ -5,8 +5,8 @@ import java.security.MessageDigest;
 import java.security.ProtectionDomain;
 
 /**
- * An agent that changes nothing: what the class file of a class is, and other versions of classes. Agents are asked in the
- * order in which they were loaded, so this one sees what those loaded before it made; it may be loaded again.
+ * An agent that weaves nothing: it reads the class file of a class, and can redefine classes. The JVM asks agents in the order of loading,
+ * so this one sees the class files of the agents before it. It may be loaded again.
  */
 public final class Observer {
     private static volatile Instrumentation instrumentation;
@@ -25,7 +25,7 @@ public final class Observer {
         return instrumentation;
     }
 
-    /** SHA-256 of what the agents up to the newest observer make of the class, in hexadecimal digits. */
+    /** SHA-256 of the class file after the agents up to the newest observer, in hexadecimal digits. */
     static String digest(Class<?> type) throws Exception {
         byte[][] seen = new byte[1][];
         ClassFileTransformer last = new ClassFileTransformer() {

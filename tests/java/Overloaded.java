@@ -1,6 +1,6 @@
 import java.util.List;
 
-/** Overloads whose parameters have different names, a static method, a container inside of a class that is none. */
+/** Overloads whose parameters have different names, a static method, and a container nested in another class. */
 public class Overloaded {
     static final class Basket {
         final List<String> lines = List.of("one", "two");

@@ -3,7 +3,7 @@ import java.util.Map;
 import java.util.Properties;
 import java.util.Scanner;
 
-/** Handles what only its owner calls a secret; each has the word Hush in it, and what is no secret has not. */
+/** Handles values that only the user's own settings make secret. Secrets contain the word Hush, other values do not. */
 public class OwnSecrets {
     static class Person {
         final String name = "alice";

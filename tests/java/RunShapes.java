@@ -16,7 +16,7 @@ public final class RunShapes {
         Object run() throws Throwable;
     }
 
-    /** What a call comes to, exceptions included, as text without addresses. */
+    /** The result or exception of a call, as text without addresses. */
     private static String outcome(Body body) {
         try {
             Object result = body.run();

@@ -4,7 +4,7 @@ import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
 import java.lang.management.ManagementFactory;
 
-/** Threads that wait, and one that uses as much processor time as it is asked to, in two methods. */
+/** Threads that wait, and one that uses a given amount of processor time, in two methods. */
 public class Sampled {
     private static final Object LOCK = new Object();
     private static volatile double sink;
@@ -32,7 +32,7 @@ public class Sampled {
         }
     }
 
-    /** Each line of input is a number of milliseconds of processor time; each is answered with those that were used. */
+    /** Each line of input is a number of milliseconds of processor time; the answer is the time used. */
     private static void burn() {
         BufferedReader input = new BufferedReader(new InputStreamReader(System.in));
         System.out.println("ready");

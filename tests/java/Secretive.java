@@ -4,7 +4,7 @@ import java.util.Map;
 import java.util.Properties;
 import java.util.Scanner;
 
-/** Handles secrets of many kinds; each has the word Hush in it, and what is no secret has not. */
+/** Handles secrets of many kinds. Secrets contain the word Hush, other values do not. */
 public class Secretive {
     static final class Credentials {
         final String user = "alice";

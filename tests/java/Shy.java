@@ -1,4 +1,4 @@
-/** Says when it is initialised, which loading, linking and weaving it do not. */
+/** Prints a line when it is initialised. Loading, linking and weaving do not initialise it. */
 public class Shy implements Runnable {
     static {
         System.out.println("initialised");

@@ -2,7 +2,7 @@ import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.util.ArrayList;
 
-/** What probes of other tools say nothing about; each line of standard input runs everything once. */
+/** Code that other tools fail to trace without a message. Each line of standard input runs all of it once. */
 public final class Silent {
     private final int seen;
 

@@ -15,9 +15,9 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.jar.JarFile;
 
-/** Does what the lines of its standard input say, with {@link Subject} and with classes of loaders that come and go. */
+/** Carries out the lines of its standard input, with {@link Subject} and with classes of short-lived loaders. */
 public final class Stage {
-    /** What a dropped loader leaves behind, if anything. */
+    /** Prints whether a dropped loader is still reachable. */
     private static WeakReference<ClassLoader> loader;
 
     private static Runnable guest;
@@ -125,7 +125,7 @@ public final class Stage {
         return (Runnable) made.lookupClass().getDeclaredConstructor().newInstance();
     }
 
-    /** Each virtual thread has the class loaded or not, as it comes, and calls it three times. */
+    /** Virtual threads race to load the class; each calls it three times. */
     private static String virtual(int threads) throws Exception {
         CountDownLatch ended = new CountDownLatch(threads);
         List<Thread> all = new ArrayList<>();

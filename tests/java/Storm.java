@@ -13,7 +13,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Loads many classes in many threads at once: threads, classes, then the directory of Guest.class, of which all are copies
- * with names of five characters (G0000, G0001, …). Every thread makes an object of each class and runs it, in an order of its own.
+ * with names of five characters (G0000, G0001, …). Every thread creates an object of each class and runs it, in its own order.
  */
 public final class Storm {
     private Storm() {}

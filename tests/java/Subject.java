@@ -1,4 +1,4 @@
-/** What is traced while others work on it too. */
+/** The class that several tools trace at once. */
 public class Subject implements Runnable {
     private final String name;
     private int runs;

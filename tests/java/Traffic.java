@@ -3,7 +3,7 @@ import java.io.InputStreamReader;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Calls methods from several threads until it is told to stop, and says how often. */
+/** Calls methods from several threads until it gets the order to stop, and prints the number of calls. */
 public class Traffic {
     private static volatile boolean running;
 

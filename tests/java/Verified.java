@@ -1,4 +1,4 @@
-/** Its verification loads another class: whether that one is a {@link Base} is only seen by loading it. */
+/** Its verification loads another class, to find out whether that class is a {@link Base}. */
 public class Verified implements Runnable {
     private int sum;
 

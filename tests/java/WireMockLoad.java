@@ -6,7 +6,7 @@ import java.net.URL;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** WireMock on a free port, and a known number of requests: fast ones, slow ones and ones that no stub answers. */
+/** WireMock on a free port, and a known number of requests: fast ones, slow ones, and requests without a stub. */
 public final class WireMockLoad {
     private static final int SLOW_MILLIS = 60;
 

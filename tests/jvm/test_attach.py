@@ -1,4 +1,4 @@
-"""Loading the agent: what stands in the way, each with its message; what the client's own JVM leaves alone."""
+"""Loading the agent: each obstacle has its message, and the client's own JVM disturbs nothing."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_a_jvm_that_refuses_is_not_disturbed(jdk: int, flag: str, code: str) -> 
 
 
 def test_what_the_jvm_itself_says_about_agents_is_understood() -> None:
-    """As when its flags are hidden from us: only the exception of the Attach API is left."""
+    """btpy cannot see the flags of the target, so only the exception of the Attach API tells the reason."""
     with counted(25, "-XX:-EnableDynamicAgentLoading") as target:
         process = replace(describe(target.pid), obstacle=None)
         with pytest.raises(AttachError) as caught:
@@ -171,7 +171,7 @@ def test_an_agent_that_does_not_call_back_is_named(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_target_that_is_killed_before_its_agent_calls_is_said_to_have_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At once: nobody waits for the call until the time for an attach is over."""
+    """Fails at once, and does not wait for the whole time of an attach."""
     monkeypatch.setattr(
         attach, "attach", lambda process, options, allow, delegate: os.kill(process.pid, signal.SIGKILL)
     )
@@ -184,7 +184,7 @@ def test_a_target_that_is_killed_before_its_agent_calls_is_said_to_have_ended(mo
 
 
 def taken_and(number: signal.Signals) -> Callable[[Connecting], tuple[socket.socket, Welcome]]:
-    """What the target is sent when its agent has called and proved itself, and knows nothing of a session yet."""
+    """The messages to a target whose agent has connected and proved itself, before there is a session."""
     take = Connecting.take
 
     def taken(connecting: Connecting) -> tuple[socket.socket, Welcome]:
@@ -235,7 +235,7 @@ def test_a_target_that_is_stopped_when_its_agent_has_called_is_said_to_be(monkey
 
 
 def test_a_target_that_is_killed_later_is_said_to_have_ended_too() -> None:
-    """In whatever the session is doing."""
+    """Interrupts the session at a random moment."""
     with counted(17) as target, Session.attach(target.pid) as session:
         os.kill(target.pid, signal.SIGKILL)
         with pytest.raises(TargetGone) as caught:
@@ -335,7 +335,7 @@ def test_root_attaches_to_the_jvm_of_another_user(jdk: int, own_tmp: Path) -> No
 
 @all_jdks_and_8
 def test_the_socket_of_a_killed_jvm_is_not_in_the_way(jdk: int) -> None:
-    """As a JVM leaves it that had the same pid: nobody listens there any more."""
+    """The attach socket of an earlier JVM with the same pid; no process listens on it."""
     with counted(jdk) as target:
         path = Path("/tmp") / f".java_pid{target.pid}"
         with socket.socket(socket.AF_UNIX) as left:
@@ -363,7 +363,7 @@ def test_a_stale_socket_that_may_not_be_removed_is_named(monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("jdk", [17, 25])
 def test_a_jvm_without_the_library_of_agents_is_named(jdk: int, own_tmp: Path) -> None:
-    """As in a runtime image that was made without java.instrument."""
+    """The runtime image has no java.instrument."""
     without = shutil.ignore_patterns("libinstrument.so")
     home = shutil.copytree(java_home(jdk), own_tmp / "java", ignore=without)
     target = Target([str(home / "bin" / "java"), "-Xmx64m", "-cp", str(counted_classes()), "Counted"])
@@ -418,7 +418,9 @@ def test_a_jar_below_a_closed_directory_is_not_readable_by_others(own_tmp: Path)
 
 
 def namespaces(*flags: str) -> list[str]:
-    """What starts a program in namespaces of its own, with an empty /tmp; skips where the machine forbids it."""
+    """A prefix that starts a program in its own namespaces, with an empty /tmp. Skips the test if the machine forbids
+    that.
+    """
     mounts = "mount -t tmpfs none /tmp" + (" && mount -t proc proc /proc" if "--pid" in flags else "")
     if subprocess.run(["unshare", "--mount", *flags, "sh", "-c", mounts], capture_output=True).returncode != 0:
         pytest.skip("this machine does not let root make namespaces")
@@ -440,7 +442,7 @@ def test_a_jvm_in_a_container_is_reached_through_its_root() -> None:
 
 @needs_root
 def test_a_container_without_a_way_out_is_named() -> None:
-    """JDK 11 can connect to TCP ports only, and the loopback interface there is down."""
+    """JDK 11 can connect only to TCP ports, and in this namespace the loopback interface is down."""
     prefix = namespaces("--pid", "--fork", "--kill-child", "--net")
     with counted(11, "-Dbtpy.name=alone", prefix=prefix):
         with pytest.raises(AttachError) as caught:

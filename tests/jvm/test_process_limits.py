@@ -1,4 +1,6 @@
-"""Limits of the operating system and of the code cache are read from outside, and an attach keeps away from them."""
+"""btpy reads the limits of the operating system and of the code cache from outside, and an attach keeps a distance from
+them.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,7 @@ def process(root: Path, group: str, processes: str = "unlimited", space: str = "
 
 
 def test_the_nearest_limit_of_a_control_group_of_version_2_counts(tmp_path: Path) -> None:
-    """Pages of files are given back, a group above has a limit of its own, and one below has none."""
+    """The kernel can reclaim pages of files. A parent group has its own limit, and a child group has none."""
     proc = process(tmp_path, "0::/kubepods/pod1/java\n")
     contents = {
         "kubepods/pod1/java/memory.max": "max\n",
@@ -81,7 +83,7 @@ def test_version_1_and_a_path_whose_end_alone_is_mounted(tmp_path: Path) -> None
 
 
 def test_limits_of_the_user_and_of_the_address_space(tmp_path: Path) -> None:
-    """Threads of the same user count, and root has no such limit."""
+    """All threads of the same user count, and root has no such limit."""
     space = 4_000_000 * 1024 + 60 * MIB
     threads, memory = sorted(
         limits(17, process(tmp_path, "", "50", str(space)), tmp_path), key=lambda limit: limit.needed

@@ -1,4 +1,4 @@
-"""Finding JVMs from outside: real ones of each version, and command lines and files that are not what they seem."""
+"""Finding JVMs from outside: real JVMs of each version, and misleading command lines and files."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Scripts by chance: grown from the tables of the language, or real ones with pieces or words exchanged. A seed is a
-script."""
+"""Random scripts: grown from the tables of the language, or real scripts with pieces or words exchanged. Each seed
+gives one script.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ ORDER = ("==", "!=", "<", "<=", ">", ">=")
 
 
 class Grower:
-    """Grows scripts whose types mostly fit, so that about half of them are accepted."""
+    """Grows scripts whose types mostly fit, so that the checker accepts about half of them."""
 
     def __init__(self, seed: int) -> None:
         self._chance = random.Random(seed)
@@ -228,8 +229,9 @@ EXTREMES = {
 
 
 def varied(seed: int, scripts: Sequence[str]) -> str:
-    """One of ``scripts``, which all parse, with up to three words replaced by others of their kind: most still parse,
-    and many are accepted."""
+    """One of ``scripts``, which all parse, with up to three words replaced by others of their kind. Most results still
+    parse, and the checker accepts many.
+    """
     chance = random.Random(seed)
     text = chance.choice(scripts)
     words = list(tokens(Source("seed.bt", text)))

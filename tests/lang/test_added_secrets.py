@@ -1,4 +1,4 @@
-"""What ``--secret`` and the user's file may say, and what a script hides then."""
+"""The names allowed in ``--secret`` and the user's file, and the values that a script then hides."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from tests.lang.test_redaction import redacted_with
 def test_names(added: str, names: list[str], others: list[str]) -> None:
     secrets = Secrets.of([added])
     assert [name for name in (*names, *others) if secrets.names_secret(name)] == names
-    assert secrets.names_secret("password")  # what btpy knows by itself is hidden all the same
+    assert secrets.names_secret("password")  # the names that btpy knows are still hidden
     assert secrets.gives_secret(f"get{names[0]}")
 
 

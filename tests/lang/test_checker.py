@@ -1,4 +1,4 @@
-"""What a checked program says, and how its bodies are typed against methods."""
+"""The contents of a checked program, and the types of its bodies in given methods."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_templates_do_not_depend_on_the_shape() -> None:
 
 
 def test_templates_belong_to_the_calls_that_lead_to_them() -> None:
-    """A function that is called twice prints by a template for each call, whatever else is bound before."""
+    """A function that is called twice has a template for each call, in any order of binding."""
     checked_program = checked(
         'fn told(string text) { print(text); } A::b @return { told("first"); print(1); told("last") } A::c { told("") }'
     )
@@ -118,7 +118,7 @@ def test_templates_belong_to_the_calls_that_lead_to_them() -> None:
 
 
 def _template(statement: typed_tree.Statement) -> int:
-    """Of the only record that a statement ships."""
+    """The values of a statement's only record."""
     if isinstance(statement, typed_tree.Evaluate) and isinstance(statement.value, typed_tree.Inlined):
         statement = statement.value.statements[-1]
     assert isinstance(statement, typed_tree.Emit)

@@ -1,4 +1,4 @@
-"""Calculations whose result is known before the script runs, where a constant is asked for."""
+"""Constant expressions: calculations in places that need a constant."""
 
 from __future__ import annotations
 

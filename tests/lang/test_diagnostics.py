@@ -1,4 +1,4 @@
-"""How diagnostics are drawn, whatever they say."""
+"""The layout of diagnostics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``check --expand``: short forms written out, and the same program all the same."""
+"""``check --expand`` writes short forms out, and the program stays the same."""
 
 from __future__ import annotations
 

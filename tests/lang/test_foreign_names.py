@@ -1,4 +1,4 @@
-"""What is said to write instead of other tracers' names is of our language."""
+"""The suggestions for other tracers' names are valid in btpy's language."""
 
 from __future__ import annotations
 

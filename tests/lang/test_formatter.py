@@ -1,4 +1,4 @@
-"""One layout: the same program, every comment, and nothing left to do the second time."""
+"""The formatter keeps the program and every comment, and a second run changes nothing."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_any_spacing_and_comments_anywhere(text: str, chance: random.Random, den
     try:
         before = parser.parse(Source("a", spaced))
     except ScriptError:
-        return  # a pattern of a point must not be broken up
+        return  # the formatter must not break the pattern of a point
     once = formatted(spaced)
     assert formatted(once) == once
     assert same_tree(before.items, parser.parse(Source("a", once)).items)

@@ -1,4 +1,4 @@
-"""No text, however odd, gets anything but a program or a ScriptError out of the front end."""
+"""The front end answers every text with a program or a ScriptError."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names for the keys of maps, for outputs that name them; and which maps a print empties."""
+"""Names for the keys of maps, for outputs that show them, and the maps that a print empties."""
 
 from __future__ import annotations
 

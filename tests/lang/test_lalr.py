@@ -1,4 +1,4 @@
-"""Run here, the tables say what Lark says: the same trees and places, the same texts refused at the same token."""
+"""The tables give the same results as Lark: the same trees and places, and errors at the same tokens."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def ours() -> lalr.Parser:
 
 
 def test_the_same_grammar_gives_the_same_tables() -> None:
-    """Whatever the seed of hashes is, which orders what Lark keeps in sets: a build is to be reproducible."""
+    """The order of Lark's sets depends on the seed of hashes. The build must not."""
     program = f"import sys; from btpy.lang.syntax.tables import tables; print(tables(sys.stdin.read(), {STARTS}))"
     results = {
         subprocess.run(
@@ -106,7 +106,7 @@ def of_us(text: str, start: str) -> object:
 def compare(text: str, start: str = "start") -> None:
     expected, result = of_lark(text, start), of_us(text, start)
     match expected:
-        case ("refused", _, _, None):  # Lark does not say what its lexer could have read
+        case ("refused", _, _, None):  # Lark does not tell the tokens that its lexer expected
             assert result[:3] == expected[:3]  # type: ignore[index]
         case _:
             assert result == expected

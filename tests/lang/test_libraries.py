@@ -1,4 +1,4 @@
-"""Libraries: where they are found, what an import gives, which of their probes run."""
+"""Libraries: the search path, the names of an import, and the probes that run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Patterns as people write them: what no class or method can be called is answered with how it is written."""
+"""Mistakes in patterns: for names that no class or method can have, the message shows the right form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Secrets stay secrets in whatever a script makes of them; what only tells about them is shown."""
+"""Values computed from secrets stay hidden; values that only describe them, like lengths, are shown."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def redacted(text: str, *, redact: bool = True) -> bool:
 
 
 def redacted_with(text: str, secrets: Secrets) -> bool:
-    """The same, with what a user added."""
+    """The same, with secrets that a user added."""
     allowed = frozenset((*ALLOWED, "call:com.acme.Login.getTaxId"))
     return _is_hidden(text, Permissions(allowed, secrets=secrets))
 

@@ -66,7 +66,7 @@ def test_generated_files_are_up_to_date(path: Path) -> None:
 
 
 def test_short_locations_are_all_known() -> None:
-    """Each has a canonical location: its name in capitals, or a row of the table of short forms."""
+    """Each short form has a location: its name in capitals, or a row of the table of short forms."""
     for point in VOCABULARY["points"]:
         location = attach_location(point)
         assert location in LOCATIONS, point

@@ -1,4 +1,4 @@
-"""What a script could do to the traced program: each way is refused, or is bounded.
+"""Possible effects of a script on the traced program: btpy refuses or bounds each.
 
 One row for each statement, expression, annotation and function that reaches the target, and tests that notice a new
 kind of statement or function.
@@ -62,7 +62,7 @@ REFUSED = {
     "synchronized (self) { }": "BT016",
     "while true { }": "BT404",
     "for x in self.stream() { }": "BT402",
-    # what only the agent's thread may do, or only with permission
+    # allowed only on the agent's thread, or only with permission
     "print(deadlocks())": "BT105",
     "print_threads()": "BT105",
     'heap_dump("/tmp/a.hprof")': "BT105",
@@ -99,13 +99,13 @@ def test_refused_elsewhere(script: str, code: str) -> None:
 
 
 OWN = r"Let|Collect|(Map|Thread|Aggregate|Emit|Print|Flush|Table|Plot|Warn)\w*"
-"""Statements that change what is btpy's own: variables, maps, records."""
+"""Statements that change only state of btpy: variables, maps, records."""
 CONTROL = r"If|For\w*|Evaluate|Stop|Leave|Subscriber|ExitSession|Send|Disable\w*"
 PERMITTED = "HeapDump"
 
 
 def test_no_statement_of_the_typed_tree_changes_the_target() -> None:
-    """A new kind of statement belongs into one of the sets, or needs a permission."""
+    """A new kind of statement belongs in one of the sets, or needs a permission."""
     assert [name for name in _names(Statement) if not re.fullmatch(f"{OWN}|{CONTROL}|{PERMITTED}", name)] == []
 
 

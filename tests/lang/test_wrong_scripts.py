@@ -1,7 +1,7 @@
-"""What first-time users are told of scripts that they write from habit (``wrong_scripts.toml``).
+"""The messages for scripts that new users write from habit (``wrong_scripts.toml``).
 
-Each answer names the fault at its place and says what to write: code, caret and the words that help are held here. One
-script has one answer: a second one would be a consequence of the first.
+Each message names the fault at its place and the right form. The tests check its code, its caret and the helpful words.
+Each script has exactly one error: a second one would only follow from the first.
 """
 
 from __future__ import annotations

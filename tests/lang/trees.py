@@ -30,7 +30,8 @@ def shape(
     absent: str = "",
 ) -> Shape:
     """``parameters``: descriptors with blanks between them; ``names`` likewise, ``-`` for none. ``variables``: ``name
-    descriptor`` by turns, in slots 1, 3, 5 …"""
+    descriptor`` alternately, in slots 1, 3, 5 …
+    """
     descriptors = parameters.split()
     arguments = [None if name == "-" else name for name in names.split()] or [None] * len(descriptors)
     return Shape(

@@ -28,13 +28,13 @@ def program(text: str) -> Program:
 
 
 def counted_classes(jdk: int = 11) -> Path:
-    """For that version of Java and later."""
+    """For this version of Java and later."""
     return compiled([JAVA / "Counted.java"], release=min(jdk, 11))
 
 
 @contextmanager
 def counted(jdk: int, *flags: str, prefix: Sequence[str] = ()) -> Iterator[Target]:
-    """The program Counted, up; ``prefix``: what starts the command line, to run it as another user or elsewhere."""
+    """The running program Counted. ``prefix``: what starts the command line, to run it as another user or elsewhere."""
     with target(jdk, "Counted", classpath=[counted_classes(jdk)], flags=flags, prefix=prefix) as running:
         yield running
 
@@ -52,7 +52,9 @@ def values_until(
 
 
 def drained(session: Session, timeout: float | None) -> list[tuple[int, tuple[object, ...]]]:
-    """(probe, values) of the records that arrive within ``timeout`` seconds; None: up to the end of the session."""
+    """(probe, values) of the records that arrive within ``timeout`` seconds; ``timeout`` None: up to the end of the
+    session.
+    """
     return [
         (record.probe, record.values)
         for item in session.delivery.items(timeout)
@@ -63,7 +65,7 @@ def drained(session: Session, timeout: float | None) -> list[tuple[int, tuple[ob
 
 @pytest.fixture
 def own_tmp(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A temporary directory for this process alone, that every user can read: what is left in it is ours."""
+    """A temporary directory for this process alone, which every user can read. All files that stay in it are btpy's."""
     with tempfile.TemporaryDirectory(prefix="test-") as name:
         Path(name).chmod(0o755)
         monkeypatch.setattr("tempfile.tempdir", name)

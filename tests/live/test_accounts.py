@@ -1,5 +1,6 @@
-"""Produced is delivered and dropped, exactly, by probe and cause: overload, a stopped client, a slow disk, a target
-that ends in the middle."""
+"""produced = delivered + dropped, exactly, by probe and cause: overload, a stopped client, a slow disk, a target that
+ends during the run.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ def started(target: Target, output: Path) -> subprocess.Popen[str]:
 
 
 def check(records: list[dict[str, Any]]) -> dict[str, Any]:
-    """The end, after what it says was compared with what is there."""
+    """The end record, after its numbers were compared with the output."""
     (end,) = [record for record in records if record["type"] == "end"]
     shown = sum(record["type"] == "printf" for record in records)
     assert end["produced"] == end["delivered"] + end["dropped"], end
@@ -77,12 +78,12 @@ def test_a_client_that_is_stopped_for_a_while(busy: Target, tmp_path: Path) -> N
     client.send_signal(signal.SIGINT)
     ended(client)
     end = check(read(output))
-    assert end["dropped"] > 0  # what a stopped client does not take, the target does not keep
+    assert end["dropped"] > 0  # the target does not keep records that a stopped client does not read
     assert end["restored"] == end["woven"] == 1
 
 
 def test_a_disk_that_is_slow(busy: Target, tmp_path: Path) -> None:
-    """A pipe whose reader takes its time."""
+    """A pipe with a slow reader."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     client = started(busy, pipe)
@@ -115,7 +116,7 @@ def test_a_target_that_ends_in_the_middle(tmp_path: Path) -> None:
 
 
 def test_a_client_that_is_stopped_while_its_target_ends(tmp_path: Path) -> None:
-    """The target does not wait for it for ever; what the client then finds out, the end of its output says."""
+    """The target does not wait for ever for the client. The client reports the loss at the end of its output."""
     output = tmp_path / "events.ndjson"
     with counted(17) as target:
         client = started(target, output)

@@ -1,4 +1,4 @@
-"""What probes count, sample and limit in a real JVM: exact numbers of a prime number of calls."""
+"""Counting, sampling and limits in a real JVM: exact results for a prime number of calls."""
 
 from __future__ import annotations
 

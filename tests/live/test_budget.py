@@ -32,7 +32,7 @@ def test_a_probe_over_its_budget_is_held_back() -> None:
 
 
 def test_a_probe_whose_methods_would_measure_on_is_taken_out() -> None:
-    """And the status says that nothing was left."""
+    """Also checks that the exit status is clean."""
     script = "Counted::step @return { @n = hist(duration); }"
     with counted(17) as target, tracing(target.pid, "-e", script, *STINGY) as tracer:
         target.send(f"call {CALLS}")
@@ -52,7 +52,7 @@ PRIME = 26_113
 
 
 def holds(interval: list[float | None], exact: float, *, times: int = 1) -> bool:
-    """Whether the exact figure lies in the interval, or in one that is so many times as wide."""
+    """Whether the exact figure lies in the interval, widened ``times`` times."""
     low, high = interval
     slack = (high - low) * (times - 1) / 2 if low is not None and high is not None else 0.0
     return (low is None or low - slack <= exact) and (high is None or exact <= high + slack)
@@ -61,7 +61,9 @@ def holds(interval: list[float | None], exact: float, *, times: int = 1) -> bool
 @pytest.mark.parametrize("jdk", [17, 25])
 @pytest.mark.parametrize("budget", ["0.01%", "0.1%", "1%"])
 def test_every_figure_is_exact_or_says_between_what_the_true_one_lies(jdk: int, budget: str) -> None:
-    """One interval in a hundred may miss the true figure; none of 99 % does by its own width."""
+    """One interval of 99 % in a hundred may miss the true figure, but no true figure lies further away than the
+    interval is wide.
+    """
     with (
         counted(jdk) as target,
         tracing(target.pid, "-e", EVERY_AGGREGATE, "--hits", "0", "--budget", budget) as tracer,
@@ -111,7 +113,7 @@ def test_every_figure_is_exact_or_says_between_what_the_true_one_lies(jdk: int, 
 
 @pytest.mark.parametrize("jdk", [17, 25])
 def test_a_plain_count_is_exact_though_hits_are_skipped(jdk: int) -> None:
-    """Or a lower bound, where the probe was disabled; quietness hides neither."""
+    """The count is a lower bound if the probe was disabled. ``-q`` hides neither."""
     script = "Counted::step { @n = count(); }"
     with counted(jdk) as target, tracing(target.pid, "-e", script, "-q", *STINGY) as tracer:
         target.send(f"call {PRIME}")

@@ -1,4 +1,6 @@
-"""A program that never stops calling the traced method: the first firing finds all classes loaded, none is missed."""
+"""A program that calls the traced method all the time: the first firing finds all its classes loaded, and no firing is
+lost.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``--with``: what every event carries of its thread's context, in each format and in a backend."""
+"""``--with``: the thread's context in every event, in each format and in a backend."""
 
 from __future__ import annotations
 

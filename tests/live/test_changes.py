@@ -1,4 +1,4 @@
-"""Probes that come and go while a session runs: nothing is lost, nothing counted twice, nothing left behind."""
+"""Adding and removing probes during a session: no event is lost or counted twice, and nothing stays in the target."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.targets import target
 
 CALLS = 1009
 BREAKS = '@OnLowMemory(pool="nonesuch", above=0.9) { print("low") }'
-"""Checks, compiles and is installed: the agent refuses it when everything else is ready."""
+"""A script that passes the check and the installation, and that the agent refuses as the last step."""
 
 
 def extended(session: Session, text: str, without: Iterable[int] = ()) -> Program:
@@ -85,7 +85,7 @@ def test_replacing_under_load_counts_every_call_once(jdk: int) -> None:
         calls = stopped(running)
         result = counts(session)
         assert result["all"] == result["n"] == calls
-        # The last version may not have been called before the threads were told to stop.
+        # The threads may stop before they call the last version.
         assert sum(result.get(f"v{version}", 0) for version in range(versions)) == calls
         assert session.deployer.remove(ids(session, "serve", "turn")) == 2
         called(running, CALLS)

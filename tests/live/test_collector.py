@@ -1,4 +1,4 @@
-"""Exports through a real OpenTelemetry Collector: what it passes on are the counts of the program."""
+"""Exports through a real OpenTelemetry Collector, which passes on exactly the program's counts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def free_port() -> int:
 
 
 def events(running: Backend) -> list[object]:
-    """The numbers of the calls, of events that came."""
+    """The call numbers in the received events."""
     results = [attributes(list(record.attributes)) for _, record in running.logs if record.event_name]
     return [event["number"] for event in results]
 
@@ -51,7 +51,7 @@ def test_a_collector_passes_on_every_count(tmp_path: Path, environment: dict[str
 
 @pytest.mark.parametrize("environment", [{}, DELTA], ids=["cumulative", "delta"])
 def test_a_collector_that_ends_and_comes_back_has_every_count(tmp_path: Path, environment: dict[str, str]) -> None:
-    """It is asked to end: what it had accepted it passes on."""
+    """Asks the Collector to end, so that it passes on everything that it has accepted."""
     port = free_port()
     with backend() as running, traffic() as one, ExitStack() as stack:
         onward = f"http://127.0.0.1:{running.port}"

@@ -1,4 +1,4 @@
-"""One class, several who change it: sessions, JaCoCo, Byteman, a redefinition. Each sees what it would see alone."""
+"""Several tools change one class: sessions, JaCoCo, Byteman, a redefinition. Each works as it would alone."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SCRIPTS = (
 
 CALLED_13 = str(sum(-1 if n % 5 == 4 else n * 2 + len("subject") for n in range(13)))
 OTHER_CALLED_13 = str(sum(n * 1000 + len("subject") for n in range(13)))
-"""What ``call 13`` answers, and what it does with the other version of Subject."""
+"""The answer to ``call 13``, and the answer with the other version of Subject."""
 
 
 @contextmanager
@@ -52,7 +52,7 @@ def asked(target: Target, command: str) -> str:
 
 
 def digest(target: Target, directory: Path, name: str = "Subject") -> str:
-    """SHA-256 of the class file that all agents together make of a class."""
+    """SHA-256 of a class file after all agents have transformed it."""
     agents.load(target.pid, agents.observer(directory))
     return asked(target, f"digest {name}")
 
@@ -65,7 +65,7 @@ def counted(session: Session) -> int:
 
 
 def orders(sessions: int) -> list[tuple[int, ...]]:
-    """Every order in which sessions can come and go: each number stands there twice."""
+    """Every order in which sessions can begin and end; each number appears twice."""
     return sorted(set(itertools.permutations([*range(sessions)] * 2)))
 
 
@@ -276,14 +276,14 @@ REFUSED = """
 
 
 def changes(session: Session) -> list[tuple[str, str]]:
-    """Classes that somebody else has changed, and which probes have no place in the new code."""
+    """Reports about classes that another tool has changed, and about probes without a place in the new code."""
     results = [item for item in session.delivery.items(None) if isinstance(item, Late)]
     return [(late.class_name, late.reason) for late in results if late.outcome is LateOutcome.CHANGED]
 
 
 @pytest.mark.parametrize("jdk", [11, 25], ids=["jdk11", "jdk25"])
 def test_probes_that_a_redefined_class_loses_are_reported(jdk: int, tmp_path: Path) -> None:
-    """And nothing of sessions that come and go, nor of another agent that leaves the code as it is."""
+    """No reports about other sessions, or about another agent that does not change the code."""
     first, other = compiled(SOURCES) / "Subject.class", compiled([JAVA / "other" / "Subject.java"]) / "Subject.class"
     both = '@OnMethod(class="Subject", method="work") probe begun { }' + REFUSED
     with stage(jdk, tmp_path) as running, Session.attach(running.pid) as session:

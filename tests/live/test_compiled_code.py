@@ -1,4 +1,4 @@
-"""What becomes of the compiled code of a JVM when btpy changes a first class, as HotSpot itself logs it."""
+"""HotSpot's own log of compiled code when btpy changes the first class."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_compiled_code_stays_where_the_agent_was_there_from_the_start(jdk: int, 
 
 
 def logged(jdk: int, log: Path, *flags: str) -> str:
-    """What the JVM said of classes while one of its methods was counted."""
+    """The JVM's log of classes while btpy counted one method."""
     tags = "redefine+class+nmethod=debug,redefine+class+load,class+load"
     with counted(jdk, *flags, f"-Xlog:{tags}:file={log}") as target:
         assert RUN_TIME not in log.read_text()

@@ -1,4 +1,4 @@
-"""``trace_id``, ``span_id``, ``trace_flags``, ``baggage`` and ``mdc`` with the libraries that keep them."""
+"""``trace_id``, ``span_id``, ``trace_flags``, ``baggage`` and ``mdc`` with the libraries that store them."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def served(mode: str, version: str) -> Iterator[tuple[Target, int]]:
 
 
 def asked(port: int, count: int) -> dict[str, int]:
-    """Asks so many times, each with a trace of its own: the flags of each trace."""
+    """Sends this number of requests, each with its own trace. Returns the flags of each trace."""
     traces = {secrets.token_hex(16): number % 3 != 0 for number in range(count)}
 
     def ask(part: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""The credit that the client gives, and what it keeps while nobody takes anything."""
+"""The credit that the client gives, and the events that it keeps while no reader takes them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_small_amounts_are_given_back_together() -> None:
 
 
 def filled(released: list[int]) -> EventQueue:
-    """An inbox with no room left, whose sender has used up its credit."""
+    """A full queue, whose sender has used up its credit."""
     inbox = EventQueue(released.append)
     while sum(released) < CAPACITY:
         inbox.put(events(RELEASE_BYTES))

@@ -1,4 +1,4 @@
-"""What btpy takes of the target's memory: at rest, of threads that fire, and for each firing."""
+"""The memory that btpy takes in the target: at rest, for threads that fire, and for each firing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SMALL_TLABS = ("-XX:TLABSize=4k", "-XX:-ResizeTLAB")
 """A thread that allocates after the collection takes a whole TLAB, by default 0.7 MB here: all of it counts as used."""
 
 NOISE = 96 << 20
-"""Of the heap with 100,003 virtual threads in it: a kilobyte for each, less than any buffer. Their own stacks differ by
+"""Bytes of heap for 100,003 virtual threads: a kilobyte for each, less than any buffer. Their own stacks differ by
 hundreds of bytes from one time to the next."""
 
 TIMES = 2_003
@@ -39,7 +39,7 @@ Footprint::stack @entry { print(stack(16)); }
 """
 NOTHING = ("count", "keyed", "named", "hist", "timed", "values", "string", "object")
 STACK_BYTES = 4096
-"""The one thing that allocates: the JVM makes an object for each frame that it is asked about."""
+"""Stacks are the only values that allocate: the JVM creates an object for each frame."""
 
 
 @contextmanager
@@ -55,7 +55,7 @@ def asked(running: Target, order: str) -> dict[str, int]:
 
 
 def settled(running: Target) -> dict[str, int]:
-    """The least of its heap: what the client asked for a moment ago may still be on its way out."""
+    """The smallest use of its heap: buffers of recent requests may still be in use."""
     return min((asked(running, "state") for _ in range(5)), key=lambda state: state["heap"])
 
 
@@ -96,7 +96,8 @@ def test_firings_allocate_nothing(jdk: int) -> None:
     with footprint(jdk) as running, Session.attach(running.pid, Limits(event_buffer_bytes=BUFFERS)) as session:
         session.deployer.load(program(SCRIPT))
         for method in (*NOTHING, "stack"):
-            # The first time keys are made; now and then the JVM compiles, and what was left out is allocated once more.
+            # The first firing creates keys. Sometimes compiled code, which allocates nothing, is replaced and allocates
+            # once more.
             least = min(allocated(running, method, TIMES) for _ in range(7))
             assert least == 0 or (method == "stack" and least <= STACK_BYTES * TIMES), method
         session.departure.detach()

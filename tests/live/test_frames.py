@@ -60,7 +60,7 @@ def test_polars(maps: Mapping[str, btpy.MapView]) -> None:
 
 
 def test_what_a_notebook_shows(maps: Mapping[str, btpy.MapView]) -> None:
-    """The rows that a terminal shows, of which there are few: from 1 us to 150 us in powers of two, and 0."""
+    """The few rows that a terminal shows: from 1 us to 150 us in powers of two, and 0."""
     shown = maps["@took"]._repr_html_()
     assert re.search(rf"n={CALLS}\b", shown)
     counts = [int(count) for count in re.findall(r">(\d+)</td></tr>", shown)]

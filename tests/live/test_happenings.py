@@ -1,4 +1,4 @@
-"""Probes about what happens: uncaught exceptions, classes being loaded, full memory, events, failing probes."""
+"""Probes at events of the JVM: uncaught exceptions, loaded classes, full memory, library events, failing probes."""
 
 from __future__ import annotations
 

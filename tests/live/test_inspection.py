@@ -1,4 +1,4 @@
-"""Objects looked at by probes: calls that are harmless or allowed, casts, depth, secrets; figures of the JVM."""
+"""Probes that inspect objects: harmless and allowed calls, casts, depth, secrets, figures of the JVM."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def inspected(jdk: int, *flags: str) -> Iterator[Target]:
 def looked(
     running: Target, program: Program, calls: int = 1
 ) -> tuple[list[tuple[object, ...]], list[tuple[object, str]]]:
-    """Values of the records that the calls gave, and the errors: kind and message."""
+    """The values of the records, and the kind and message of each error."""
     with Session.attach(running.pid, Limits(redact=program.permissions.redact)) as session:
         session.deployer.load(program)
         running.send(str(calls))

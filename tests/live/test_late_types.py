@@ -1,4 +1,4 @@
-"""``+T`` and types that are loaded after the probes are in place."""
+"""``+T`` and types that are loaded after the probes were installed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CALLS = """
 
 @pytest.mark.parametrize("jdk", [11, 25], ids=["jdk11", "jdk25"])
 def test_calls_of_types_that_are_loaded_later_are_not_missed(jdk: int) -> None:
-    """Neither the first call, nor those of a class whose superclasses are loaded after it was looked at."""
+    """Counts the first call, and the calls of a class whose superclasses are loaded after the transformer saw it."""
     with target(jdk, "Callers", classpath=[compiled([JAVA / "Callers.java"])], flags=["-Xverify:all"]) as callers:
         with Session.attach(callers.pid, PATIENT) as session:
             assert session.deployer.load(program(CALLS)).methods == 2

@@ -1,4 +1,4 @@
-"""Libraries in a JVM: one place of instrumentation, subscribers that stand on their own."""
+"""Libraries in a JVM: one instrumented place with independent subscribers."""
 
 from __future__ import annotations
 

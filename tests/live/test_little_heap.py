@@ -1,4 +1,4 @@
-"""A JVM that has little of its heap free is not attached to unasked, and what btpy does never ends one."""
+"""btpy attaches to a JVM with little free heap only with permission, and never ends such a JVM."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SUM_OF_1000 = sum(64 + (i & 63) for i in range(1000))
 
 @contextmanager
 def filled(jdk: int, collector: str, mebibytes: int, free: int, *flags: str) -> Iterator[Target]:
-    """A JVM that has so many KiB of its heap free."""
+    """A JVM with this number of KiB of free heap."""
     classes = compiled([JAVA / "Filled.java"], release=11)
     use = ["-XX:+UnlockExperimentalVMOptions", "-XX:-UseSerialGC", f"-XX:+Use{collector}GC", f"-Xmx{mebibytes}m"]
     with target(jdk, "Filled", str(free), classpath=[classes], flags=[*use, EXIT, *flags]) as running:
@@ -40,14 +40,14 @@ def filled(jdk: int, collector: str, mebibytes: int, free: int, *flags: str) -> 
 
 
 def works(jvm: Target) -> None:
-    """Raises TargetError when the program does not do what it does without btpy."""
+    """Raises TargetError when the program fails although it works without btpy."""
     jvm.send("1000")
     jvm.wait_for(f"sum {SUM_OF_1000}")
 
 
 @dataclass(frozen=True)
 class Cell:
-    """Of the matrix: a program, and what becomes of it."""
+    """A case of the matrix: a program and its fate."""
 
     jdk: int
     collector: str
@@ -60,7 +60,7 @@ class Cell:
 
 
 def outcome(cell: Cell, *arguments: str) -> tuple[str, int]:
-    """What becomes of the program, which works while btpy runs beside it, and btpy's exit status."""
+    """Runs the program with btpy; returns the fate of the program and btpy's exit status."""
     try:
         with filled(cell.jdk, cell.collector, cell.mebibytes, cell.free) as jvm:
             client = subprocess.Popen(
@@ -113,7 +113,7 @@ MATRIX = [
 
 
 def check(cell: Cell, what: tuple[str, ...]) -> str:
-    """Raises AssertionError where the program dies that lives without btpy. What became of it."""
+    """Raises AssertionError if a program that survives without btpy dies. Returns its fate."""
     became, status = outcome(cell, *what)
     assert became in ("lives", "does not start"), f"{cell.name}: {became}, btpy ended with {status}"
     assert status in (0, REFUSED, WOVE_NOTHING, GAVE_UP), f"{cell.name}: btpy ended with {status}"
@@ -140,7 +140,7 @@ def test_every_program_survives(cell: Cell, what: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("jdk", [17, 21, 25])
 @pytest.mark.parametrize("arguments", [SESSION, DOCTOR], ids=["session", "doctor"])
 def test_a_heap_of_few_pages_is_not_asked_about(jdk: int, arguments: tuple[str, ...]) -> None:
-    """The thread of the JVM that answers would be the first to want another page."""
+    """The answering thread of the JVM would need the next page of memory."""
     with filled(jdk, "Z", 16, 6 * 1024) as jvm:
         shown = command(*(argument.format(pid=jvm.pid) for argument in arguments))
         assert "the JVM" in shown.stdout + shown.stderr
@@ -197,7 +197,7 @@ def test_the_user_may_allow_it_and_a_session_stops_with_any_free_heap() -> None:
 
 
 def test_garbage_is_not_counted_where_the_jvm_collects_it() -> None:
-    """Three quarters of what is in use are garbage, now and then."""
+    """At times three quarters of the used heap are garbage."""
     classes = compiled([JAVA / "Wasteful.java"], release=11)
     with target(17, "Wasteful", classpath=[classes], flags=["-Xmx24m"]) as jvm:
         for _ in range(5):

@@ -1,4 +1,4 @@
-"""A JVM whose classes have nearly all the memory that they may have is not attached to unasked."""
+"""btpy attaches to a JVM whose metaspace is nearly full only with permission."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ EXIT = "-XX:+ExitOnOutOfMemoryError"
 
 @contextmanager
 def cramped(jdk: int, space: tuple[str, str], room: int, *flags: str, prefix: Sequence[str] = ()) -> Iterator[Target]:
-    """A JVM that has so many KiB of the space left."""
+    """A JVM with this number of KiB left in the space."""
     classes = compiled([JAVA / "Cramped.java"], release=11, flags=["-XDstringConcat=inline"])
     pool, flag = space
     with target(jdk, "Cramped", pool, str(room), classpath=[classes], flags=[flag, *flags], prefix=prefix) as running:
@@ -120,7 +120,7 @@ def test_a_jvm_in_a_container_is_asked_too() -> None:
         with pytest.raises(AttachError) as caught:
             Session.attach("cramped")
         assert caught.value.code == "BT519"
-        for allow in (["little-metaspace"], []):  # the jar, a copy that is removed, is known by its name again
+        for allow in (["little-metaspace"], []):  # the JVM recognises the removed copy of the jar by its name
             with btpy.attach("cramped", allow=allow) as session:
                 assert session.detach().clean
 

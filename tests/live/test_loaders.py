@@ -1,4 +1,4 @@
-"""Classes of loaders that come and go, that hide what they define, or that do not see btpy's run-time classes."""
+"""Class loaders that are short-lived, that hide their classes, or that do not see btpy's run-time classes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ SHY = '@OnMethod(class="Shy", method="run") { @n = count(); }'
 
 @all_jdks
 def test_a_class_that_is_loaded_and_not_linked_is_woven_and_not_initialised(jdk: int, tmp_path: Path) -> None:
-    """JDK-8277444: retransformation races with linking, so it comes after it."""
+    """JDK-8277444: retransformation races with linking, so btpy links the class first."""
     with stage(jdk, tmp_path) as running:
         asked(running, f"load {compiled([JAVA / 'Shy.java'])} Shy")
         with Session.attach(running.pid) as session:
@@ -70,7 +70,9 @@ def test_a_class_that_is_loaded_and_not_linked_is_woven_and_not_initialised(jdk:
 
 @all_jdks
 def test_classes_that_weaving_itself_loads_are_woven(jdk: int, tmp_path: Path) -> None:
-    """Linking verifies, and verifying loads: in the thread of the agent, where no class waits for its probes."""
+    """Linking verifies the class, and the verifier loads other classes: in the agent's thread, which must not wait for
+    probes.
+    """
     script = '@OnMethod(class="Verified*", method=["run", "value"]) { @n = count(); @by[cls, method] = count(); }'
     with stage(jdk, tmp_path) as running:
         asked(running, f"load {compiled([JAVA / 'Verified.java'])} Verified")
@@ -160,7 +162,7 @@ BUNDLES = """
 
 @contextmanager
 def framework(jdk: int, directory: Path, delegation: str) -> Iterator[Target]:
-    """Felix with two bundles, of which one uses a class of the other; see Bundles.java."""
+    """Felix with two bundles; one uses a class of the other (Bundles.java)."""
     felix = artifact(FELIX)
     shared = compiled([JAVA / "bundles" / "shared" / "Counter.java"])
     plugin = compiled([JAVA / "bundles" / "plugin" / "Plugin.java"], classpath=[shared])

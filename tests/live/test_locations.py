@@ -1,4 +1,4 @@
-"""Every location inside a method: each place a known number of times, with the values that the program had there."""
+"""Every location inside a method: each place fires a known number of times, with the program's values."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def line_of(mark: str) -> int:
 
 @contextmanager
 def traced(jdk: int, tmp_path: Path, script: str) -> Iterator[Tracer]:
-    """Two rounds of the program, the first with the probes and the second without; it does not notice."""
+    """Runs two rounds of the program, the first with the probes and the second without. Both must print the same."""
     classes = compiled(SOURCES)
     path = tmp_path / "locations.bt"
     path.write_text(script)
@@ -54,7 +54,7 @@ def traced(jdk: int, tmp_path: Path, script: str) -> Iterator[Tracer]:
 
 
 def in_order(tracer: Tracer, name: str, values: Callable[[int], Event | None], count: int) -> None:
-    """The events of that name are what ``values`` gives for each call, in order."""
+    """Checks the events of this name: their values are ``values`` of each call, in order."""
     wanted = [value for value in map(values, range(count)) if value is not None]
     assert tracer.events(name) == wanted
 
@@ -393,7 +393,7 @@ def test_lines(jdk: int, tmp_path: Path) -> None:
 
 @all_jdks
 def test_everything_at_once(jdk: int, tmp_path: Path) -> None:
-    """All scripts together: several probes at one instruction, and none hides another."""
+    """All scripts together, with several probes at one instruction: each fires."""
     marks = {mark: line_of(f"@{mark}") for mark in ("first", "second", "loop", "text", "last")}
     scripts = [CALLS, OBJECTS, ACCESS, TYPES, MONITORS, LINES.format(**marks)]
     with traced(jdk, tmp_path, "\n".join(scripts)) as tracer:

@@ -1,4 +1,6 @@
-"""Probes where threads wait, wake, start, end, initialise, are collected and take signals: nothing stands still."""
+"""Probes in methods where threads wait, wake, start, end, initialise classes, collect garbage and receive signals: no
+thread stalls.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,7 @@ def run(jdk: int, *, loaded_first: bool) -> None:
                 assert maps["log"] == {(): Count(TIMES)}
                 assert maps["handled"] == {(): Count(TIMES)}
                 assert maps["signal"]["dispatch",] == Count(TIMES)
-            # The hook of the application runs while the agent's waits for this client.
+            # The application's shutdown hook runs while the agent's hook waits for this client.
             running.wait_for("hook")
             receipt = session.departure.detach()
             for account in receipt.accounts:

@@ -1,4 +1,4 @@
-"""``for k, v in @m``: the keys of a map and what they hold, on the agent's thread."""
+"""``for k, v in @m``: the keys and values of a map, on the agent's thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many classes of a target: their class files come from the archive where that can be, and what is woven is right."""
+"""A target with many classes: btpy reads class files from the archive if possible, and weaves them correctly."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SCRIPT = '@OnMethod(class="Crowd$Member*", method="step", location=RETURN) { @st
 
 
 def archive(directory: Path, result: str) -> Path:
-    """A program of so many classes, whose methods add ``result``."""
+    """A program with this number of classes, whose methods add ``result``."""
     directory.mkdir()
     members = "".join(
         f"    static class Member{number} {{ static long step(long n) {{ return {result}; }} }}\n"
@@ -67,7 +67,7 @@ def crowd(jdk: int, path: Path) -> Iterator[Target]:
 
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Names of the classes whose class files the target was asked for."""
+    """Names of the classes whose class files the client requested from the target."""
     names: list[str] = []
     asked = Agent._read
 
@@ -80,7 +80,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def traced(running: Target) -> None:
-    """The probe is in all classes, counts each call, and goes without a trace."""
+    """Installs the probe in all classes, checks that it counts each call, and removes it."""
     with Session.attach(running.pid) as session:
         deployment = session.deployer.load(program(SCRIPT))
         assert deployment.classes == CLASSES > READ_AT_ONCE

@@ -1,4 +1,4 @@
-"""Runs that export to a backend: its counts are those of the program, to the last one."""
+"""Runs that export to a backend, which gets exactly the program's counts."""
 
 from __future__ import annotations
 

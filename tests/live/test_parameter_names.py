@@ -1,5 +1,6 @@
-"""Names of parameters survive tracing, also where the JVM drops them from every class that is retransformed
-(JDK-8240908: JDK 11, 17 before 17.0.20 and 18)."""
+"""Names of parameters survive tracing, also on JVMs that drop them from every retransformed class (JDK-8240908: JDK 11,
+17 before 17.0.20 and 18).
+"""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ def asked(running: Target, command: str) -> str:
 
 
 def both(running: Target) -> tuple[str, str]:
-    """What reflection says of the parameters, and what was bound by their names."""
+    """The parameters as reflection shows them, and the values bound by their names."""
     running.send("bind")
     bound = running.wait_for("bound")
     return asked(running, "names"), bound
@@ -107,7 +108,7 @@ def test_names_survive_sessions_that_leave_in_either_order(first: str, tmp_path:
 
 
 def test_names_survive_the_death_of_the_client(tmp_path: Path) -> None:
-    """The agent alone puts the classes back."""
+    """The agent restores the classes without the client."""
     with bound(17, tmp_path) as running:
         before = both(running)
         code = (
@@ -137,7 +138,7 @@ def test_names_survive_an_unattended_session(tmp_path: Path, monkeypatch: pytest
         with Session.attach(running.pid, Limits(unattended=True)) as session:
             session.deployer.load(program(SCRIPT))
             session.departure.leave(2.0, "")
-        asked(running, "retransform")  # nobody is connected: what was woven is kept
+        asked(running, "retransform")  # no client is connected, and the agent keeps the woven classes
         assert both(running) == before
         waited(lambda: not others(running), "the session outlives its time")
         assert both(running) == before

@@ -1,4 +1,4 @@
-"""Classes that are woven before anybody loads them: their answers are right, or the agent asks."""
+"""Classes woven before they are loaded: their answers are right, or the agent asks the client."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_no_answer_of_probes_that_have_changed_is_given(tmp_path: Path) -> None:
 
 
 def test_probes_change_while_classes_are_loaded(tmp_path: Path) -> None:
-    """What was loaded before, meanwhile and after has the probes that are there in the end, and no others."""
+    """Classes loaded before, during and after the change have exactly the final probes."""
     classes = 997
     with lazy(17, tmp_path, classes) as running, Session.attach(running.pid, PATIENT) as session:
         loaded(session, '@OnMethod(class="G????", method="run", pending=true, max=2000) { @old = count(); }')
@@ -192,7 +192,9 @@ def test_a_client_that_is_gone_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_no_more_methods_than_a_probe_may_be_in(tmp_path: Path) -> None:
-    """A class that was not prewoven finds the room that classes have which are not loaded."""
+    """A class that was not prewoven may use the probe's capacity that is reserved for prewoven classes not yet
+    loaded.
+    """
     script = '@OnMethod(class="G????", method="run", pending=true, max=5) { @runs[cls] = count(); }'
     with lazy(17, tmp_path) as running, Session.attach(running.pid, PATIENT) as session:
         loaded(session, script)
@@ -204,7 +206,7 @@ def test_no_more_methods_than_a_probe_may_be_in(tmp_path: Path) -> None:
 
 
 def test_no_more_methods_when_classes_come_while_room_is_made(tmp_path: Path) -> None:
-    """Which classes that were prewoven have been loaded may not be known yet when another asks for their room."""
+    """A class may ask for capacity before the client knows which prewoven classes were loaded."""
     script = '@OnMethod(class="G????", method="run", pending=true, max=5) { @runs[cls] = count(); }'
     with lazy(17, tmp_path) as running, Session.attach(running.pid, PATIENT) as session:
         loaded(session, script)
@@ -218,7 +220,7 @@ def test_no_more_methods_when_classes_come_while_room_is_made(tmp_path: Path) ->
 
 
 def test_a_session_that_is_joined_foresees_again(tmp_path: Path, asked: list[str]) -> None:
-    """Meanwhile nobody weaves, and nothing that was prewoven is given."""
+    """While no client is connected, no class is woven, and the agent uses no prewoven answer."""
     with lazy(17, tmp_path) as running:
         with Session.attach(running.pid, replace(PATIENT, unattended=True)) as session:
             loaded(session, RUNS)

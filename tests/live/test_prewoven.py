@@ -1,4 +1,4 @@
-"""What is woven into class files before the JVM has shown the classes: it fits, or the agent asks."""
+"""Methods woven into class files before the JVM shows the classes: they fit, or the agent asks the client."""
 
 from __future__ import annotations
 

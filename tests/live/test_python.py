@@ -1,4 +1,4 @@
-"""What Python programs see of a session."""
+"""A session as a Python program sees it."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_probes_are_sampled_limited_and_switched() -> None:
         probe.sample("1/10")
         assert (probe.sampling, probe.text.split("\n")[0]) == ("1/10", "@Sample(every=10)")
         called(running, 3000)
-        assert 2900 <= session.maps["@n"].value <= 3000  # what is left of gaps is not counted
+        assert 2900 <= session.maps["@n"].value <= 3000  # a gap at the end is not counted
         assert session.maps["@n"].content.map.estimated == "1…10"
         probe.sample(None)
         assert probe.sampling == ""
@@ -161,7 +161,7 @@ def test_every_reader_gets_every_event() -> None:
         assert (first.location.class_name, first.location.method) == ("Traffic", "serve")
         assert abs(first.time.timestamp() - time.time()) < PATIENCE
         assert first.nanos // 1000 == round(first.time.timestamp() * 1_000_000)
-        assert slow.dropped == 0  # what is kept for late readers is the least that may wait
+        assert slow.dropped == 0  # the events kept for late readers are the minimum capacity
         assert list(session.events(timeout=0, from_start=False)) == []
         session.detach()
         assert list(late) == []
@@ -538,7 +538,7 @@ def test_several_targets_are_one() -> None:
         assert {next(events).pid for _ in range(7)} == {one.pid}
         waited(lambda: other.pid in sessions.failures, "the end of one target")
         assert [session.target.pid for session in sessions.running] == [one.pid]
-        assert sessions.maps["@n"].value == 25  # what had been read of the other stays
+        assert sessions.maps["@n"].value == 25  # the last read of the other one stays
         assert sessions.maps["@last"] == {one.pid: 6, other.pid: 10}
         receipts = sessions.detach()
         assert {pid: receipt.clean for pid, receipt in receipts.items()} == {one.pid: True}

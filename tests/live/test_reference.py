@@ -15,7 +15,7 @@ from tests.targets import target
 from tests.tracer import tracing
 
 ALONE = {"exit", "heap_dump", "OnProbe", "event", "static_check", "btpy", "import", "use", "param", "config", "map"}
-"""Words whose example ends the run, needs a permission, or has declarations that two scripts cannot both have."""
+"""Words whose example ends the run, needs a permission, or has declarations that two scripts cannot share."""
 
 FAILS_ON_PURPOSE = {"OnError", "error"}
 BATCHES = 4
@@ -40,7 +40,7 @@ def texts() -> dict[str, str]:
 
 
 def run(script: Path, *flags: str) -> tuple[dict[str, int], set[str]]:
-    """Hits by probe, and the kinds of what failed."""
+    """Hits by probe, and the kinds of errors."""
     with target(17, MAIN, "--requests", "307", "--rate", "0", "--gate", classpath=[shop_jar()]) as shop:
         with tracing(shop.pid, script, "--pending", "--level", "2", *flags) as tracer:
             shop.send()

@@ -1,4 +1,4 @@
-"""``@OnSample``: what it says of threads that use a processor, and of those that wait."""
+"""``@OnSample``: samples of threads that use a processor, and of waiting threads."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def sampled(jdk: int, *flags: str) -> Iterator[Target]:
 
 
 def burn(running: Target, millis: int) -> float:
-    """Has the program use that much processor time in one thread; the seconds that it says it has used."""
+    """Lets the program use this much processor time in one thread. Returns the seconds that it reports."""
     running.send(str(millis))
     return int(running.wait_for("used ").split()[1]) / 1e9
 
@@ -46,7 +46,8 @@ def test_samples_of_busy_threads_add_up_to_the_processor_time_that_they_used(jdk
         assert set(cpu) == {"burner"}, "threads that wait, and those of btpy, are not busy"
         assert cpu["burner"] % 5_000_000 == 0, "each sample stands for a two hundredth of a second"
         assert samples["burner"] <= cpu["burner"] // 5_000_000 <= samples["burner"] + 2
-        # More would count time twice; a look that comes late counts what was used since, but the last may not come.
+        # More would count time twice. A late sample counts all time since the last one, but the final sample may be
+        # missing.
         assert used / 2 < cpu["burner"] / 1e9 <= used + 0.005
         tops = dict(session.maps["@top"])
         assert samples["burner"] <= sum(tops.values()) <= samples["burner"] + 2
@@ -105,7 +106,7 @@ def test_records_of_a_sample_are_about_the_sampled_thread() -> None:
 
 
 def test_a_budget_makes_looks_rarer(tmp_path: Path) -> None:
-    """The budget is below what any look at threads takes."""
+    """The budget is below the cost of any sample of threads."""
     script = tmp_path / "script.bt"
     script.write_text('@OnSample(100, threads="all") { @seen[thread_name] = count() }')
     with sampled(17) as running, tracing(running.pid, script, "--budget", "0.01%") as tracer:

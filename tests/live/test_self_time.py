@@ -48,7 +48,7 @@ def test_the_time_of_a_method_itself_is_what_its_calls_leave(jdk: int) -> None:
         assert [call.level for call in (first, second, innermost, middle, thrown, outer)] == [1, 1, 3, 2, 1, 0]
         for leaf in (first, second, innermost):
             assert leaf.own == leaf.took, "nothing was called"
-        # What a call takes as its caller sees it has the time of the handlers in it, so a bit less is left.
+        # The caller's time of a call includes the handlers in it, so the self time is a bit smaller.
         assert 0 < middle.own <= middle.took - innermost.took
         assert 0 < thrown.own <= thrown.took - middle.took
         assert 0 < outer.own <= outer.took - first.took - second.took - thrown.took

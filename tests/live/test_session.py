@@ -1,4 +1,4 @@
-"""Sessions against real JVMs: probes in, what comes back, classes put back, in every way of leaving."""
+"""Sessions on real JVMs: installing probes, receiving events, and restoring classes in every way of leaving."""
 
 from __future__ import annotations
 

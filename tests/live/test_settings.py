@@ -1,4 +1,4 @@
-"""What a script says about itself: sizes of maps, limits of capture, what becomes of a probe that fails."""
+"""Settings in a script: sizes of maps, limits of capture, and the treatment of failing probes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_large_lru_map_keeps_what_was_used_lately() -> None:
 
 
 def test_keys_that_come_and_go_never_fill_a_map() -> None:
-    """More bytes in all than a map may take at once."""
+    """Over the whole run the keys take more bytes than the map may hold at once."""
     script = 'Counted::step { @started[arg1] = f"{arg1} {stack(1)} " + substr("' + "x" * 190 + '", 0, 190); }'
     script += "Counted::step @exit { delete @started[arg1]; @n = count(); }"
     calls = 200_003

@@ -1,4 +1,6 @@
-"""Every shape of method with probes on all its entries and exits: exact counts, and the program does not notice."""
+"""Every shape of method with probes on all its entries and exits: the counts are exact, and the program prints the
+same.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,7 @@ def run(shapes: Target) -> None:
 
 
 def expected(lines: list[str]) -> dict[str, Counter[str]]:
-    """What the program itself says, as ``{"entry": {"Shapes,dense": 7}, …}``; what never happens is left out."""
+    """The program's own counts, as ``{"entry": {"Shapes,dense": 7}, …}``, without zeros."""
     counts: dict[str, Counter[str]] = {"entry": Counter(), "return": Counter(), "throw": Counter()}
     for line in lines:
         if line.startswith("expect "):
@@ -60,7 +62,7 @@ def expected(lines: list[str]) -> dict[str, Counter[str]]:
 
 
 def lambdas_together(counts: dict[str, int]) -> Counter[str]:
-    """Bodies of lambdas under one name: how javac numbers them is its own business."""
+    """Puts all bodies of lambdas under one name, because javac numbers them as it likes."""
     together: Counter[str] = Counter()
     for key, count in counts.items():
         together[re.sub(r"lambda\$.*", "lambda$*", key)] += count

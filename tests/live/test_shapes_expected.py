@@ -12,7 +12,7 @@ from tests.live.test_shapes import SOURCES, expected
 
 JAVA = Path(__file__).parent.parent / "java"
 
-# What the debugger counts and a probe does not, or the other way round.
+# The differences between the debugger's counts and those of a probe.
 BEFORE_SUPER = {"Shapes$Derived,<init>": 4}  # an exception left these before super(…) had returned: never entered
 SYNTHETIC = re.compile(r".*,\$values|Shapes(\$Greeting)?\$\$Lambda.*")
 

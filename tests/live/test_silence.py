@@ -1,4 +1,4 @@
-"""A probe that can never fire says so, and why: what other tools pass over in silence."""
+"""btpy reports a probe that can never fire, with the reason. Other tools are silent."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def silent() -> Iterator[Target]:
 
 
 def complaint(running: Target, script: str) -> Diagnostic:
-    """What is said of a probe that fits nowhere; it says nothing else and touches nothing."""
+    """The only message about a probe without a place; the probe changes nothing."""
     with Session.attach(running.pid) as session:
         with pytest.raises((NothingMatched, ScriptError)) as caught:
             session.deployer.load(program(script))
@@ -93,7 +93,7 @@ def test_a_probe_that_can_never_fire_says_why(case: str, silent: Target) -> None
 
 
 def test_where_a_constructor_throws_there_is_no_object_to_be_seen(silent: Target) -> None:
-    """Where it returns, there is."""
+    """A method that returns has such a place."""
     script = (
         '@OnMethod(class="Silent", method="<init>", location=CALL(class="java.util.ArrayList", method="<init>", '
         "when=AFTER)) { print(target); }"
@@ -133,7 +133,7 @@ PAGE = b"SMAP\nguest_jsp.java\nJSP\n*S JSP\n*F\n+ 1 guest.jsp\npages/guest.jsp\n
 
 
 def page() -> bytes:
-    """The class that was made of a page."""
+    """The class compiled from a page."""
     guest = runnable()
     run = guest.method(ACC_PUBLIC, "run", "()V")
     for line in (101, 102):
@@ -164,7 +164,9 @@ def test_lines_of_a_page_have_the_numbers_of_the_code_that_was_made_of_it(tmp_pa
 
 
 def test_lines_of_a_page_that_comes_later_are_told_as_well(tmp_path: Path) -> None:
-    """Once, however often it comes, and when it is woven before it comes, too; not when it was there at first."""
+    """btpy reports a late class once, even if it is loaded several times or was prewoven. It does not report classes
+    loaded before.
+    """
     jar = tmp_path / "pages.jar"
     with zipfile.ZipFile(jar, "w") as archive:
         archive.writestr("Guest.class", page())
@@ -221,7 +223,7 @@ def test_a_late_class_that_lacks_the_place_is_reported(
 
 
 def runnable() -> ClassBuilder:
-    """A Runnable that lacks its method."""
+    """A Runnable without its method."""
     guest = ClassBuilder("Guest", major=52, super_name="java/lang/Object", interfaces=("java/lang/Runnable",))
     plain = guest.method(ACC_PUBLIC, "<init>", "()V")
     plain.local(op.ALOAD, 0)
@@ -240,7 +242,7 @@ def large(guest: ClassBuilder) -> None:
 
 def crowded(guest: ClassBuilder) -> None:
     guest.method(ACC_PUBLIC, "run", "()V").op(op.RETURN)
-    guest.to_bytes()  # all that the class itself needs is in the pool now
+    guest.to_bytes()  # the pool now has every entry that the class itself needs
     while guest.pool.count < 65_534:
         guest.pool.integer(1_000_000 + guest.pool.count)
 

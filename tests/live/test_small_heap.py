@@ -1,4 +1,4 @@
-"""An attach to a JVM whose memory is nearly full says that it is, and what to do."""
+"""An attach to a JVM whose memory is nearly full reports that, with a remedy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.targets import target
 
 
 def test_an_attach_for_which_the_heap_has_no_room_says_so_and_leaves_the_jvm_alone() -> None:
-    """The agent is loaded, because that was allowed, and weaves nothing."""
+    """The permission lets btpy load the agent, but the agent weaves nothing."""
     classes = compiled([JAVA / "Crowded.java"], release=11)
     with target(17, "Crowded", "4544", classpath=[classes], flags=["-Xmx64m"]) as jvm:
         shown = btpy(
@@ -29,7 +29,7 @@ def test_an_attach_for_which_the_heap_has_no_room_says_so_and_leaves_the_jvm_alo
 def test_a_heap_without_room_for_the_agents_classes_is_one_of_the_reasons_that_are_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """It has no memory to say so itself."""
+    """The agent has no memory to report that itself."""
     monkeypatch.setattr(connecting, "CALL_SECONDS", 1.0)
     classes = compiled([JAVA / "Crowded.java"], release=11)
     with target(17, "Crowded", "64", classpath=[classes], flags=["-Xmx64m"]) as jvm:

@@ -18,13 +18,13 @@ from tests.maven import WIREMOCK, artifact
 from tests.targets import target
 
 PATIENT = Limits(class_load_deadline_ms=60_000)
-"""On a machine with nothing else to do the default deadline is never missed; tests run beside others."""
+"""An idle machine never misses the default deadline, but these tests run beside others."""
 
 THREADS = 11
 
 
 def storm(jdk: int, classes: int) -> None:
-    """A tenth of the classes match; each is run once by each thread, whoever loads it."""
+    """A tenth of the classes match. Each thread runs each class once, and any thread may load it."""
     script = '@OnMethod(class="G???7", location=EXIT, pending=true, max=2000) { @by[cls, method] = count(); }'
     arguments = [str(THREADS), str(classes), str(guests())]
     with target(jdk, "Storm", *arguments, classpath=[compiled([JAVA / "Storm.java"])], flags=["-Xverify:all"]) as storm:
@@ -67,7 +67,7 @@ INITIALIZED = re.compile(r"Initializing '([^']+)'(?! ?\(no method\))")
     ],
 )
 def test_a_server_starts_while_all_its_classes_are_woven(jdk: int, tmp_path: Path) -> None:
-    """What the JVM says it has initialised is what was counted."""
+    """btpy counts exactly the initialisations that the JVM logs."""
     script = """
     @OnMethod(class=["wiremock.**", "com.github.tomakehurst.**", "org.wiremock.**"], method="<clinit>",
               pending=true, max=10000)

@@ -1,4 +1,4 @@
-"""``thread.x`` in programs with many threads, and probes where the application runs out of stack or memory."""
+"""``thread.x`` in programs with many threads, and in probes when the application runs out of stack or memory."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_an_application_that_runs_out_of_stack_or_memory(jdk: int) -> None:
         session.deployer.load(program(script))
         running.send("overflow 31")
         assert running.wait_for("overflows") == "overflows 31"
-        time.sleep(2.2)  # two eras: a guard that could not be given back at the very end of a stack is taken over then
+        time.sleep(2.2)  # two periods: after them, a guard stuck at the very end of a stack is released
         running.send("exhaust 7")
         assert running.wait_for("failures") == "failures 7"
         maps = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}

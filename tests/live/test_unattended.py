@@ -1,4 +1,4 @@
-"""Sessions that outlive their client: they count on, are joined again, and end by themselves."""
+"""Sessions that outlive their client: they go on counting, clients can join them, and they end by themselves."""
 
 from __future__ import annotations
 
@@ -214,9 +214,7 @@ def test_two_sessions_on_one_class_keep_running_without_clients() -> None:
             with pytest.raises(UsageError, match="another client is connected"), joined(target, first):
                 pass
             assert client.departure.detach().clean
-        call(
-            target, 7
-        )  # the second session wove what the first had woven, and nobody is there to weave it without that
+        call(target, 7)  # the second session wove the first one's code, and no client is there to weave without it
         with joined(target, second) as client:
             late = next(
                 item
@@ -321,7 +319,9 @@ def test_nobody_joins_an_attended_session() -> None:
 
 
 def test_what_the_target_made_up_is_not_run(tmp_path: Path) -> None:
-    """The script that a session had comes from the target: one that this user did not leave is refused."""
+    """The target supplies the script of an unattended session, so btpy refuses a script that this user did not leave
+    there.
+    """
     with counted(17) as target:
         session = left(target)
         (tmp_path / "btpy" / "key").unlink()

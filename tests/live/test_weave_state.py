@@ -1,4 +1,4 @@
-"""What the versions of a session's instrumentation share."""
+"""State shared by the versions of a session's instrumentation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_it_knows_which_probes_are_in_a_class_now() -> None:
     weave_state.wove("acme.Till", "other", [])
     assert weave_state.holding([0]) == []
     assert weave_state.holding([3]) == [("acme.Till", "app")]
-    assert len(weave_state.sites) == 4  # what old woven code still sends can be read
+    assert len(weave_state.sites) == 4  # the client can still read the records of old woven code
     assert len(weave_state.methods(0)) == 2
 
 

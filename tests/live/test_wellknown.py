@@ -1,4 +1,4 @@
-"""Values of the JDK are shown as Java writes them, from their fields alone."""
+"""btpy shows values of the JDK as Java does, and reads only their fields."""
 
 from __future__ import annotations
 

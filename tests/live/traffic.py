@@ -1,4 +1,4 @@
-"""The program Traffic, whose threads call methods until they are told to stop."""
+"""The program Traffic, whose threads call methods until a test stops them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def traffic(jdk: int = 17, *flags: str) -> Iterator[Target]:
 
 
 def called(running: Target, calls: int) -> None:
-    """Has ``serve`` and ``turn`` called, in turn, so many times each."""
+    """Lets the program call ``serve`` and ``turn`` alternately, this number of times each."""
     running.send(f"call {calls}")
     assert running.wait_for("called") == f"called {calls}"
 

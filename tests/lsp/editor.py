@@ -1,4 +1,4 @@
-"""An editor, as far as ``btpy lsp`` can tell: the protocol written by hand, over the pipes of a process."""
+"""A simulated editor for ``btpy lsp``: it speaks the protocol over the pipes of a process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Json = dict[str, Any]
 
 
 class Editor:
-    """``said``: what the server has told people (window/showMessage)."""
+    """``said``: the server's messages to the user (window/showMessage)."""
 
     def __init__(self, *arguments: str, encodings: tuple[str, ...] = ()) -> None:
         command = [sys.executable, "-m", "btpy", "lsp", *arguments]
@@ -39,7 +39,7 @@ class Editor:
         self.tell("initialized")
 
     def ask(self, method: str, **params: Any) -> Any:
-        """The answer; nothing else is asked meanwhile."""
+        """Sends a request and returns the answer."""
         self._numbers += 1
         self.send({"id": self._numbers, "method": method, **({"params": params} if params else {})})
         answer = self._answers.get(timeout=20)
@@ -51,21 +51,21 @@ class Editor:
         self.send({"method": method, "params": params})
 
     def open(self, path: Path, text: str) -> list[Json]:
-        """The diagnostics of it."""
+        """Opens the document; returns its diagnostics."""
         self._versions[path.as_uri()] = 1
         document = {"uri": path.as_uri(), "languageId": "btpy", "version": 1, "text": text}
         self.tell("textDocument/didOpen", textDocument=document)
         return self.diagnostics(path)
 
     def change(self, path: Path, text: str) -> list[Json]:
-        """The whole of it; the diagnostics."""
+        """Replaces the whole document; returns its diagnostics."""
         self._versions[path.as_uri()] += 1
         document = {"uri": path.as_uri(), "version": self._versions[path.as_uri()]}
         self.tell("textDocument/didChange", textDocument=document, contentChanges=[{"text": text}])
         return self.diagnostics(path)
 
     def diagnostics(self, path: Path) -> list[Json]:
-        """Those of the version that is open, once they come."""
+        """Waits for the diagnostics of the open version."""
         while True:
             published = self._published.get(timeout=20)
             if (published["uri"], published.get("version")) == (path.as_uri(), self._versions[path.as_uri()]):
@@ -99,7 +99,7 @@ class Editor:
 
     @staticmethod
     def _log(stream: IO[bytes]) -> None:
-        """Takes what the server logs, or it would wait for room in the pipe."""
+        """Reads the server's log; otherwise the server would wait for a full pipe."""
         with contextlib.suppress(ValueError):  # kill() closes it
             while stream.read1(1 << 16):  # type: ignore[attr-defined]
                 pass

@@ -1,7 +1,7 @@
-"""A program that says what is true of its calls, and what a record of them has to be, field by field.
+"""A program that prints the facts about its calls, and the expected records of them, field by field.
 
 The program (Facts.java) prints its thread, and for each call the wall clock before and after it, and how long it took
-by its own clock. Everything that a test expects is computed from those lines and from the script, nothing from btpy.
+by its own clock. All expected values come from these lines and from the script, not from btpy.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BIG = 4294967299
 
 REFUSED = [number for number in range(CALLS) if number % 7 == 3]
 SAMPLED = list(range(1, CALLS, 2))
-"""The calls of which a probe fires that takes every second hit."""
+"""The calls at which a probe with a sampling of one in two fires."""
 
 THREAD = "clerk \N{GREEK CAPITAL LETTER OMEGA} 7"
 SLACK_MS = 100
@@ -170,7 +170,7 @@ class Facts:
         return max(call.outer for call in self.calls)
 
     def durations(self, refused: bool) -> tuple[int, int, int]:
-        """How many calls, and bounds on the sum of their durations."""
+        """The number of calls, and bounds on the sum of their durations."""
         calls = [call for call in self.calls if call.refused == refused]
         return len(calls), sum(call.inner for call in calls), sum(call.outer for call in calls)
 
@@ -182,7 +182,7 @@ def facts_program(jdk: int = 17) -> Iterator[Target]:
 
 
 def called(running: Target, calls: int = CALLS) -> Facts:
-    """Has the program make its calls, and returns what it says of them."""
+    """Lets the program make its calls, and returns its facts."""
     first = len(running.stdout)
     running.send(str(calls))
     running.wait_for("called")
@@ -237,7 +237,7 @@ def refused_values(call: Call) -> dict[str, Any]:
 
 
 def keyed(numbers: Sequence[int], value: Callable[[list[int]], Any], keys: int = 3) -> dict[str, Any]:
-    """By ``number % 3`` what ``value`` makes of the numbers with that key."""
+    """Groups the numbers by ``number % 3``; gives ``value`` of each group."""
     return {str(key): value([n for n in numbers if n % 3 == key]) for key in range(keys)}
 
 
@@ -275,7 +275,9 @@ def percentiles(values: Sequence[int], weight: int = 1) -> dict[str, Any]:
 
 
 def top(values: Sequence[int], most: int) -> dict[str, Any]:
-    """As a Space-Saving list of ``most`` places, or more, has to give it: of values that are as frequent, the least."""
+    """The expected content of a Space-Saving list with ``most`` places or more. Of equally frequent values it has the
+    smallest.
+    """
     counts = Counter(values)
     ordered = sorted(counts, key=lambda value: (-counts[value], value))[:most]
     listed = [{"value": value, "count": 2 * counts[value], "error": 0} for value in ordered]
@@ -283,7 +285,7 @@ def top(values: Sequence[int], most: int) -> dict[str, Any]:
 
 
 def series(values: Sequence[int], first_ms: int, last_ms: int) -> dict[str, Any]:
-    """A sum for each of three hours, of which the last has all that was counted in it."""
+    """A sum for each of three hours; the last hour has everything."""
     ends = Between(first_ms // 3_600_000 + 1, last_ms // 3_600_000 + 1)
     return {
         "interval": HOUR,
@@ -296,7 +298,7 @@ def series(values: Sequence[int], first_ms: int, last_ms: int) -> dict[str, Any]
 
 @dataclass(frozen=True)
 class Padded:
-    """Equal to three numbers with this sum, the first of them 0: the run is shorter than an hour, but may see two."""
+    """Equal to three numbers with this sum, the first of them 0: the run is shorter than an hour, but may touch two."""
 
     total: int
 

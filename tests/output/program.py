@@ -1,4 +1,4 @@
-"""Small programs and contexts, made by hand: output is tested without a script."""
+"""Small programs and contexts built by hand, to test outputs without a script."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def contents(kind: MapKind, *entries: tuple[Any, Aggregate | Value], type_: Type
 
 @contextmanager
 def captured() -> Iterator[tuple[Stream, Callable[[], str]]]:
-    """A stream into a pipe, and what came out of it (at most what a pipe holds)."""
+    """A stream into a pipe, and a function that reads its output (at most the capacity of a pipe)."""
     reader, writer = os.pipe()
     stream = Stream(writer, "pipe", owned=True)
 

@@ -55,7 +55,9 @@ def test_a_tree_of_two_calls() -> None:
 
 
 def test_shares_are_of_the_calls_since_the_calls_below_were_timed() -> None:
-    """The first of three calls came before anything below `quote` was timed: its time is not taken for own code."""
+    """The first of three calls came before the methods below `quote` had probes, so its time does not count as own
+    time.
+    """
     quote = TREE.children[1]
     before = replace(TREE, children=(replace(quote, children=()),))
     after = replace(TREE, children=(quote,))

@@ -1,4 +1,4 @@
-"""Every field of every format against what the traced program, and the clock of this process, say themselves."""
+"""Compares every field of every format with the facts of the traced program and the clock of this process."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WITH_KEYS = ("hsum", "hhist", "hstats", "hser", "htop", "hsome")
 
 @dataclass(frozen=True)
 class Run:
-    """One run of the script on one program or more. ``begun`` and ``ended``: ms since 1970, by this process."""
+    """One run of the script on one or more programs. ``begun`` and ``ended``: ms since 1970, by this process."""
 
     facts: tuple[Facts, ...]
     begun: float
@@ -137,7 +137,7 @@ def shown_at_21(facts: Facts, call: Call, first: Line) -> list[Line]:
 
 
 def final_maps(facts: Facts, rated: int) -> dict[str, Line]:
-    """By name the lines of the maps at the end, which have no time."""
+    """The lines of the maps at the end, by name. They have no time."""
     big = true.keyed(SAMPLED, lambda numbers: [number * true.BIG for number in numbers], keys=2)
     full = {"estimated": "2", "full": sum(number % 3 == 2 for number in SAMPLED)}
     sums = [sum(n * true.BIG for n in range(CALLS) if n % 2 == parity) for parity in (0, 1)]
@@ -254,7 +254,7 @@ def end_line(facts: Facts, first: Line, rated: int) -> Line:
 
 
 def summed(lines: Sequence[Line]) -> list[Line]:
-    """Reports that differ in their count alone are one."""
+    """Reports that differ only in their count are added up."""
     sums: dict[str, Line] = {}
     for line in lines:
         key = json.dumps({name: value for name, value in line.items() if name != "count"})
@@ -263,13 +263,15 @@ def summed(lines: Sequence[Line]) -> list[Line]:
 
 
 def rated_of(lines: Sequence[Line]) -> int:
-    """How often the probe with a limit fired, by its map. At most once a second and once more at its beginning."""
+    """The number of firings of the probe with a limit, by its map: at most once a second, and once more at the
+    beginning.
+    """
     (rated,) = [line["data"]["@rated"] for line in lines if "@rated" in line.get("data", ())]
     return int(rated)
 
 
 def compare(line: Line, wanted: Line) -> None:
-    """Compares a line; what it says of hits that were skipped becomes part of ``wanted``."""
+    """Compares a line with ``wanted``, and adds its figures about skipped hits to ``wanted``."""
     told = ("skips", "intervals", "estimated") if line["type"] == "sample_of" else ("skips", "intervals")
     estimates = {name: line[name] for name in told if name in line}
     assert {name: value for name, value in line.items() if name not in estimates} == wanted
@@ -286,7 +288,7 @@ def compare(line: Line, wanted: Line) -> None:
 
 
 def check_intervals(interval: Any, shown: Any) -> None:
-    """The figure that is shown lies between the bounds, where there are some."""
+    """Checks that the shown figure lies between the bounds, if there are any."""
     if isinstance(interval, dict):
         for name, bounds in interval.items():
             if isinstance(shown, dict) and isinstance(shown.get(name), int | float):
@@ -298,7 +300,7 @@ def check_intervals(interval: Any, shown: Any) -> None:
 
 
 def check_lines(lines: Sequence[Line], facts: Facts, pid: int | None = None) -> list[Line]:
-    """Returns the lines that were expected, each compared."""
+    """Compares each line; returns the expected lines."""
     first: Line = {"v": 1} if pid is None else {"v": 1, "pid": pid}
     rated = rated_of(lines) if pid is None else None
     timed = [line for line in lines if "ts" in line]
@@ -331,7 +333,7 @@ MAPS = ("map", "hist", "stats", "tseries", "topk", "sample_of")
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """The lines of a run that was recorded too, and where."""
+    """The lines of a run, and the path of its recording."""
     directory = tmp_path_factory.mktemp("facts")
     with runs("-f", "ndjson", "-o", directory / "run.ndjson", "--record", directory / "run.btz") as run:
         return replace(run, stdout=[str(directory)])
@@ -367,7 +369,7 @@ def test_json() -> None:
 
 @pytest.fixture(scope="module")
 def lines_of_two() -> list[Line]:
-    """What is expected of two targets at once: each line with a time tells whose it is."""
+    """The expected lines of two targets at once; each line with a time names its target."""
     expected: list[Line] = []
     with runs("-f", "ndjson", programs=2) as run:
         lines = [json.loads(line) for line in run.stdout]
@@ -393,7 +395,7 @@ def line_of(text: str) -> int:
 
 @pytest.fixture(scope="module")
 def tree_line() -> Line:
-    """Of one call, in which the time of ``sleep`` is the program's inner time, nearly."""
+    """The expected tree of one call, in which ``sleep`` takes nearly all of the program's inner time."""
     begun = true.wall_now()
     with true.facts_program() as program, asked("trace", program, "Facts::step", "--json", "-n", "1") as tracer:
         facts = true.called(program, 1)
@@ -456,7 +458,7 @@ def cut_line() -> Line:
 
 
 def tables(facts: Facts, rated: int) -> dict[str, tuple[list[str], list[list[Any]]]]:
-    """By the name of the file its columns and its rows."""
+    """The columns and rows of each file, by its name."""
     head = ["ts", "probe", "tid", "thread"]
     last, shown = facts.calls[-1].time, facts.calls[21].time
     final = final_maps(facts, rated)
@@ -465,7 +467,7 @@ def tables(facts: Facts, rated: int) -> dict[str, tuple[list[str], list[list[Any
     counts, sums = values["@count"], values["@big"]
 
     def rows(name: str, cells: Any) -> list[list[Any]]:
-        """Of a map that was shown with one of its keys, and again at the end with all."""
+        """The values of a map that was shown with one key, and at the end with all keys."""
         first = [[shown, 0, *row] for row in cells(zero[name])]
         return first + [[None, int(key), *row] for key, value in values[f"@{name}"].items() for row in cells(value)]
 
@@ -529,7 +531,7 @@ def tables(facts: Facts, rated: int) -> dict[str, tuple[list[str], list[list[Any
 
 
 def cell(text: str, wanted: Any, *, null: str) -> Any:
-    """The value of a cell of text, read as what is expected there."""
+    """The value of a text cell, read with the expected type."""
     if text == null:
         return None
     if isinstance(wanted, bool):
@@ -544,7 +546,7 @@ def cell(text: str, wanted: Any, *, null: str) -> Any:
 def check_skipped(
     name: str, shown: list[str], columns: list[str], rows: list[list[Any]], null: str | None
 ) -> list[list[Any]]:
-    """The rows without the columns that tell of hits that were skipped, which are compared here."""
+    """Compares the columns about skipped hits; returns the rows without them."""
     extra = ["skipped", "low", "high"]
     assert [column for column in shown if column not in extra] == columns
     assert shown[-3:] == extra
@@ -559,7 +561,7 @@ def check_skipped(
 
 
 def check_tables(facts: Facts, found: dict[str, tuple[list[str], list[list[Any]]]], null: str | None) -> None:
-    """``null``: how texts show it; None: cells are values."""
+    """``null``: the text of null; None: cells are values."""
     rated = int(found["@rated"][1][0][0])
     expected = tables(facts, rated)
     assert found.keys() == expected.keys()
@@ -650,7 +652,7 @@ def test_chrome() -> None:
         process, thread, *rest = json.loads("\n".join(run.stdout))
     assert process == {"name": "process_name", "ph": "M", "pid": 1, "args": {"name": "btpy"}}
     assert thread == {"name": "thread_name", "ph": "M", "pid": 1, "tid": facts.tid, "args": {"name": THREAD}}
-    # Microseconds since the run began, which was before the first call and after this process began it.
+    # Microseconds since the run began, and it began before the first call and after this process started it.
     begun = facts.calls[0].before - rest[0]["ts"] / 1000
     assert run.begun - true.SLACK_MS <= begun <= facts.calls[0].after + true.SLACK_MS
 
@@ -789,7 +791,7 @@ def test_python() -> None:
 
 @pytest.fixture(scope="module")
 def omitting_lines() -> list[Line]:
-    """A map of which a message had no room for seven keys, and that was full, of each kind that has its own line."""
+    """A map of each kind with a line of its own. It was full, and the message had no room for seven keys."""
     lines = []
     for kind in (MapKind.COUNT, MapKind.HIST, MapKind.STATS, MapKind.TSERIES, MapKind.TOPK, MapKind.SAMPLE_OF):
         with captured() as (stream, written):
@@ -802,7 +804,7 @@ def omitting_lines() -> list[Line]:
 
 @pytest.fixture(scope="module")
 def budget_lines() -> list[Line]:
-    """Of a probe that takes far more than the share of a core that it may take."""
+    """The lines about a probe that takes far more than its share of a core."""
     share = 0.0001
     script = "Counted::step @entry as hot { @n[arg0, arg1] = count(); print(arg1); }"
     with counted(17) as running, tracing(running.pid, "-e", script, "--hits", "0", "--budget", "0.01%") as tracer:
@@ -829,7 +831,7 @@ def budget_lines() -> list[Line]:
 
 
 def fields(schema: Line, path: str) -> set[str]:
-    """All members that a definition of the schema names, without those of definitions that it refers to."""
+    """All members of a definition of the schema, without those of referenced definitions."""
     names: set[str] = set()
     for name, member in schema.get("properties", {}).items():
         names |= {f"{path}.{name}"} | fields(member, f"{path}.{name}")
@@ -844,7 +846,7 @@ def more(schema: Line) -> Line:
 
 
 def compared(schema: Line, expected: Any, path: str) -> set[str]:
-    """The members of the schema for which ``expected`` has something that was compared."""
+    """The members of the schema for which ``expected`` has a compared value."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         return compared(SCHEMA["$defs"][name], expected, name)

@@ -1,4 +1,4 @@
-"""Most records take a shorter way to their line: it must be the same line."""
+"""Most records are written by a fast path, which must give the same line as the general path."""
 
 from __future__ import annotations
 

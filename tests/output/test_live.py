@@ -36,7 +36,7 @@ def counts(*entries: tuple[Any, int], name: str = "m", id_: int = 0) -> MapConte
 
 
 def history(*contents_: MapContent, seconds: float = 1.0) -> History:
-    """One look at maps that were empty before."""
+    """One refresh of maps that were empty before."""
     past = History()
     past.add(0.0, [])
     past.add(seconds, contents_)

@@ -1,4 +1,4 @@
-"""logfmt: what is written reads back, and no text of the target can begin a line or a pair."""
+"""logfmt: written values read back unchanged, and no text of the target can begin a line or a pair."""
 
 from __future__ import annotations
 

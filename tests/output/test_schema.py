@@ -1,4 +1,4 @@
-"""docs/events.schema.json and docs/events.md say what is written, and nothing else."""
+"""docs/events.schema.json and docs/events.md describe exactly the written records."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_every_record_of_a_run_that_has_every_kind(tmp_path: Path) -> None:
     with finished("-f", "ndjson", "-o", tmp_path / "run.ndjson"):
         pass
     kinds = {check(line) for line in (tmp_path / "run.ndjson").read_text().splitlines()}
-    assert kinds == KINDS - {"budget", "tree"}  # nothing in the run takes too much; trees are of btpy trace
+    assert kinds == KINDS - {"budget", "tree"}  # this run never exceeds its budget; only btpy trace writes trees
 
 
 def test_the_schema_refuses_what_is_not_written() -> None:

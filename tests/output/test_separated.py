@@ -1,4 +1,4 @@
-"""csv and tsv: what is written reads back, whatever the target's strings hold."""
+"""csv and tsv: written values read back unchanged, with any strings of the target."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def test_rotation_loses_nothing_and_each_file_is_whole(tmp_path: Path, compress:
             stream.write(f"{number}\n")
             stream.flush()
             if compress:
-                stream._sync()  # what was written counts when it is out
+                stream._sync()  # lines count as written after the flush
     names = [path, *(tmp_path / (f"x.csv.{n}.gz" if compress else f"x.csv.{n}") for n in range(1, 5))]
     texts = [(gzip.decompress(name.read_bytes()) if compress else name.read_bytes()).decode() for name in names]
     assert texts == [f"n\n{number}\nend\n" for number in (4, 3, 2, 1, 0)]

@@ -51,7 +51,7 @@ def metadata(wheel: Path) -> Message:
 
 
 def test_an_installed_wheel_traces_its_own_demonstration_without_a_jdk(wheel: Path, tmp_path: Path) -> None:
-    """Built, installed in an environment of its own, and run with a Java runtime from pip as the only Java there is."""
+    """Builds the wheel, installs it in a new environment, and runs it with a Java runtime from pip as the only Java."""
     with zipfile.ZipFile(wheel) as archive:
         packed = set(archive.namelist())
         assert {"btpy/_agent/btpy-agent.jar", "btpy/_demo/shop.jar", "btpy/lang/syntax/grammar.lark"} <= packed

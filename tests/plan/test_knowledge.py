@@ -1,4 +1,4 @@
-"""Scripts against the classes that they match: fields, types and methods that the class files know."""
+"""Scripts checked against the classes that they match: fields, types and methods in the class files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def inspected() -> ClassPath:
 
 
 def diagnosed(classes: ClassPath, text: str) -> list[tuple[str, str]]:
-    """Code and message of what does not fit, or matches nothing."""
+    """Code and message of each error in a script that does not fit or matches nothing."""
     matching, _ = classes.match(check_source(Source("test.bt", text)))
     return [(problem.code, problem.message) for problem in (*matching.problems, *matching.missing.values())]
 

@@ -1,4 +1,4 @@
-"""Which instructions a script's locations select, and what is said of the places that cannot be."""
+"""The instructions that a script's locations select, and the messages about impossible places."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which errors of probes are shown, and when."""
+"""Selects the errors of probes to show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is told of classes that come after the probes."""
+"""Reports about classes that are loaded after the probes were installed."""
 
 from __future__ import annotations
 

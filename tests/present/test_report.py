@@ -37,7 +37,7 @@ TARGET = Target(31337, "OrderApp", "17.0.15", "", 0, 0, 0, "", PROCESS)
 
 
 def deployed(script: str, where: Sequence[tuple[str, str]], weave_ns: int = 0) -> Deployment:
-    """With a place in each of these methods."""
+    """The report of a probe with a place in each of these methods."""
     program = check_source(Source("a.bt", script))
     sites = tuple(Site(at, 0, Point.ENTRY, name, method, "()V", 0) for at, (name, method) in enumerate(where))
     return Deployment(program, Matching(0, (), (), (), {}), sites, (), (), 1, 0, weave_ns, 0, 0)

@@ -3,9 +3,8 @@ package btpy.agent;
 import java.util.Random;
 
 /**
- * What BatchSize chooses when stops cost what the arguments say: the budget (ms), the fixed part and the share of a class (µs), by how
- * many percent they scatter, how many classes there are, and by how much longer (µs) each stop was, in turn. Prints the sizes and
- * the stops (µs).
+ * The batch sizes that BatchSize chooses for simulated stops. Arguments: the budget (ms), the fixed part of a stop and the part for each
+ * class (µs), their scatter in percent, the number of classes, and the extra time (µs) of each stop. Prints the sizes and the stops (µs).
  */
 public final class BatchSizes {
     private BatchSizes() {

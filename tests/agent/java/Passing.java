@@ -2,7 +2,7 @@ package btpy.agent;
 
 import btpy.runtime.AgentThread;
 
-/** Classes that pass the transformer by: prints for each way whether they are looked for afterwards. */
+/** Classes that the transformer does not weave: prints for each reason whether the agent looks for them afterwards. */
 final class Passing {
     private Passing() {
     }

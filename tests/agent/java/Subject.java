@@ -6,7 +6,7 @@ import java.net.URLClassLoader;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** Does what it is told on stdin, and answers each order with one line. */
+/** Carries out the orders on stdin, and answers each with one line. */
 public final class Subject {
     interface Greeting {
         String text();
@@ -25,7 +25,7 @@ public final class Subject {
         }
     }
 
-    /** Loaded only when it is asked for; so is what it extends. */
+    /** Loaded only on an order, together with its superclass. */
     static class LateBase extends Base {
         @Override
         public String text() {
@@ -55,7 +55,7 @@ public final class Subject {
         }
     }
 
-    /** Sees the classes beside this one and those of the JDK that it is asked for, but nothing else of the boot loader. */
+    /** Finds the classes beside this one and the classes of the JDK, but no other class of the boot loader. */
     static final class Island extends URLClassLoader {
         Island(URL[] urls) {
             super(urls, null);
@@ -111,7 +111,7 @@ public final class Subject {
         }
     }
 
-    /** Leaves nobody a byte of heap, for so many milliseconds. */
+    /** Fills the whole heap for this number of milliseconds. */
     private static String hoard(int millis) throws Exception {
         spin(1); // linked while there is memory
         Object[] last = {};
@@ -130,7 +130,7 @@ public final class Subject {
         return "free of " + length;
     }
 
-    /** Sleeping may take memory. */
+    /** Thread.sleep may allocate memory. */
     private static void spin(int millis) {
         for (long end = System.nanoTime() + millis * 1_000_000L; System.nanoTime() - end < 0; ) {
             Thread.yield();

@@ -13,9 +13,9 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * H2 with workers that ask it things and check the answers for as long as it runs, and that does to itself what a line of its
- * standard input says: {@code interrupt}, {@code heap}, {@code metaspace}, {@code files}, {@code deep}, {@code stop},
- * {@code storm}. {@code report} answers with what became of the workers since the last report.
+ * H2 with workers that send queries and check the answers all the time. A line of standard input makes it disturb itself: {@code
+ * interrupt}, {@code heap}, {@code metaspace}, {@code files}, {@code deep}, {@code stop}, {@code storm}. {@code report} answers with the
+ * results of the workers since the last report.
  */
 public final class ChaosServer {
     private static final int WORKERS = 3;
@@ -48,7 +48,7 @@ public final class ChaosServer {
         return DriverManager.getConnection("jdbc:h2:mem:chaos;DB_CLOSE_DELAY=-1");
     }
 
-    /** H2 gives a database up that has seen an OutOfMemoryError. Nobody sees the table before it has all its rows. */
+    /** H2 closes a database after an OutOfMemoryError. No worker sees the table before it has all its rows. */
     private static synchronized void fill() throws Exception {
         try (Connection connection = open()) {
             if (connection.getMetaData().getTables(null, null, "ITEM", null).next()) {
@@ -144,7 +144,7 @@ public final class ChaosServer {
         return "done";
     }
 
-    /** Every worker has to get on, within a time that no machine needs. */
+    /** Every worker must make progress within a time that is far longer than any machine needs. */
     private static String report() throws Exception {
         long[] before = PROGRESS.clone();
         String stuck = "";

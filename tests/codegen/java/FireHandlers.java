@@ -24,7 +24,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** Fires handlers against a real session: one command a line on stdin, one answer a line on stdout. */
+/** Fires handlers in a real session: reads one command a line on stdin, writes one answer a line on stdout. */
 public class FireHandlers {
     static final int SITE = 1;
     static final int[] PROBES = {0, 1, 2, 3};
@@ -48,7 +48,7 @@ public class FireHandlers {
         private final int[] lines = {10, 20, 30};
     }
 
-    /** Containers; those of 103 elements are longer than what a loop goes through when it is not told how far. */
+    /** Containers. Those of 103 elements are longer than the default limit of a loop. */
     static class Basket {
         private final Map<String, Integer> hash = new HashMap<>();
         private final Map<String, Object> linked = new LinkedHashMap<>();
@@ -92,7 +92,7 @@ public class FireHandlers {
         }
     }
 
-    /** Links what it defines with verification, and sees nothing but the boot loader. */
+    /** Links its classes with verification, and sees only the boot loader. */
     static class Handlers extends ClassLoader {
         Handlers() {
             super(null);
@@ -203,7 +203,7 @@ public class FireHandlers {
         }
     }
 
-    /** Where "inside" has marked the thread. */
+    /** Whether "inside" has marked the thread. */
     static int marked;
 
     static String fireQuietly(String[] words) {
@@ -235,7 +235,7 @@ public class FireHandlers {
         }
     }
 
-    /** What {@link #again} fires: prepare NAME HEX, then inputs after the site. */
+    /** The handler that {@link #again} fires: prepare NAME HEX, then inputs after the site. */
     static String prepare(String[] words) throws Throwable {
         Class<?> handler = new Handlers().define(words[1], bytes(words[2]));
         for (Method method : handler.getDeclaredMethods()) {
@@ -254,7 +254,7 @@ public class FireHandlers {
     private static Method prepared;
     private static Object[] inputs;
 
-    /** Fires what was prepared. @return the result, then what {@link Injection#end} gives */
+    /** Fires the prepared handler. @return the result, then the result of {@link Injection#end} */
     static String again() throws Throwable {
         String answer;
         Injection.begin();
@@ -267,7 +267,7 @@ public class FireHandlers {
         return answer + " " + Injection.end();
     }
 
-    /** Fires at every depth of a recursion that ends in a StackOverflowError, several times; says how often it did. */
+    /** Fires at every depth of a recursion that ends in a StackOverflowError, several times; returns the number of firings. */
     static String overflow(String[] words) throws Throwable {
         Class<?> handler = new Handlers().define(words[1], bytes(words[2]));
         MethodHandle fire = MethodHandles.publicLookup()

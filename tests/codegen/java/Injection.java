@@ -1,8 +1,8 @@
 import java.util.Arrays;
 
-/** Where classes that were prepared for it ({@code tests/codegen/injection.py}) ask before an instruction whether it is to fail. */
+/** Prepared classes ({@code tests/codegen/injection.py}) ask here, before an instruction, whether it must fail. */
 public class Injection {
-    /** Points from this one on are those of the handler, which end with the session's error; those below are the runtime's. */
+    /** Points from this one on belong to the handler, and end with the session's error. Lower points belong to the runtime. */
     static final int HANDLER = 1 << 20;
     /** Added to a point of the handler that is a call. */
     static final int CALL = 1 << 19;
@@ -37,7 +37,7 @@ public class Injection {
         traced = 0;
     }
 
-    /** From here on until {@link #end} points are asked. */
+    /** Activates the points until {@link #end}. */
     static void begin() {
         on = true;
     }

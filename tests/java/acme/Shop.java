@@ -2,7 +2,7 @@ package com.acme.shop;
 
 import java.util.List;
 
-/** What the worked examples of diagnostics are about. */
+/** The classes in the worked examples of diagnostics. */
 class PricingEngine {
     Money quote(String sku, int qty) {
         return null;

@@ -3,9 +3,9 @@ package acme;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 
-/** A till that does what the lines of its standard input say: {@code sell 7}, {@code refund 3}. */
+/** A till that carries out the lines of its standard input: {@code sell 7}, {@code refund 3}. */
 public final class Till {
-    /** What a customer takes home. */
+    /** The goods that a customer takes home. */
     static final class Receipt {
         private final String item;
         private final int cents;

@@ -1,4 +1,4 @@
-/** Calls in spans that the OpenTelemetry agent makes. The first is before the gate: it has the agent load what keeps spans. */
+/** Calls in spans that the OpenTelemetry agent makes. The first call is before the gate, so that the agent loads its storage of spans. */
 public class AgentSpans {
     private static volatile int sink;
 

@@ -1,6 +1,6 @@
 import org.slf4j.MDC;
 
-/** The MDC of SLF4J, whatever keeps it, on two threads. */
+/** The MDC of SLF4J, with any implementation, on two threads. */
 public final class Diagnostics {
     private Diagnostics() {}
 

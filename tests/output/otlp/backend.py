@@ -1,4 +1,4 @@
-"""A backend for OTLP in this process: keeps what it gets, and answers as a test wants."""
+"""A backend for OTLP in this process: stores the requests, and answers as a test wants."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Backend:
         return [metric for _, metric in self.reports if metric.name == name][-1]
 
     def summed(self, name: str) -> Counter[tuple[tuple[str, object], ...]]:
-        """The counts of all reports together, by attributes: what a backend makes of deltas."""
+        """The sum of all reports by attributes, as a backend adds up deltas."""
         counts: Counter[tuple[tuple[str, object], ...]] = Counter()
         for _, metric in self.reports:
             if metric.name == name:

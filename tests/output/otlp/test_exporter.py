@@ -1,4 +1,4 @@
-"""The exporter against backends that refuse, stall, lie and come back: every record is delivered or counted."""
+"""The exporter with backends that refuse, stall, lie and recover: every record is delivered or counted as dropped."""
 
 from __future__ import annotations
 

@@ -177,7 +177,7 @@ def test_buckets_of_lhist_do_not_include_their_upper_bound(values: list[float]) 
 
 
 def test_a_histogram_takes_no_more_than_its_buckets() -> None:
-    """Two samples that are far apart, in buckets of which there are 3 million."""
+    """Two samples that are 3 million buckets apart."""
     (point,) = metric(a_map(MapKind.PCTL), ((), histogram(16, (7, 3_000_000)))).histogram.data_points
     assert len(point.explicit_bounds) == 4
     assert list(point.bucket_counts) == [0, 1, 0, 1, 0]
@@ -217,7 +217,7 @@ GREATEST = 1 << 70
     ],
 )
 def test_numbers_that_otlp_does_not_have_become_the_nearest(kind: MapKind, value: Aggregate) -> None:
-    """A target can send any number of samples, and its numbers add up."""
+    """A hostile target can send any number of samples with consistent sums."""
     assert metric(a_map(kind), ((), value)).SerializeToString()
     assert Window.of(-GREATEST, GREATEST) == (0, (1 << 64) - 1)
     counted = cumulative_count("n", "", "", [({}, GREATEST)], WINDOW)

@@ -1,4 +1,4 @@
-"""What a map has counted is never lost and never counted twice, however the script empties it."""
+"""No count of a map is lost or sent twice, even if the script empties the map."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def totals(series: Series) -> dict[object, int]:
 
 
 def steps(*others: str) -> st.SearchStrategy[list[tuple[str, str, int]]]:
-    """Of a script: it counts under a key, or does one of the others."""
+    """A step of a script: it counts under a key, or empties the map in some way."""
     count = st.tuples(st.just("count"), st.sampled_from("abc"), st.integers(1, 5))
     return st.lists(st.one_of(count, st.tuples(st.sampled_from(others), st.just(""), st.just(0))), max_size=60)
 

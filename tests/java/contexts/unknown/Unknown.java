@@ -1,7 +1,7 @@
 import io.opentelemetry.context.ThreadLocalContextStorage;
 import org.slf4j.MDC;
 
-/** Calls with libraries of versions that nobody knows. */
+/** Calls with libraries of unknown versions. */
 public final class Unknown {
     private Unknown() {}
 

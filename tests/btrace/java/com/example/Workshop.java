@@ -20,7 +20,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 
-/** What the sample scripts watch: each task of the command line does its thing a prime number of times. */
+/** The target of the sample scripts: runs each task of the command line a prime number of times. */
 public final class Workshop {
     @Retention(RetentionPolicy.RUNTIME)
     @interface WebService {}
@@ -311,7 +311,7 @@ public final class Workshop {
         }
     }
 
-    /** Two threads that wait for each other for ever. */
+    /** Two threads in a deadlock. */
     private static void deadlock() throws InterruptedException {
         ReentrantLock left = new ReentrantLock();
         ReentrantLock right = new ReentrantLock();

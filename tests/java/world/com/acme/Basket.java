@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** What a customer takes to the till. */
+/** The goods that a customer takes to the till. */
 public final class Basket {
     public static final class Price {
         final long cents;

@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.net.URL;
 
-/** Opens what it is given. */
+/** Opens the given URL. */
 public final class Foo {
     private Foo() {}
 

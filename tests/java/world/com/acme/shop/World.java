@@ -63,7 +63,7 @@ final class PricingEngine {
     BigDecimal quote(String sku, int qty) throws InterruptedException {
         Thread.sleep(qty % 2 == 0 ? 60 : 1);
         String asked = sku;
-        sku = null; // what probes show at the exit is what came in
+        sku = null; // probes show the argument's value at entry, also at the exit
         return qty == 4 ? null : new BigDecimal(asked.length() + qty);
     }
 }
@@ -115,7 +115,7 @@ final class Cart {
     }
 }
 
-/** A little of everything that the fourteen worked scripts of the language are about; a round for each line of stdin. */
+/** The program of the fourteen worked scripts of the language. It runs one round for each line of stdin. */
 public final class World {
     private static final String[] STATEMENTS = {
         "CREATE TABLE IF NOT EXISTS account (id INT PRIMARY KEY, owner VARCHAR(40))",
