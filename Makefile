@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 APT := $(if $(filter 0,$(shell id -u)),,sudo )DEBIAN_FRONTEND=noninteractive apt-get
 
+# The tests start thousands of processes; without this, some environments make each compile all modules of btpy again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test check lint proof bench docs man pictures setup release compiled audit locks jdk maven tmux shells containers collector clean
 
 demo: $(VENV)/.installed
@@ -34,6 +37,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/attaching.py
 	$(BIN)/python benchmarks/loading.py
 	$(BIN)/python benchmarks/latency.py
+	$(BIN)/python benchmarks/timeline.py
 	$(BIN)/python benchmarks/peers.py
 	$(BIN)/python benchmarks/server.py
 	$(BIN)/python benchmarks/recording.py

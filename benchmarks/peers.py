@@ -228,7 +228,7 @@ def _nanos(score: dict[str, object]) -> float:
     metric = score["primaryMetric"]
     assert isinstance(metric, dict)
     burst = int(str(score["measurementBatchSize"]))
-    return statistics.median(metric["rawData"][0]) / burst
+    return float(statistics.median(metric["rawData"][0]) / burst)
 
 
 def workloads() -> tuple[Path, list[Path]]:

@@ -145,10 +145,10 @@ def payload(events: int) -> bytes:
     """Records of a number, a short string and a duration, laid out as docs/runtime.md says."""
     records = []
     for at in range(events):
-        values = b"\x04" + struct.pack(">q", at) + b"\x07" + struct.pack(">H", 8) + b"SKU-%04d" % (at % 1000)
-        values += b"\x04" + struct.pack(">q", 12_345 + at * 7) + b"\xff"
+        values = b"\x04" + struct.pack("<q", at) + b"\x07" + struct.pack("<H", 8) + b"SKU-%04d" % (at % 1000)
+        values += b"\x04" + struct.pack("<q", 12_345 + at * 7) + b"\xff"
         size = (32 + len(values) + 7) & ~7
-        head = struct.pack(">iiiiqq", size, 0, 1 << 24 | 1, 0, 10**9 + at * 1000, 7)
+        head = struct.pack("<iiiiqq", size, 0, 1 << 24 | 1, 0, 10**9 + at * 1000, 7)
         records.append(head + values.ljust(size - 32, b"\0"))
     return b"".join(records)
 
@@ -179,7 +179,7 @@ def line(script: str, format_: str, records: bytes) -> tuple[float, float]:
         showing = Presenter(context, writer, Console(), hits=None, displayed=None)
         decoder = ItemDecoder()
         started = time.process_time_ns()
-        item = decoder.item(Events(records), {})
+        item = decoder.item(Events(records), context.outline)
         decoded = time.process_time_ns()
         showing.item(item)
         stream.flush()

@@ -9,6 +9,7 @@ from btpy.jvm.connecting import Connecting
 from btpy.jvm.endings import died_of
 from btpy.jvm.launch import attach_home
 from btpy.jvm.launching import Launching
+from btpy.jvm.procfs import started_ns
 
 __all__ = [
     "Connecting",
@@ -17,4 +18,5 @@ __all__ = [
     "attach_home",
     "died_of",
     "prepare",
+    "started_ns",
 ]

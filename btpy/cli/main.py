@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
     from btpy.cli.options import Command
+
+ENTERED_NS = time.monotonic_ns()
+"""When Python had started, for the timeline."""
 
 EXIT_INTERNAL = 1
 EXIT_INTERRUPTED = 130

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from btpy import timeline
 from btpy.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 def checked(compile_: Callable[[], Program], console: Console) -> Program:
     """Returns the program, after its warnings were shown. Raises ScriptError, UsageError."""
     started = time.monotonic()
-    program = compile_()
+    with timeline.step("compile the script"):
+        program = compile_()
     console.detail(f"script checked in {(time.monotonic() - started) * 1000:.0f} ms")
     if program.warnings and console.verbosity >= 0:
         console.diagnostics(program.warnings)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from btpy import timeline
 from btpy.cli.destination import OUTPUT_OPTIONS, RECORD_OPTIONS
 from btpy.cli.options import SCRIPT_OPTIONS, TEXT, Arguments, Command, Option
 from btpy.cli.overrides import bounded, checked
 from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT, SECRET, WITH
 from btpy.cli.settings import CONSOLE_OPTIONS, LIMIT_OPTIONS, RATE, Settings, present, settings_of
+from btpy.cli.timeline import TIMELINE, recorded
 from btpy.cli.unattended import KEEP, NAME, TTL, UNATTENDED
 from btpy.errors import UsageError
 
@@ -73,6 +75,7 @@ COMMAND = Command(
         RATE,
         WATCH,
         DEBUG,
+        TIMELINE,
         Option(("--repl-script",), "run the prompt commands of a file, without a terminal", "FILE"),
         Option(
             ("--budget",),
@@ -103,17 +106,28 @@ COMMAND = Command(
 
 
 def run(arguments: Arguments, console: Console) -> int:
-    from btpy.api import jvms
-    from btpy.cli.script import compile_source, read_script
+    with recorded(arguments, console):
+        return _run(arguments, console)
 
+
+def _run(arguments: Arguments, console: Console) -> int:
     several_meant = _several_meant(arguments)
     if len(arguments.positionals) == 1 and not arguments.texts("e") and not several_meant:
         from btpy.cli import prompt
 
         return prompt.run(arguments, console)
-    settings = settings_of(arguments, arguments.positionals[1:])
-    present(settings, arguments, console)
-    source = read_script(arguments, arguments.positionals[1:])
+    if not arguments.switch("check"):
+        with timeline.step("load the modules of attaching"):
+            from btpy.api.attaching import prepare
+        prepare()  # its JVM starts while the modules of the language are loaded
+    from btpy.api import jvms
+    from btpy.cli.script import compile_source, read_script
+
+    with timeline.step("load the language, read the flags"):
+        settings = settings_of(arguments, arguments.positionals[1:])
+        present(settings, arguments, console)
+    with timeline.step("read the script"):
+        source = read_script(arguments, arguments.positionals[1:])
     if arguments.switch("check"):
         from btpy.cli.check import faultless
 
@@ -160,7 +174,8 @@ def start(
                 help=["run it once for each PID"],
             )
         return multi_target.run(compile_, arguments, settings, console, watching)
-    process = jvms.find(arguments.positionals[0])
+    with timeline.step("find the JVM"):
+        process = jvms.find(arguments.positionals[0])
     if arguments.switch("plan"):
         return _plan(compile_, process, settings, console)
     return trace(compile_, process, settings, console, companion, watching)
@@ -221,6 +236,7 @@ def trace(
     from btpy.api.attaching import Connecting
 
     with Connecting(process, allow=program.permissions.allow) as connecting:
-        from btpy.cli.run_loop import RunLoop  # while the agent starts
+        with timeline.step("load the modules of a session"):
+            from btpy.cli.run_loop import RunLoop  # while the agent starts
 
         return RunLoop(program, [connecting], settings, console, companion=companion, watching=watching).run()

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
+from btpy import timeline
 from btpy.api.attaching import agent_build
 from btpy.api.programs import Program
 from btpy.api.results import (
@@ -134,6 +135,7 @@ class TargetRun:
             drawing=self._companion,
             started=self._started,
         )
+        timeline.first("probes are in place")
         self._report.announce(deployment)
         attached = Attached(len(self.program.probes), deployment.methods, deployment.classes)
         if file is not None:
@@ -246,6 +248,8 @@ class TargetRun:
         if self._backlog and self._is_of_now(item):
             self._show_backlog()
         self.showing.item(item)
+        if isinstance(item, Records):
+            timeline.first(timeline.FIRST_EVENT)
 
     def _is_old_state(self, printed: PrintedMaps) -> bool:
         """Whether a timer printed it before this client joined, and a later print of the same maps replaces it. A map

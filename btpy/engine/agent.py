@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TypeVar
 
+from btpy import timeline
 from btpy.engine.agent_probes import Hook
 from btpy.errors import BtpyError, ProtocolError, TargetGone, UsageError
 from btpy.events.progress import Progress, Work
@@ -119,6 +120,7 @@ class Agent:
         patterns = tuple(Pattern(ClassPatternKind.EXACT, name) for name in names)
         return self.search(patterns, MAX_CLASSES).classes if names else ()
 
+    @timeline.timed("search loaded classes")
     def search(self, patterns: tuple[Pattern, ...], most: int, since: int = 0) -> Classes:
         return self.call(lambda request: messages.Search(request, patterns, most, since), Classes, ANSWER_SECONDS)
 
@@ -149,7 +151,8 @@ class Agent:
         self, classes: Sequence[LoadedClass], local_file: ClassFileOf
     ) -> tuple[dict[int, bytes], _Reading | None]:
         """The class files of these classes that are known already, and how to wait for the others."""
-        files = {loaded.id: data for loaded in classes if (data := local_file(loaded)) is not None}
+        with timeline.step("read class files", classes=len(classes)):
+            files = {loaded.id: data for loaded in classes if (data := local_file(loaded)) is not None}
         unread = [loaded for loaded in classes if loaded.id not in files]
         return files, self._read(unread) if unread else None
 
@@ -168,6 +171,7 @@ class Agent:
 
         return wait
 
+    @timeline.timed("wait for class files")
     def _answered(self, read: _Reading) -> dict[int, bytes]:
         return self._wait(read, ANSWER_SECONDS)
 
@@ -219,7 +223,8 @@ class Agent:
         under_way: _UnderWay | None = None
         with self.progress.of(Work.WEAVING, len(classes)):
             for chunk in self._chunks(classes):
-                woven = prewoven(chunk)
+                with timeline.step("weave", classes=len(chunk)):
+                    woven = prewoven(chunk)
                 build = partial(
                     messages.Weave,
                     class_ids=tuple(loaded.id for loaded in chunk),
@@ -242,12 +247,14 @@ class Agent:
             self._weave_at_once = min(4 * self._weave_at_once, WEAVE_AT_ONCE)
 
     def _woven(self, answering: Callable[[float], messages.WeaveResult], prewoven: int) -> messages.WeaveResult:
-        result = self._wait(answering, WEAVE_SECONDS)
+        with timeline.step("wait for retransformation"):
+            result = self._wait(answering, WEAVE_SECONDS)
         self.progress.advance(result.longest_ns, done=prewoven)
         return result
 
     # ---------------------------------------------------------------- probes and maps
 
+    @timeline.timed("install handlers")
     def install(
         self,
         maps: tuple[messages.MapDecl, ...],

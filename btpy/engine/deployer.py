@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from btpy import interpreter
+from btpy import interpreter, timeline
 from btpy.engine import retransformation
 from btpy.engine.agent import Agent, together
 from btpy.engine.agent_probes import AgentProbe, Hook, hooks
@@ -210,6 +210,7 @@ class Deployer:
 
     # ---------------------------------------------------------------- changing the probes
 
+    @timeline.timed("put the probes in")
     def load(
         self,
         program: Program,

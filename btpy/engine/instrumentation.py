@@ -10,6 +10,7 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import InitVar, dataclass, field, replace
 from itertools import groupby
 
+from btpy import timeline
 from btpy.classfile import mutf8
 from btpy.classfile.reader import ClassFile
 from btpy.codegen.advice import AdvisedClass, HandlerFactory
@@ -185,6 +186,7 @@ class Instrumentation:
         by_name = all(pattern.is_name for pattern in patterns)
         return loader not in _JDK_LOADERS and by_name and any(pattern.matches(name) for pattern in patterns)
 
+    @timeline.timed("make handlers")
     def prepare(self, classes: Iterable[MatchedClass], probes: Container[int]) -> list[HandlerClass]:
         """Every handler class that these classes and those of ``probes`` that run in the agent need, and that is not
         there yet. Raises CompileError.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from btpy import timeline
 from btpy.classfile.reader import ClassFile
 from btpy.engine.agent import MAX_CLASSES, READ_AT_ONCE, Agent
 from btpy.engine.instrumentation import Instrumentation
@@ -145,6 +146,7 @@ class Matcher:
                 diagnostics.append(diagnose.place_refused(probe, refusal))
         return _raised_or_told(diagnostics, missing)
 
+    @timeline.timed("read and plan classes")
     def planned(self, loaded_classes: Sequence[LoadedClass]) -> tuple[list[MatchedClass], list[Refusal]]:
         """The classes that can be woven, with their plans; and the refusals of other classes and of methods."""
         instrumentation = self.instrumentation

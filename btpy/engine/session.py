@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from functools import partial
 from types import TracebackType
 
+from btpy import timeline
 from btpy.engine import sessions
 from btpy.engine.agent import ANSWER_SECONDS, Agent
 from btpy.engine.class_answers import ClassAnswers
@@ -100,7 +101,8 @@ class Session:
         session._starting = isinstance(connecting, Launching)
         limits = limits or Limits()
         with session._closed_on_error():
-            configured = session._channel.configure(limits.message, ANSWER_SECONDS)
+            with timeline.step("begin the session"):
+                configured = session._channel.configure(limits.message, ANSWER_SECONDS)
             session.deployer.begin(configured.slot, limits)
         return session
 
@@ -135,7 +137,8 @@ class Session:
 
     @staticmethod
     def _connected(connecting: Connecting | Launching, tap: Tap | None = None) -> Session:
-        connection, welcome = connecting.take()  # tested first, because it gives the best reason
+        with timeline.step("wait for the agent"):
+            connection, welcome = connecting.take()  # tested first, because it gives the best reason
         try:
             process = connecting.process
         except AttachError:

@@ -23,7 +23,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from btpy import children
+from btpy import children, timeline
 from btpy.errors import AttachError
 from btpy.jvm import attach_protocol, endings, heap, jcmd, launch, metaspace, problems, process_limits, processes
 from btpy.jvm.attach_protocol import LoadResult
@@ -79,12 +79,13 @@ class _Attacher:
     def _begin(self) -> children.TextProcess:
         if self._process is None or self._process.poll() is not None:
             self._home = launch.attach_home()
-            self._process = children.start(
-                children.helper(_ATTACHER, str(self._home)),
-                inherited=children.LOCALE,
-                stdin=children.PIPE,
-                stdout=children.PIPE,
-            )
+            with timeline.step("start the process that attaches"):
+                self._process = children.start(
+                    children.helper(_ATTACHER, str(self._home)),
+                    inherited=children.LOCALE,
+                    stdin=children.PIPE,
+                    stdout=children.PIPE,
+                )
             self._ready = False
             atexit.register(_end, self._process)
         return self._process
@@ -96,6 +97,8 @@ class _Attacher:
             raise problems.java_unusable(str(self._home), f"the process ended with status {process.wait()}")
         answer = json.loads(line)
         assert isinstance(answer, dict)
+        for name, begin, end in answer.get("steps", ()):
+            timeline.add(name, begin, end, "the process that attaches")
         return answer
 
 
@@ -132,9 +135,12 @@ def attach(process: JvmProcess, options: str, *, allow: Collection[str] = (), de
     """
     require_permission(process)
     try:
-        wake(process, delegate, allow)
-        options += require_room(process, allow, delegate)
-        result = _loaded(process, options) if delegate is None else _loaded_by(delegate, process, options)
+        with timeline.step("wake the attach listener"):
+            wake(process, delegate, allow)
+        with timeline.step("ask for the room in the JVM"):
+            options += require_room(process, allow, delegate)
+        with timeline.step("load the agent"):
+            result = _loaded(process, options) if delegate is None else _loaded_by(delegate, process, options)
     except AttachError:
         if not processes.is_alive(process):
             raise problems.ended(process.pid, endings.likely_causes(process)) from None

@@ -12,6 +12,7 @@ import time
 from collections.abc import Collection
 from types import TracebackType
 
+from btpy import timeline
 from btpy.errors import AttachError, BtpyError
 from btpy.jvm import attach, endings, peers, problems, processes
 from btpy.jvm.delegate import Delegate
@@ -145,7 +146,8 @@ def _connect(
 
     threading.Thread(target=load, name="btpy-attach", daemon=True).start()
     try:
-        return listener.accept(ATTACH_SECONDS)
+        with timeline.step("wait for the connection"):
+            return listener.accept(ATTACH_SECONDS)
     except ConnectionAbortedError:
         raise failures[0] if failures else AttachError("the attach was given up") from None
     except TimeoutError as error:

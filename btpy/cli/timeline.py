@@ -1,0 +1,73 @@
+"""``--timeline FILE``: where the time of a run goes, from the start of the process."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from btpy import timeline
+from btpy.cli.options import Arguments, Option
+from btpy.timeline import FIRST_EVENT, Step, Timeline
+
+if TYPE_CHECKING:
+    from btpy.cli.console import Console
+
+TIMELINE = Option(
+    ("--timeline",), "write the steps of btpy and how long each takes, for Perfetto; with -v also print them", "FILE"
+)
+
+_MILLION = 1_000_000
+
+
+@contextmanager
+def recorded(arguments: Arguments, console: Console) -> Iterator[None]:
+    """Records the steps of a run, if the user wants them, and writes them when it ends. Raises OutputError before the
+    run if the file cannot be written."""
+    path = arguments.text("timeline")
+    if path is None:
+        yield
+        return
+    from btpy.api.attaching import started_ns
+    from btpy.cli.main import ENTERED_NS
+    from btpy.output.stream import Document, Stream
+
+    steps = timeline.record(started_ns(os.getpid()))
+    steps.add("start Python", steps.began, ENTERED_NS)
+    steps.add("read the command line", ENTERED_NS, time.monotonic_ns())
+    with Stream.file(Path(path), append=False) as stream:
+        stream.begin(Document("[\n", "\n]\n", ",\n"))
+        try:
+            yield
+        finally:
+            timeline.stop()
+            for event in steps.trace_events():
+                stream.write(json.dumps(event))
+            for line in summary(steps):
+                console.detail(line)
+
+
+def summary(steps: Timeline) -> list[str]:
+    """The steps up to the first event, in milliseconds. Steps of one name on one thread are one line."""
+    shown = next((step.begin for step in steps.steps if step.name == FIRST_EVENT), None)
+    until = shown or max(step.end for step in steps.steps)
+    groups: dict[tuple[str, str], list[Step]] = {}
+    for step in sorted(steps.steps, key=lambda step: step.begin):
+        if step.begin <= until:
+            groups.setdefault((step.thread, step.name), []).append(step)
+    main = threading.main_thread().name
+    lines = ["timeline in ms: begin, time taken, step"]
+    for (thread, name), group in groups.items():
+        begin = (group[0].begin - steps.began) / _MILLION
+        took = sum(step.end - step.begin for step in group) / _MILLION
+        times = f" ({len(group)} times)" if len(group) > 1 else ""
+        where = "" if thread == main else f"  [{thread}]"
+        lines.append(f"{begin:8.1f} {took:8.1f}  {name}{times}{where}")
+    what = "no event was shown" if shown is None else f"first event after {(until - steps.began) / _MILLION:.1f} ms"
+    rest = steps.unaccounted(main, until) / _MILLION
+    return [*lines, f"{what}; {rest:.1f} ms of the main thread are in no step"]
