@@ -183,6 +183,17 @@ def why_missing(
 
     ``refusals``: of the classes that match and are not among ``classes``, too.
     """
+    reason = _reason(probe, planner, classes, refusals, inventory)
+    return diagnose.of_untested_version(probe, reason) if probe.tested else reason
+
+
+def _reason(
+    probe: Probe,
+    planner: Planner,
+    classes: Iterable[MatchedClass],
+    refusals: Iterable[Refusal],
+    inventory: Inventory,
+) -> Diagnostic:
     attachment = probe.attachment
     assert isinstance(attachment, MethodAttachment)
     patterns = planner.class_patterns_of(probe.id)

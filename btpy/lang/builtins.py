@@ -1224,6 +1224,7 @@ ANNOTATIONS = {
         AnnotationRule("Level", "enabled from this level of the session on", ("level",)),
         AnnotationRule("Doc", "text for listings", ("text",)),
         AnnotationRule("Unit", "unit for listings", ("unit",)),
+        AnnotationRule("Tested", "versions it was tested with, told if it matches nothing", ("versions",)),
     )
 }
 

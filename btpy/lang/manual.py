@@ -49,7 +49,7 @@ def _probe(tree: nodes.Probe) -> tuple[str, str]:
     notes = {
         annotation.name.text: " ".join(_text(argument.value) for argument in annotation.arguments)
         for annotation in tree.annotations
-        if annotation.name.text in ("Doc", "Unit")
+        if annotation.name.text in ("Doc", "Unit", "Tested")
     }
     lines = [notes["Doc"]] if "Doc" in notes else []
     lines.append(attaching.span.text if len(attaching.span.text) < 200 else f"@{attaching.name.text}(…)")
@@ -57,6 +57,8 @@ def _probe(tree: nodes.Probe) -> tuple[str, str]:
     if values:
         unit = f" ({notes['Unit']})" if "Unit" in notes else ""
         lines.append("provides " + ", ".join(f"event.{name}" for name in values) + unit)
+    if "Tested" in notes:
+        lines.append(f"tested with {notes['Tested']}")
     return tree.name.text if tree.name is not None else "(without a name)", "\n".join(lines)
 
 

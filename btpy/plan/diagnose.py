@@ -239,6 +239,12 @@ def no_method_matches(probe: Probe, classes: Sequence[KnownClass]) -> Diagnostic
     )
 
 
+def of_untested_version(probe: Probe, reason: Diagnostic) -> Diagnostic:
+    """The reason why a probe matches nothing, with the versions that its author has tested."""
+    tested = f"this probe is tested with {probe.tested}: other versions may differ"
+    return replace(reason, notes=(*reason.notes, tested))
+
+
 def _constructor_help(attachment: MethodAttachment, classes: Sequence[KnownClass]) -> tuple[str, ...]:
     """The help where a constructor is called by the name of its class (``Money::Money``), or ``init``."""
     name = attachment.methods[0].text

@@ -55,6 +55,9 @@ _CORE_CLASSES = frozenset(
     f"java.lang.{name}" for name in ("Object", "String", "Thread", "ThreadLocal", "Class", "ClassLoader")
 )
 _CORE_PACKAGES = ("java.lang.invoke.", "jdk.internal.")
+_NO_CORE_PACKAGES = ("jdk.internal.net.http.",)
+"""The HTTP client is a module above the foundations: neither the JVM nor btpy uses it."""
+
 _OWN_CLASSES = ("btpy.agent.", "btpy.runtime.", "btpy.handlers.", "btpy.launcher.", "BtpyLauncher")
 _NAMING_OWNER = frozenset(
     {
@@ -279,7 +282,7 @@ class Planner:
         """Removes the rules that may not change the class ``name``. Returns the reason if no rule is left."""
         if name.startswith(_OWN_CLASSES):
             return [], "btpy does not trace itself"
-        if name not in _CORE_CLASSES and not name.startswith(_CORE_PACKAGES):
+        if name.startswith(_NO_CORE_PACKAGES) or (name not in _CORE_CLASSES and not name.startswith(_CORE_PACKAGES)):
             return rules, ""
         exact = [rule for rule in rules if _is_named(rule, name)]
         if "core" not in self._allow:

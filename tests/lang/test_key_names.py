@@ -40,6 +40,7 @@ def test_a_local_gives_its_name_and_no_key_no_name() -> None:
     [
         ("map @n[string endpoint, int status];", "method, arg0", ("endpoint", "status")),
         ("map @n[string endpoint, int status] = lru(7);", "method, arg0", ("endpoint", "status")),
+        ('map @n[string "http.route", int status];', "method, arg0", ("http.route", "status")),
         ("map @n[string, int status];", "method, arg0", ("method", "status")),
         ("map @n[string, int method];", "method, arg0", ("method1", "method")),
         ("map @n[java.lang.String[]? all, int];", "$parts, arg0", ("all", "arg0")),

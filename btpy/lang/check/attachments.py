@@ -46,6 +46,7 @@ class Attached:
     outermost: bool
     doc: str = ""
     unit: str = ""
+    tested: str = ""
     host: nodes.Name | None = None
 
 
@@ -106,11 +107,12 @@ def attach(probe: nodes.Probe, report: Report) -> Attached | None:
         )
     if attached is None:
         return None
-    return replace(attached, doc=_text(probe, "Doc", report), unit=_text(probe, "Unit", report))
+    doc, unit, tested = (_text(probe, name, report) for name in ("Doc", "Unit", "Tested"))
+    return replace(attached, doc=doc, unit=unit, tested=tested)
 
 
 def _text(probe: nodes.Probe, name: str, report: Report) -> str:
-    """The text of ``@Doc`` or ``@Unit``, empty where there is none."""
+    """The text of ``@Doc`` and the like, empty where there is none."""
     annotation = next((annotation for annotation in probe.annotations if annotation.name.text == name), None)
     if annotation is None:
         return ""

@@ -61,6 +61,7 @@ def draft_probes(checking: Checking) -> None:
             linked.calls,
             attached.doc,
             attached.unit,
+            attached.tested,
         )
         fires = firing(tree, attached.attachment, report)
         if fires.sampling is not None:

@@ -121,6 +121,8 @@ class Reductions:
 
     def map_key(self, start: int, end: int, parts: Parts) -> nodes.MapKey:
         type_, name = parts
+        if name is not None and name.type == "STRING":
+            return nodes.MapKey(self._span(start, end), type_, nodes.Identifier(self._place(name), self._string(name)))
         return nodes.MapKey(self._span(start, end), type_, name and self._identifier(name))
 
     def fn_decl(self, start: int, end: int, parts: Parts) -> nodes.Function:

@@ -1,0 +1,55 @@
+"""The frameworks of the libraries' tests: the jars of each, with its dependencies, at two major versions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.maven import artifact
+
+STACKS: dict[str, tuple[str, ...]] = {
+    "h2": ("com.h2database:h2:2.5.252",),
+    "hikari7": (
+        "com.zaxxer:HikariCP:7.0.2",
+        "org.slf4j:slf4j-api:2.0.17",
+    ),
+    "hikari3": (
+        "com.zaxxer:HikariCP:3.4.5",
+        "org.slf4j:slf4j-api:1.7.25",
+    ),
+    "tjdbc11": (
+        "org.apache.tomcat:tomcat-jdbc:11.0.13",
+        "org.apache.tomcat:tomcat-juli:11.0.13",
+    ),
+    "tjdbc8": (
+        "org.apache.tomcat:tomcat-jdbc:8.5.100",
+        "org.apache.tomcat:tomcat-juli:8.5.100",
+    ),
+    "okhttp5": (
+        "com.squareup.okhttp3:okhttp-jvm:5.3.0",
+        "com.squareup.okio:okio-jvm:3.16.2",
+        "org.jetbrains.kotlin:kotlin-stdlib:2.2.21",
+        "org.jetbrains:annotations:13.0",
+    ),
+    "okhttp3": (
+        "com.squareup.okhttp3:okhttp:3.14.9",
+        "com.squareup.okio:okio:1.17.2",
+    ),
+    "hc55": (
+        "org.apache.httpcomponents.client5:httpclient5:5.5.1",
+        "org.apache.httpcomponents.core5:httpcore5-h2:5.3.6",
+        "org.apache.httpcomponents.core5:httpcore5:5.3.6",
+        "org.slf4j:slf4j-api:1.7.36",
+    ),
+    "hc51": (
+        "commons-codec:commons-codec:1.15",
+        "org.apache.httpcomponents.client5:httpclient5:5.1.4",
+        "org.apache.httpcomponents.core5:httpcore5-h2:5.1.5",
+        "org.apache.httpcomponents.core5:httpcore5:5.1.5",
+        "org.slf4j:slf4j-api:1.7.25",
+    ),
+}
+
+
+def jars(*names: str) -> list[Path]:
+    """The jars of these stacks, each once. Raises MissingArtifactError."""
+    return [artifact(each) for each in dict.fromkeys(each for name in names for each in STACKS[name])]

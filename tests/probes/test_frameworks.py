@@ -1,0 +1,118 @@
+"""The libraries for frameworks, on the real ones: at the current major version, and at the oldest that is still used.
+
+`make test` runs the current versions, and `make proof` the others, each on a Java version of its time.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.jdks import compiled
+from tests.probes.stacks import jars
+from tests.probes.test_libraries import classes, columns, run
+from tests.targets import Target, target
+from tests.tracer import tracing
+
+
+def versions(*of: tuple[int, str]) -> pytest.MarkDecorator:
+    """Decorator: run with each (Java version, stacks with blanks between); those after the first are long proofs."""
+    marks: tuple[Any, ...] = ((), pytest.mark.proof)
+    rows = [pytest.param(*row, id=row[1], marks=marks[min(place, 1)]) for place, row in enumerate(of)]
+    return pytest.mark.parametrize(("jdk", "stacks"), rows)
+
+
+def told(program: Target, word: str) -> list[int]:
+    """The numbers of the line in which a program tells the counts of a framework itself."""
+    line = next(line for line in program.stdout if line.startswith(f"{word} "))
+    return [int(number) for number in line.split()[1:]]
+
+
+@versions((21, "h2 hikari7 tjdbc11"), (17, "h2 hikari3 tjdbc8"))
+def test_pools(jdk: int, stacks: str, tmp_path: Path) -> None:
+    script = tmp_path / "script.bt"
+    script.write_text(
+        "use btpy.pools(slow=100ms, leak=1ms) as pools;\n"
+        "@OnProbe(pools.borrowed) when event.error != null { @timeouts[event.pool, event.site] = count(); }\n"
+    )
+    with target(jdk, "Pooling", classpath=classes("Pooling", *jars(*stacks.split()))) as program:
+        with tracing(program.pid, script) as tracer:
+            run(program, tracer)
+        acquired, used, timed_out = told(program, "hikari")
+        assert columns(tracer, "pools.@wait") == {"orders": 78, "stock": 46}
+        assert columns(tracer, "pools.@failed") == {"orders": 3, "stock": 2}
+        assert (acquired, used, timed_out) == (78, 53 + 17, 3)
+        query, twice, leak = "Pooling.query:88", "Pooling.closeTwice:96", "Pooling.leak:104"
+        assert columns(tracer, "pools.@borrows") == {query: 53 + 41, twice: 17, leak: 5 + 3}
+        assert columns(tracer, "pools.@held") == {query: 53 + 41, twice: 17}
+        assert columns(tracer, "pools.@out") == {query: 0, twice: 0, leak: 5 + 3}
+        assert tracer.maps()["timeouts"] == {"orders,Pooling.waitInVain:111": 3}
+        leaks = [line for line in tracer.printed() if line.startswith("not returned for ")]
+        assert len(leaks) == 5 + 3
+        assert {line.split(" ", 4)[-1] for line in leaks} == {"Pooling.leak:104 (main)"}
+        assert sum(line.startswith("slow: ") for line in tracer.printed()) == 3 + 2
+
+
+@versions((25, "okhttp5 hc55"), (17, "okhttp3 hc51"), (21, "okhttp5 hc51"))
+def test_http_client(jdk: int, stacks: str, tmp_path: Path) -> None:
+    script = tmp_path / "script.bt"
+    probes = ("jdk", "jdk_async", "jdk_async_failed", "url_connection", "okhttp", "apache")
+    script.write_text(
+        "use btpy.http_client(slow=1h) as client;\n"
+        + "".join(
+            f'@OnProbe(client.{probe}) {{ @by["{probe}", f"{{event.status}}", event.error == null] = count(); }}\n'
+            for probe in probes
+        )
+    )
+    with target(jdk, "Calling", classpath=classes("Calling", *jars(*stacks.split()))) as program:
+        with tracing(program.pid, script) as tracer:
+            run(program, tracer)
+        ports = next(line for line in program.stdout if line.startswith("ports ")).split()[1:]
+        server, closed = (f"127.0.0.1:{port}" for port in ports)
+        assert columns(tracer, "client.@took") == {
+            f"{server},GET,200": 23 + 5 + 29 + 7 + 11 + 37 + 41,
+            f"{server},POST,200": 31,
+            f"{server},GET,404": 11 + 19,
+            f"{server},GET,503": 5 + 17,
+            f"{server},GET,HttpTimeoutException": 1 + 1,
+            f"{closed},GET,ConnectException": 3 + 2 + 13 + 1,
+            f"{closed},GET,HttpHostConnectException": 1,
+        }
+        assert tracer.maps()["by"] == {
+            "jdk,200,true": 23 + 5,
+            "jdk,503,true": 5,
+            "jdk,null,false": 3 + 1,
+            "jdk_async,200,true": 29 + 7,
+            "jdk_async_failed,null,false": 2 + 1,
+            "url_connection,200,true": 31 + 11,
+            "url_connection,404,true": 11,
+            "url_connection,-1,false": 13,
+            "okhttp,200,true": 37,
+            "okhttp,503,true": 17,
+            "okhttp,null,false": 1,
+            "apache,200,true": 41,
+            "apache,404,true": 19,
+            "apache,null,false": 1,
+        }
+
+
+def test_a_version_that_a_library_does_not_know_is_told(tmp_path: Path) -> None:
+    source = tmp_path / "HikariPool.java"
+    source.write_text(
+        "package com.zaxxer.hikari.pool;\n"
+        "public class HikariPool {\n"
+        "    Object borrow(long timeout) { return null; }\n"
+        "    public static void main(String[] arguments) throws Exception {\n"
+        '        System.out.println("ready");\n'
+        "        System.in.read();\n"
+        "    }\n"
+        "}\n"
+    )
+    with target(21, "com.zaxxer.hikari.pool.HikariPool", classpath=[compiled([source])]) as program:
+        with tracing(program.pid, "pools") as tracer:
+            assert tracer.stop() == 0
+        messages = "\n".join(tracer.stderr)
+        assert 'warning[BT303]: no method of com.zaxxer.hikari.pool.HikariPool matches "getConnection"' in messages
+        assert "this probe is tested with HikariCP 3.4 and 7.0: other versions may differ" in messages
