@@ -17,6 +17,7 @@ from btpy.codegen.handler import (
     depth_handlers,
     sampling_handlers,
     self_time_handlers,
+    span_handlers,
 )
 from btpy.frozen import dataclass
 from btpy.lang.inputs import Input, InputKind
@@ -42,6 +43,7 @@ _OPERANDS = {
     InputKind.RETVAL: OperandKind.RESULT,
     InputKind.EXCEPTION: OperandKind.EXCEPTION,
     InputKind.DURATION: OperandKind.DURATION,
+    InputKind.START: OperandKind.START,
     InputKind.TARGET: OperandKind.TARGET,
     InputKind.TARGET_ARG: OperandKind.TARGET_ARGUMENT,
     InputKind.OLD_VALUE: OperandKind.OLD_VALUE,
@@ -152,6 +154,9 @@ class HandlerFactory:
                 elif probe_input.kind is InputKind.SAMPLED:
                     enter, leave = self._sampling_of(bound.probe.id)
                     local = FrameLocal(bound.probe.id, handler(enter), (), handler(leave))
+                elif probe_input.kind is InputKind.SPAN:
+                    begin, end = span_handlers(bound.probe.id, encloses=probe_input.index == 0)
+                    local = FrameLocal(bound.probe.id, handler(begin), (), None if end is None else handler(end))
                 elif probe_input.kind is InputKind.NESTED:
                     enter, leave = self._self_time_of(bound.probe.id)
                     local = FrameLocal(bound.probe.id, handler(enter), (), handler(leave))

@@ -22,7 +22,14 @@ _TYPE_OF_SLOT = {"I": INT, "J": LONG, "D": DOUBLE, OBJECT: ANY}
 _CONVERSIONS = {"IJ": op.I2L, "ID": op.I2D, "JD": op.L2D, "JI": op.L2I, "DI": op.D2I, "DJ": op.D2L}
 
 # The cost of an input in woven code, in clock readings.
-_READINGS = {InputKind.DURATION: 2, InputKind.DEPTH: 1, InputKind.NESTED: 4, InputKind.ENTRY: 1, InputKind.SAMPLED: 1}
+_READINGS = {
+    InputKind.DURATION: 2,
+    InputKind.DEPTH: 1,
+    InputKind.NESTED: 4,
+    InputKind.SPAN: 4,
+    InputKind.ENTRY: 1,
+    InputKind.SAMPLED: 1,
+}
 
 
 class Emitter:

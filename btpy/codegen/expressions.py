@@ -90,6 +90,11 @@ _TRACE_FACTS = {
 # Methods of built-in functions by name and number of arguments.
 _BUILTINS = {
     ("typeof", 1): api.TYPE_NAME,
+    (builtins.SPAN_TAKE, 1): api.SPAN_TAKE,
+    (builtins.SPAN_TRACE_ID, 1): api.SPAN_TRACE_ID,
+    (builtins.SPAN_OWN_ID, 1): api.SPAN_OWN_ID,
+    (builtins.SPAN_PARENT_ID, 1): api.SPAN_PARENT_ID,
+    (builtins.SPAN_FLAGS, 1): api.SPAN_FLAGS,
     ("id", 1): api.IDENTITY,
     ("len", 1): api.LENGTH,
     ("shallow_size", 1): api.SHALLOW_SIZE,

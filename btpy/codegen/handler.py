@@ -25,7 +25,7 @@ from collections.abc import Callable
 
 from btpy.classfile import opcodes as op
 from btpy.classfile.assembler import ClassBuilder, CodeBuilder, Label
-from btpy.classfile.descriptors import parse, slots
+from btpy.classfile.descriptors import OBJECT, parse, slots
 from btpy.classfile.jvms import ACC_FINAL, ACC_PUBLIC, ACC_STATIC, ACC_SUPER, ACC_SYNTHETIC, MAX_PARAMETER_SLOTS
 from btpy.codegen import runtime_api as api
 from btpy.codegen.emitter import Emitter
@@ -140,9 +140,21 @@ def self_time_handlers(probe_id: int) -> tuple[HandlerClass, HandlerClass]:
     return _around(probe_id, api.SELF_TIME_ENTER, api.SELF_TIME_LEAVE)
 
 
+def span_handlers(probe_id: int, *, encloses: bool) -> tuple[HandlerClass, HandlerClass | None]:
+    """The handler that begins a span: ``(site) → span``, and for a span that encloses others the one that ends it."""
+    if encloses:
+        return _around(probe_id, api.SPAN_ENTER, api.SPAN_LEAVE)
+    return _entering(probe_id, api.SPAN_BEGIN), None
+
+
 def _around(probe_id: int, entering: RuntimeMethod, leaving: RuntimeMethod) -> tuple[HandlerClass, HandlerClass]:
     """Handlers at entry and exit of a method: ``(site) → value``, and ``(site, value)``; an ``int`` of −1 is not
     released."""
+    return _entering(probe_id, entering), _leaving(probe_id, parse(entering.descriptor)[1], leaving)
+
+
+def _entering(probe_id: int, entering: RuntimeMethod) -> HandlerClass:
+    """The handler at entry: ``(site) → value``."""
     value = parse(entering.descriptor)[1]
     enter = _Method(f"(I){value}")
     failed = Label()
@@ -153,9 +165,16 @@ def _around(probe_id: int, entering: RuntimeMethod, leaving: RuntimeMethod) -> t
         enter.code.return_()
     enter.code.place(failed)
     enter.code.op(op.POP)
-    enter.code.constant(value, -1 if value == "I" else api.NOT_COUNTED)
+    if value == OBJECT:
+        enter.code.op(op.ACONST_NULL)
+    else:
+        enter.code.constant(value, -1 if value == "I" else api.NOT_COUNTED)
     enter.code.return_()
+    return enter.finish()
 
+
+def _leaving(probe_id: int, value: str, leaving: RuntimeMethod) -> HandlerClass:
+    """The handler at exit: ``(site, value)``; ``value``: its descriptor."""
     release = _Method(f"(I{value})V")
     done, failed = Label(), Label()
     if value == "I":
@@ -171,7 +190,7 @@ def _around(probe_id: int, entering: RuntimeMethod, leaving: RuntimeMethod) -> t
     release.code.op(op.POP)
     release.code.place(done)
     release.code.return_()
-    return enter.finish(), release.finish()
+    return release.finish()
 
 
 class _Method:

@@ -25,6 +25,7 @@ GUARDS = "btpy/runtime/Guard"
 SAMPLER = "btpy/runtime/Sampler"
 DEPTHS = "btpy/runtime/Depths"
 SELF_TIMES = "btpy/runtime/SelfTimes"
+SPANS = "btpy/runtime/Spans"
 SITES = "btpy/runtime/Site"
 THREADS = "btpy/runtime/Threads"
 STACKS = "btpy/runtime/Stack"
@@ -134,6 +135,14 @@ INDENT = _row(DEPTHS, "indent", "(I)S", static=True)
 SELF_TIME_ENTER = _row(SELF_TIMES, "enter", "(II)J", static=True)
 SELF_TIME_LEAVE = _row(SELF_TIMES, "leave", "(IIJ)V", static=True)
 SELF_TIME_OF = _for_session(SELF_TIMES, "of", "IJJ)J")
+SPAN_ENTER = _row(SPANS, "enter", "(II)O", static=True)
+SPAN_BEGIN = _row(SPANS, "begin", "(II)O", static=True)
+SPAN_LEAVE = _row(SPANS, "leave", "(IIO)V", static=True)
+SPAN_TAKE = _row(SPANS, "take", "(O)Z", static=True)
+SPAN_TRACE_ID = _for_session(SPANS, "traceId", "O)S", guarded=True)
+SPAN_OWN_ID = _for_session(SPANS, "spanId", "O)S", guarded=True)
+SPAN_PARENT_ID = _for_session(SPANS, "parentId", "O)S", guarded=True)
+SPAN_FLAGS = _for_session(SPANS, "flags", "O)J")
 TID = _row(THREADS, "id", "()J", static=True)
 IS_VIRTUAL = _row(THREADS, "isVirtual", "()Z", static=True)
 THREAD_NAME = _row(THREADS, "name", "()S", static=True, guarded=True)

@@ -108,7 +108,7 @@ class Variable:
     source: Ambient | SiteFact | None = None
 
 
-_EXITS = frozenset({Place.RETURN, Place.THROW, Place.EXIT})
+EXITS = frozenset({Place.RETURN, Place.THROW, Place.EXIT})
 _CALLS = frozenset({Place.CALL_BEFORE, Place.CALL_AFTER})
 _FIELDS = frozenset({Place.FIELD_GET, Place.FIELD_SET})
 _ELEMENTS = frozenset({Place.ARRAY_GET, Place.ARRAY_SET})
@@ -120,7 +120,7 @@ _THROWN = frozenset({Place.THROW, Place.EXIT, Place.CALL_AFTER, Place.RAISE, Pla
 FRAME_PLACES = frozenset({Place.LINE, Place.RAISE, Place.CATCH})
 """Where the local variables of the traced method can be read: places inside of it."""
 FRAME_POINTS = frozenset({Point.LINE, Point.RAISE, Point.CATCH})
-_TIMED = _EXITS | {Place.LINE, Place.CALL_AFTER, Place.SYNC_ENTER}
+_TIMED = EXITS | {Place.LINE, Place.CALL_AFTER, Place.SYNC_ENTER}
 
 VARIABLES = {
     variable.name: variable
@@ -163,7 +163,7 @@ VARIABLES = {
         Variable(
             "self_time",
             DURATION,
-            _EXITS,
+            EXITS,
             "duration without that of the traced methods that this one has called",
             "RETURN, THROW and EXIT",
         ),
@@ -805,6 +805,14 @@ FUNCTIONS = {
         ),
         Function("emit", Group.OUTPUT, "emit(kind, name=value, …)", "one event with named values", statement=True),
         Function(
+            "span",
+            Group.OUTPUT,
+            "span(name, key=value, …)",
+            "the activation that ends, as a span of the trace that was current when it began",
+            statement=True,
+            places=EXITS,
+        ),
+        Function(
             "table",
             Group.OUTPUT,
             "table(@map, @map, …, top=, by=, desc=, unit=, min=)",
@@ -943,6 +951,15 @@ QUANTIFIERS: dict[str, Word] = {
 
 INDENT, SELF_TIME = "indent", "self time"
 """Names of calls that a script can write only as variables."""
+
+SPAN_TAKE, SPAN_TRACE_ID, SPAN_OWN_ID, SPAN_PARENT_ID, SPAN_FLAGS = (
+    "take span",
+    "trace id of span",
+    "id of span",
+    "parent id of span",
+    "flags of span",
+)
+"""Names of the calls of ``span(…)``: whether it is written now, and its values."""
 
 INSTANCE_OF, GLOB, AUTOMATON, STACK_WITHOUT = "instanceof", "=~ glob", "=~ regex", "stack without"
 FRAME_WITHOUT = "frame without"

@@ -15,6 +15,8 @@ class InputKind(Enum):
     DURATION = "duration"  # nanoseconds since entry, read once an exit
     ENTRY = "entry"  # value number `index` of BoundProbe.entries
     DEPTH = "depth"  # 0 in the outermost activation of this probe on this thread
+    START = "start"  # System.nanoTime when the method was entered
+    SPAN = "span"  # the result of Spans.enter (index 0), or of Spans.begin (index 1) for a span that encloses no others
     NESTED = "nested"  # the result of SelfTimes.enter, to subtract the time of called activations
     TARGET = "target"  # the subject of an operation: receiver, owner of a field, new object, array, monitor, value
     TARGET_ARG = "targ"  # argument `index` of a call

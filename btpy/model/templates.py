@@ -22,6 +22,19 @@ class SiteFact(Enum):
     LOADER = "loader"
 
 
+class SpanField(Enum):
+    """What every span has, by the labels of the slots. The fields of an exception are missing where none is thrown."""
+
+    TRACE_ID = "trace_id"
+    SPAN_ID = "span_id"
+    PARENT_ID = "parent_span_id"
+    FLAGS = "trace_flags"
+    DURATION = "duration"
+    EXCEPTION = "exception"
+    MESSAGE = "exception_message"
+    STACK = "exception_stack"
+
+
 class TemplateKind(Enum):
     PRINT = "print"  # parts are joined without separators
     EMIT = "emit"  # a named event with named fields
@@ -60,7 +73,8 @@ class Slot:
 
 
 SPECULATIVE = ("speculative", True)
-"""Option of a template."""
+SPAN = ("span", True)
+"""Options of a template."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +98,10 @@ class Template:
         not speculative.
         """
         return SPECULATIVE in self.options
+
+    @property
+    def is_span(self) -> bool:
+        """The event is a span. The first value is System.nanoTime at its start, which no slot shows. The labels of the
+        slots are those of :class:`SpanField`, and then those of the script.
+        """
+        return SPAN in self.options

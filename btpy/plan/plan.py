@@ -46,6 +46,7 @@ class OperandKind(Enum):
     RESULT = "result"
     EXCEPTION = "exception"
     DURATION = "duration"  # System.nanoTime() at the exit minus at entry, read once an exit for all advice
+    START = "start"  # System.nanoTime() at entry
     LOCAL = "local"  # FrameLocal number `number` of the MethodPlan
     TARGET = "target"
     TARGET_ARGUMENT = "targ"

@@ -27,6 +27,7 @@ OWN_MONITOR = -1
 EXCEPTION = (OperandKind.EXCEPTION, 0)
 _RESULT = (OperandKind.RESULT, 0)
 _DURATION = (OperandKind.DURATION, 0)
+_START = (OperandKind.START, 0)
 _SELF = (OperandKind.SELF, 0)
 _TARGET = (OperandKind.TARGET, 0)
 
@@ -129,7 +130,7 @@ class Ends:
         later = [operand for call in (*self.returning, *self.throwing) for operand in call.operands]
         later += inside
         self._copies = self._keep_copies(variables, later)
-        timed = any(operand.kind is OperandKind.DURATION for operand in later)
+        timed = any(operand.kind in (OperandKind.DURATION, OperandKind.START) for operand in later)
         self._start = variables.keep("J") if timed else None
         self._locals = self._keep_locals(variables)
         returned = descriptors.parse(descriptor)[1]
@@ -201,6 +202,8 @@ class Ends:
         bindings = dict(self._copies)
         if self._duration is not None:
             bindings[_DURATION] = self._duration
+        if self._start is not None:
+            bindings[_START] = self._start
         for index, local in enumerate(self._locals):
             bindings[OperandKind.LOCAL, index] = local.variable
         return bindings

@@ -37,7 +37,7 @@ def print_values(context: Context, call: nodes.Call) -> Statement:
         return print_map(context, call, *viewed)
     if positional:
         _check_plain(context, positional[0], len(positional) - 1)
-    record = _Record(context)
+    record = Record(context)
     for position, value in enumerate(positional):
         if position:
             record.text(" ")
@@ -55,7 +55,7 @@ def print_values(context: Context, call: nodes.Call) -> Statement:
             )
         )
     kind = TemplateKind.WARN if call.function.text == "warn" else TemplateKind.PRINT
-    return _emitted(context, call, kind, record, "")
+    return emitted(context, call, kind, record, "")
 
 
 _INSERTED = re.compile(r"\$?\{([A-Za-z_$][\w$]*)[^{}]*\}")
@@ -124,7 +124,7 @@ def print_format(context: Context, call: nodes.Call) -> Statement:
                 else (),
             )
         )
-    record = _Record(context)
+    record = Record(context)
     values = iter(operands)
     text = first.value.removesuffix("\n")  # every record is a line
     for piece in _split_printf(text):
@@ -145,20 +145,32 @@ def print_format(context: Context, call: nodes.Call) -> Statement:
             record.converted(next(values).value, piece, width)
         else:
             record.text(piece)
-    return _emitted(context, call, TemplateKind.PRINT, record, "")
+    return emitted(context, call, TemplateKind.PRINT, record, "")
 
 
 def emit_event(context: Context, call: nodes.Call) -> Statement:
-    arguments = call.arguments
-    first = arguments[0] if arguments else None
-    if first is None or first.name is not None:
-        raise FaultError(_emit_needs(call.function.span))
-    kind = first.value
-    if not isinstance(kind, nodes.Literal) or not isinstance(kind.value, str):
-        raise FaultError(_emit_needs(kind.span))
-    record = _Record(context)
-    labels: dict[str, Span] = {}
-    for argument in arguments[1:]:
+    kind = kind_of_event(call, "the kind of the event", 'emit("slow", took=duration)')
+    record = Record(context)
+    named_values(record, call, {})
+    return emitted(context, call, TemplateKind.EMIT, record, kind)
+
+
+def kind_of_event(call: nodes.Call, needed: str, example: str) -> str:
+    """The first argument, which is a constant string. Raises FaultError."""
+    first = call.arguments[0] if call.arguments else None
+    kind = None if first is None or first.name is not None else first.value
+    if isinstance(kind, nodes.Literal) and isinstance(kind.value, str):
+        return kind.value
+    name = call.function.text
+    span = call.function.span if kind is None else kind.span
+    raise FaultError(
+        Diagnostic("BT103", f"`{name}` needs {needed} first", Label(span, "a string in quotes"), help=(example,))
+    )
+
+
+def named_values(record: Record, call: nodes.Call, labels: dict[str, Span]) -> None:
+    """Adds the arguments after the first one, which have names. ``labels``: names that are taken."""
+    for argument in call.arguments[1:]:
         if argument.name is None:
             name = argument.value.span.text
             suggestion = f"{name}={name}" if name.isidentifier() else f"name={name}"
@@ -179,16 +191,6 @@ def emit_event(context: Context, call: nodes.Call) -> Statement:
             )
         labels[label] = argument.name.span
         record.labelled(argument.value, label)
-    return _emitted(context, call, TemplateKind.EMIT, record, kind.value)
-
-
-def _emit_needs(span: Span) -> Diagnostic:
-    return Diagnostic(
-        "BT103",
-        "`emit` needs the kind of the event first",
-        Label(span, "a string in quotes"),
-        help=('emit("slow", took=duration)',),
-    )
 
 
 def _check_conversion(context: Context, conversion: str, value: Expr, tree: nodes.Expression) -> None:
@@ -263,15 +265,22 @@ def check_format(type_: Type, span: Span, format_: str) -> None:
     )
 
 
-def _emitted(context: Context, call: nodes.Call, kind: TemplateKind, record: _Record, name: str) -> Statement:
+def emitted(
+    context: Context,
+    call: nodes.Call,
+    kind: TemplateKind,
+    record: Record,
+    name: str,
+    options: tuple[tuple[str, object], ...] = (),
+) -> Statement:
     """The record. In a body that speculates, its first value is the id of the speculation."""
     for label, value in carried_values(context, call.span):
         if label not in record.labels:
             record.carry(value, label)
     speculation = context.speculation
     if speculation is None:
-        return typed_tree.Emit(context.template(call.span, kind, record.parts(), name, (), ()), record.values)
-    template = context.template(call.span, kind, record.parts(), name, (), (SPECULATIVE,))
+        return typed_tree.Emit(context.template(call.span, kind, record.parts(), name, (), options), record.values)
+    template = context.template(call.span, kind, record.parts(), name, (), (*options, SPECULATIVE))
     return typed_tree.Emit(template, (typed_tree.LocalValue(ANY, speculation.span, speculation.index), *record.values))
 
 
@@ -300,7 +309,7 @@ def speculation(context: Context, call: nodes.Call) -> Statement:
     return typed_tree.Emit(context.template(call.span, kind, (), "", (), ()), (value,))
 
 
-class _Record:
+class Record:
     """Collects the values of one record and how they are shown. ``args``, ``targs`` or ``locals()`` goes last: its slot
     stands for the rest.
     """
@@ -374,6 +383,12 @@ class _Record:
     def carry(self, value: Expr, label: str) -> None:
         """A value that the user asked for, beside those of the script."""
         self._parts.append(Slot(len(self._values), value.type, label, carried=True))
+        self._values.append(value)
+
+    def value(self, value: Expr, label: str | None) -> None:
+        """A value that the statement itself adds. Without a label it is sent, and not shown."""
+        if label is not None:
+            self._parts.append(Slot(len(self._values), value.type, label))
         self._values.append(value)
 
     def labelled(self, tree: nodes.Expression, label: str) -> None:

@@ -18,6 +18,7 @@ from btpy.lang.check.maps import find_map, map_and_keys, plot, store, table, who
 from btpy.lang.check.operators import binary
 from btpy.lang.check.printing import emit_event, print_format, print_values, speculation
 from btpy.lang.check.redaction import is_secret
+from btpy.lang.check.spans import span
 from btpy.lang.check.static_check import check_static
 from btpy.lang.check.threads import clear_thread, thread_assign
 from btpy.lang.check.variables import is_known, not_assignable, refuse_shadowing
@@ -175,6 +176,8 @@ def _statement_call(context: Context, function: Function, call: nodes.Call) -> l
             return [table(context, call)]
         case "emit":
             return [emit_event(context, call)]
+        case "span":
+            return [span(context, call)]
         case "exit":
             signatures = (Signature((Parameter("code", INT, 0),)),)
             (code,) = match_arguments(context, call, "exit", function.synopsis, signatures)[0]

@@ -168,10 +168,10 @@ def resolve(context: Context, tree: nodes.Name) -> Expr:
     if variable is None:
         raise FaultError(_unknown(context, tree))
     require(context, variable, span)
-    return _variable(context, variable, span)
+    return variable_value(context, variable, span)
 
 
-def _variable(context: Context, variable: Variable, span: Span) -> Expr:
+def variable_value(context: Context, variable: Variable, span: Span) -> Expr:
     shape = context.shape
     value = fact(context, variable.name, span)
     if value is not None:

@@ -12,6 +12,7 @@ final class ContextClasses {
     private static final byte[] CONTEXTS = {
         'b', 't', 'p', 'y', '/', 'r', 'u', 'n', 't', 'i', 'm', 'e', '/', 'C', 'o', 'n', 't', 'e', 'x', 't', 's'
     };
+    private static final byte[] SPANS = {'b', 't', 'p', 'y', '/', 'r', 'u', 'n', 't', 'i', 'm', 'e', '/', 'S', 'p', 'a', 'n', 's'};
 
     /**
      * How many turns of the event thread follow after the name of a class has been seen. The JVM does not list a class
@@ -31,7 +32,7 @@ final class ContextClasses {
 
     /** Whether the handler reads a context. */
     static boolean areUsedBy(ClassHeader handler) {
-        return handler != null && !handler.mentioned(CONTEXTS).isEmpty();
+        return handler != null && !(handler.mentioned(CONTEXTS).isEmpty() && handler.mentioned(SPANS).isEmpty());
     }
 
     /** Searches before a handler that reads a context is used. */

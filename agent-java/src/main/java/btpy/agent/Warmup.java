@@ -34,7 +34,8 @@ final class Warmup {
 
     /** Classes that a handler which asks for a context may be the first to use. */
     private static final String[] OF_CONTEXTS = {
-        "BraveLibrary", "ContextWarnings", "LoggingLibrary", "OpenTelemetryLibrary", "StaticField", "ThreadLocals", "TraceLibrary",
+        "BraveLibrary", "ContextWarnings", "LoggingLibrary", "OpenSpan", "OpenTelemetryLibrary", "Spans", "StaticField", "ThreadLocals",
+        "TraceLibrary",
     };
 
     private static final byte[] CALLS = {'b', 't', 'p', 'y', '/', 'r', 'u', 'n', 't', 'i', 'm', 'e', '/', 'C', 'a', 'l', 'l', 's'};

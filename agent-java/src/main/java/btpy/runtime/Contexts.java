@@ -98,6 +98,11 @@ public final class Contexts {
         return null;
     }
 
+    /** The libraries that keep a current span. */
+    static TraceLibrary[] traces() {
+        return traces;
+    }
+
     // ------------------------------------------------------------------------------------------------ for the agent
 
     /** Whether the loaded classes have been searched since the first session began. */

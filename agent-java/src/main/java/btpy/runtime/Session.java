@@ -43,11 +43,12 @@ public final class Session {
     final StackTable stacks = new StackTable();
     final ErrorTable errors = new ErrorTable();
     final ContextWarnings contexts = new ContextWarnings();
-    /** Null until a probe needs it: decisions by thread, depths, self times, or variables of threads. */
+    /** Null until a probe needs it: decisions by thread, depths, self times, variables of threads, or open spans. */
     volatile ThreadTable decisions;
     volatile ThreadTable depths;
     volatile ThreadTable selfTimes;
     volatile ThreadRows threadRows;
+    volatile Spans spans;
     private final int slot;
     private final int pid;
     private final long startedNanos = System.nanoTime();
