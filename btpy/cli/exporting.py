@@ -42,11 +42,13 @@ def exporting(url: str | None, console: Console, *, patient: bool = False) -> It
 
 
 def _delivered(tally: Tally) -> str:
-    return f"{counted(tally.log_records, 'log record')} and {counted(tally.points, 'point')} of metrics exported"
+    spans = f"{counted(tally.spans, 'span')}, " if tally.spans else ""
+    return f"{spans}{counted(tally.log_records, 'log record')} and {counted(tally.points, 'point')} of metrics exported"
 
 
 def _lost(tally: Tally) -> str:
     parts = [f"{grouped(count)} log records lost ({cause.value})" for cause, count in tally.lost.items()]
+    parts += [f"{grouped(count)} spans lost ({cause.value})" for cause, count in tally.lost_spans.items()]
     if tally.rejected_points:
         parts.append(f"{counted(tally.rejected_points, 'point')} rejected")
     if tally.unsent_reports:

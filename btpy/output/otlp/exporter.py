@@ -1,7 +1,7 @@
-"""Sends log records and metrics in the background, repeats what failed, and counts what was lost and why.
+"""Sends log records, spans and metrics in the background, repeats what failed, and counts what was lost and why.
 
-Each signal has a thread. Log records wait in a bounded queue; metrics need none, because the next report includes one
-that was not delivered. If a backend is unreachable, only log records beyond the queue are lost.
+Each signal has a thread. Log records and spans wait in a bounded queue each; metrics need none, because the next report
+includes one that was not delivered. If a backend is unreachable, only records beyond a queue are lost.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable
 from enum import Enum
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import (
@@ -24,14 +24,21 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceRequest,
     ExportMetricsServiceResponse,
 )
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+    ExportTraceServiceRequest,
+    ExportTraceServiceResponse,
+)
 from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope
-from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, ResourceLogs, ScopeLogs
+from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, ScopeLogs
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
+from opentelemetry.proto.trace.v1.trace_pb2 import ScopeSpans, Span
 
 from btpy.errors import OutputError
 from btpy.output.otlp.metrics import Metrics, Report
-from btpy.output.otlp.settings import Endpoint, OtlpSettings
+from btpy.output.otlp.settings import Batches, Endpoint, OtlpSettings
 from btpy.output.otlp.transport import Delivered, Outcome, Refused, Repeatable, Transport
+
+R = TypeVar("R", LogRecord, Span)
 
 CLOSING_SECONDS = 10.0
 """How long the end of a run waits for the backend."""
@@ -44,7 +51,7 @@ _ABORT_SECONDS = 1.0  # until an aborted request has ended; nothing ends a look-
 
 
 class Cause(Enum):
-    """Why log records were lost."""
+    """Why log records or spans were lost."""
 
     QUEUE_FULL = "queue-full"
     REFUSED = "refused"
@@ -53,17 +60,19 @@ class Cause(Enum):
 
 
 class Tally(NamedTuple):
-    """``points``: of metrics, in the reports that were delivered."""
+    """``points``: of metrics, in the reports that were delivered. ``lost``: log records."""
 
     log_records: int
     points: int
     lost: dict[Cause, int]
     rejected_points: int
     unsent_reports: int
+    spans: int
+    lost_spans: dict[Cause, int]
 
     @property
     def is_complete(self) -> bool:
-        return not self.lost and not self.rejected_points and not self.unsent_reports
+        return not (self.lost or self.lost_spans or self.rejected_points or self.unsent_reports)
 
 
 class Exporter:
@@ -74,9 +83,12 @@ class Exporter:
         self.settings = settings
         self._notices: deque[str] = deque(maxlen=20)
         tell = self._notices.append
-        self._logs = None if settings.logs is None else _LogSender(settings, settings.logs, tell, patient)
+        self._logs = None if settings.logs is None else _LogSender(settings.logs, settings.log_batches, tell, patient)
+        self._spans = (
+            None if settings.traces is None else _SpanSender(settings.traces, settings.span_batches, tell, patient)
+        )
         self._metrics = None if settings.metrics is None else _MetricSender(settings.metrics, tell)
-        self._senders = [sender for sender in (self._logs, self._metrics) if sender is not None]
+        self._senders = [sender for sender in (self._logs, self._spans, self._metrics) if sender is not None]
 
     @property
     def addresses(self) -> str:
@@ -91,6 +103,11 @@ class Exporter:
         """Raises OutputError when a patient export makes no progress."""
         if self._logs is not None:
             self._logs.put(_Waiting(resource, scope, record, record.ByteSize()))
+
+    def trace(self, resource: Resource, scope: InstrumentationScope, span: Span) -> None:
+        """Raises OutputError when a patient export makes no progress."""
+        if self._spans is not None:
+            self._spans.put(_Waiting(resource, scope, span, span.ByteSize()))
 
     def add(self, metrics: Metrics) -> None:
         """From now on these metrics are reported."""
@@ -116,27 +133,29 @@ class Exporter:
             sender.finish(deadline)
         for sender in self._senders:
             sender.end()
-        logs, metrics = self._logs, self._metrics
+        logs, spans, metrics = self._logs, self._spans, self._metrics
         return Tally(
             0 if logs is None else logs.delivered,
             0 if metrics is None else metrics.delivered,
             {} if logs is None else logs.losses(),
             0 if metrics is None else metrics.rejected,
             0 if metrics is None else metrics.unsent,
+            0 if spans is None else spans.delivered,
+            {} if spans is None else spans.losses(),
         )
 
 
-class _Waiting(NamedTuple):
+class _Waiting(NamedTuple, Generic[R]):
     resource: Resource
     scope: InstrumentationScope
-    record: LogRecord
+    record: R
     size: int
 
 
 class _Sender(ABC):
     """One signal: a thread that posts requests until they are delivered or refused.
 
-    ``delivered``: records, or points of metrics.
+    ``delivered``: log records, spans, or points of metrics.
     """
 
     what = ""
@@ -226,19 +245,27 @@ class _Sender(ABC):
             self._tell(f"{address} refuses {self.what}: {outcome.reason}")
 
 
-class _LogSender(_Sender):
-    what = "log records"
+class _RecordSender(_Sender, Generic[R]):
+    """A signal of records that wait in a queue."""
 
-    def __init__(self, settings: OtlpSettings, endpoint: Endpoint, tell: Callable[[str], None], patient: bool) -> None:
+    def __init__(self, endpoint: Endpoint, batches: Batches, tell: Callable[[str], None], patient: bool) -> None:
         super().__init__(Transport(endpoint), tell)
         self._lost: Counter[Cause] = Counter()  # for any cause but NOT_SENT
         self._accepted = 0  # records that came into the queue
-        self._settings = settings
+        self._batches = batches
         self._patient = patient
-        self._queue: deque[_Waiting] = deque()
+        self._queue: deque[_Waiting[R]] = deque()
         self._bytes = 0
 
-    def put(self, waiting: _Waiting) -> None:
+    @abstractmethod
+    def _message(self, batch: list[_Waiting[R]]) -> bytes:
+        """The request with these records."""
+
+    @abstractmethod
+    def _rejected(self, answer: bytes) -> tuple[int, str]:
+        """How many records the backend has rejected, and why."""
+
+    def put(self, waiting: _Waiting[R]) -> None:
         with self._changed:
             if self._is_full() and self._patient:
                 self._wait_for_room()
@@ -248,7 +275,7 @@ class _LogSender(_Sender):
             self._accepted += 1
             self._queue.append(waiting)
             self._bytes += waiting.size
-            if len(self._queue) == self._settings.batch or len(self._queue) == 1:
+            if len(self._queue) == self._batches.size or len(self._queue) == 1:
                 self._changed.notify_all()
 
     def losses(self) -> dict[Cause, int]:
@@ -258,7 +285,7 @@ class _LogSender(_Sender):
         return {cause: count for cause, count in lost.items() if count}
 
     def _is_full(self) -> bool:
-        return len(self._queue) >= self._settings.queue or self._bytes >= _QUEUE_BYTES
+        return len(self._queue) >= self._batches.queue or self._bytes >= _QUEUE_BYTES
 
     def _wait_for_room(self) -> None:
         if not self._changed.wait_for(lambda: not self._is_full(), _STALLED_SECONDS):
@@ -272,36 +299,71 @@ class _LogSender(_Sender):
             self._changed.wait_for(lambda: bool(self._queue) or self._deadline is not None)
             if self._deadline is None:
                 self._changed.wait_for(
-                    lambda: len(self._queue) >= self._settings.batch or self._deadline is not None,
-                    self._settings.delay,
+                    lambda: len(self._queue) >= self._batches.size or self._deadline is not None,
+                    self._batches.delay,
                 )
             return bool(self._queue) and not self._time_is_up()
 
     def _send(self) -> None:
         batch = self._take()
-        message = _request(batch).SerializeToString()
-        outcome = self._post(message, repeat=True)
+        outcome = self._post(self._message(batch), repeat=True)
         if isinstance(outcome, Delivered):
-            rejected, reason = rejected_records(outcome.answer)
+            rejected, reason = self._rejected(outcome.answer)
             rejected = min(rejected, len(batch))
             self.delivered += len(batch) - rejected
             if rejected:
                 self._lost[Cause.REJECTED] += rejected
-                self._tell(f"{self.address} has rejected {rejected} log records: {reason}")
+                self._tell(f"{self.address} has rejected {rejected} {self.what}: {reason}")
         elif isinstance(outcome, Refused):
             self._lost[Cause.REFUSED] += len(batch)
 
-    def _take(self) -> list[_Waiting]:
-        batch: list[_Waiting] = []
+    def _take(self) -> list[_Waiting[R]]:
+        batch: list[_Waiting[R]] = []
         size = 0
         with self._changed:
-            while self._queue and len(batch) < self._settings.batch and (not batch or size < _BATCH_BYTES):
+            while self._queue and len(batch) < self._batches.size and (not batch or size < _BATCH_BYTES):
                 waiting = self._queue.popleft()
                 batch.append(waiting)
                 size += waiting.size
             self._bytes -= size
             self._changed.notify_all()
         return batch
+
+
+class _LogSender(_RecordSender[LogRecord]):
+    what = "log records"
+
+    def _message(self, batch: list[_Waiting[LogRecord]]) -> bytes:
+        request = ExportLogsServiceRequest()
+        groups: dict[tuple[int, int], ScopeLogs] = {}
+        for waiting in batch:
+            origin = id(waiting.resource), id(waiting.scope)
+            if origin not in groups:
+                logs = request.resource_logs.add(resource=waiting.resource)
+                groups[origin] = logs.scope_logs.add(scope=waiting.scope)
+            groups[origin].log_records.append(waiting.record)
+        return request.SerializeToString()
+
+    def _rejected(self, answer: bytes) -> tuple[int, str]:
+        return rejected_records(answer)
+
+
+class _SpanSender(_RecordSender[Span]):
+    what = "spans"
+
+    def _message(self, batch: list[_Waiting[Span]]) -> bytes:
+        request = ExportTraceServiceRequest()
+        groups: dict[tuple[int, int], ScopeSpans] = {}
+        for waiting in batch:
+            origin = id(waiting.resource), id(waiting.scope)
+            if origin not in groups:
+                spans = request.resource_spans.add(resource=waiting.resource)
+                groups[origin] = spans.scope_spans.add(scope=waiting.scope)
+            groups[origin].spans.append(waiting.record)
+        return request.SerializeToString()
+
+    def _rejected(self, answer: bytes) -> tuple[int, str]:
+        return rejected_spans(answer)
 
 
 class _MetricSender(_Sender):
@@ -359,19 +421,6 @@ class _MetricSender(_Sender):
         source.delivered(report)
 
 
-def _request(batch: list[_Waiting]) -> ExportLogsServiceRequest:
-    """Records of one target and one script follow each other."""
-    request = ExportLogsServiceRequest()
-    groups: dict[tuple[int, int], ScopeLogs] = {}
-    for waiting in batch:
-        origin = id(waiting.resource), id(waiting.scope)
-        if origin not in groups:
-            logs: ResourceLogs = request.resource_logs.add(resource=waiting.resource)
-            groups[origin] = logs.scope_logs.add(scope=waiting.scope)
-        groups[origin].log_records.append(waiting.record)
-    return request
-
-
 def rejected_records(answer: bytes) -> tuple[int, str]:
     """How many records the backend has rejected, and why. ``answer``: the message of its answer."""
     try:
@@ -379,6 +428,15 @@ def rejected_records(answer: bytes) -> tuple[int, str]:
     except DecodeError:
         return 0, ""
     return max(0, success.rejected_log_records), _one_line(success.error_message)
+
+
+def rejected_spans(answer: bytes) -> tuple[int, str]:
+    """The same for spans."""
+    try:
+        success = ExportTraceServiceResponse.FromString(answer).partial_success
+    except DecodeError:
+        return 0, ""
+    return max(0, success.rejected_spans), _one_line(success.error_message)
 
 
 def rejected_points(answer: bytes) -> tuple[int, str]:

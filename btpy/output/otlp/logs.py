@@ -1,31 +1,31 @@
 """Records of probes as log records.
 
-Source: OpenTelemetry logs data model 1.50; attributes by the semantic conventions 1.37 for code and threads.
+Source: OpenTelemetry logs data model 1.50.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue, KeyValueList
+from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, SeverityNumber
 
 from btpy.events.records import Record
-from btpy.model.templates import SiteFact, Slot, Template, TemplateKind
-from btpy.output.otlp.attributes import Values, key_value, scalar, unsigned, well_formed
+from btpy.model.templates import Template, TemplateKind
+from btpy.output.otlp.attributes import key_value, scalar, unsigned, well_formed
+from btpy.output.otlp.record_attributes import RecordAttributes
 from btpy.output.otlp.trace_fields import traced
 from btpy.output.style import Style
 from btpy.output.templates import is_carried, printed
 from btpy.output.values import ValueText
-from btpy.output.writer import Arity, Context, ProbeError, Restraint, pairs, site_fact, slot_value, template_of
+from btpy.output.writer import Context, ProbeError, Restraint, template_of
 
 INFO = SeverityNumber.SEVERITY_NUMBER_INFO
 WARN = SeverityNumber.SEVERITY_NUMBER_WARN
 ERROR = SeverityNumber.SEVERITY_NUMBER_ERROR
 
 _Converter = Callable[[Record], LogRecord]
-_Fields = Callable[[Record], list[KeyValue]]
 
 
 class LogRecords:
@@ -34,13 +34,12 @@ class LogRecords:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._values = Values(context.stacks)
+        self._attributes = RecordAttributes(context)
         self._text = ValueText(context.stacks, Style())
         self._converters: dict[int, _Converter | None] = {}
-        self._places: dict[tuple[int, int], list[KeyValue]] = {}
 
     def of(self, record: Record) -> LogRecord | None:
-        """None for records that control the output only. Raises ProtocolError."""
+        """None for spans, and for records that control the output only. Raises ProtocolError."""
         if record.template not in self._converters:
             self._converters[record.template] = self._converter(template_of(self._context, record))
         converter = self._converters[record.template]
@@ -77,14 +76,16 @@ class LogRecords:
         )
 
     def _converter(self, template: Template) -> _Converter | None:
+        if template.is_span:
+            return None
         if template.kind is TemplateKind.EMIT:
-            fields = self._fields(template, template.parts)
+            fields = self._attributes.fields(template, template.parts)
             name = well_formed(template.name)
             return traced(template, lambda record: self._log_record(record, INFO, None, fields(record), name))
         if template.kind in (TemplateKind.PRINT, TemplateKind.WARN):
             severity = WARN if template.kind is TemplateKind.WARN else INFO
             text = printed(template, self._context, self._text, carried=False)
-            fields = self._fields(template, tuple(filter(is_carried, template.parts)))
+            fields = self._attributes.fields(template, tuple(filter(is_carried, template.parts)))
             return traced(
                 template,
                 lambda record: self._log_record(record, severity, well_formed(text(record)), fields(record), ""),
@@ -100,55 +101,12 @@ class LogRecords:
             observed_time_unix_nano=time.time_ns(),
             severity_number=severity,
             severity_text=_NAMES[severity],
-            attributes=[*fields, *self._place(record)],
+            attributes=[*fields, *self._attributes.place(record)],
             event_name=event,
         )
         if body is not None:
             log_record.body.string_value = body
         return log_record
-
-    def _place(self, record: Record) -> list[KeyValue]:
-        """The probe, the method and the thread of a record."""
-        key = record.probe, record.site
-        place = self._places.get(key)
-        if place is None:
-            place = self._places[key] = self._site(record)
-        return [*place, key_value("thread.id", record.tid), key_value("thread.name", record.thread)]
-
-    def _site(self, record: Record) -> list[KeyValue]:
-        attributes = [key_value("btpy.probe", site_fact(self._context, record, SiteFact.PROBE))]
-        if record.site in self._context.sites:
-            site = self._context.sites[record.site]
-            attributes.append(key_value("code.function.name", f"{site.class_name}.{site.method}"))
-            if site.line > 0:
-                attributes.append(key_value("code.line.number", site.line))
-        return attributes
-
-    def _fields(self, template: Template, parts: Sequence[str | Slot]) -> _Fields:
-        """``parts``: those of the template that become attributes."""
-        slots = [(well_formed(part.label or "value"), part) for part in parts if isinstance(part, Slot)]
-        arity = Arity.of(template)
-
-        def fields(record: Record) -> list[KeyValue]:
-            arity.check(record)
-            return [KeyValue(key=label, value=self._field(record, slot)) for label, slot in slots]
-
-        return fields
-
-    def _field(self, record: Record, slot: Slot) -> AnyValue:
-        if isinstance(slot.value, SiteFact):
-            return scalar(site_fact(self._context, record, slot.value))
-        if slot.named:
-            fields = pairs(record, slot.value, self._context.outline.redact)
-            members = [KeyValue(key=well_formed(name), value=self._values.any_value(value)) for name, value in fields]
-            return AnyValue(kvlist_value=KeyValueList(values=members))
-        if slot.rest:
-            rest = AnyValue()
-            rest.array_value.values.extend(self._values.any_value(value) for value in record.values[slot.value :])
-            return rest
-        if slot.time:
-            return scalar(self._text.slot(slot)(record.values[slot.value]))
-        return self._values.any_value(slot_value(record, slot))
 
 
 _NAMES = {INFO: "INFO", WARN: "WARN", ERROR: "ERROR"}

@@ -1,8 +1,8 @@
 """The endpoint of an export and how to reach it: the URL of ``-o`` and the standard variables.
 
-Source: OpenTelemetry specification 1.50, "OpenTelemetry Protocol Exporter", "Batch LogRecord Processor". A variable of
-one signal (``OTEL_EXPORTER_OTLP_LOGS_HEADERS``) is stronger than that of all (``OTEL_EXPORTER_OTLP_HEADERS``). A URL
-with a host is stronger than both endpoint variables.
+Source: OpenTelemetry specification 1.50, "OpenTelemetry Protocol Exporter", "Batch LogRecord Processor", "Batch Span
+Processor". A variable of one signal (``OTEL_EXPORTER_OTLP_LOGS_HEADERS``) is stronger than that of all
+(``OTEL_EXPORTER_OTLP_HEADERS``). A URL with a host is stronger than both endpoint variables.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ _HELP = ("-o otlp://HOST:4318 sends to a Collector", "btpy help otlp tells more"
 class Signal(Enum):
     LOGS = "logs"
     METRICS = "metrics"
+    TRACES = "traces"
 
 
 class Temporality(Enum):
@@ -72,20 +73,27 @@ class Endpoint:
         return self.url.port or (443 if self.url.scheme == "https" else 80)
 
 
+class Batches(NamedTuple):
+    """``delay``: seconds that records wait until a batch is sent. ``queue``: the most records that wait; ``size``: the
+    most records of one request."""
+
+    delay: float = 1.0
+    queue: int = 1 << 16
+    size: int = 4096
+
+
 @dataclass(frozen=True, slots=True)
 class OtlpSettings:
-    """``interval``: seconds between two reports of the metrics. ``delay``: seconds that log records wait until a batch
-    is sent.
-    ``queue``: the most log records that wait; ``batch``: log records of one request. ``logs``, ``metrics`` None: the
-    user has switched the signal off (``OTEL_LOGS_EXPORTER=none``)."""
+    """``interval``: seconds between two reports of the metrics. ``logs``, ``metrics``, ``traces`` None: the user has
+    switched the signal off (``OTEL_LOGS_EXPORTER=none``)."""
 
     logs: Endpoint | None
     metrics: Endpoint | None
+    traces: Endpoint | None
     temporality: Temporality = Temporality.CUMULATIVE
     interval: float = 10.0
-    delay: float = 1.0
-    queue: int = 1 << 16
-    batch: int = 4096
+    log_batches: Batches = Batches()
+    span_batches: Batches = Batches()
 
 
 def is_export(output: str) -> bool:
@@ -110,15 +118,23 @@ def settings_of(url: str, environment: Mapping[str, str]) -> OtlpSettings:
         signal: None if environment.get(f"OTEL_{signal.name}_EXPORTER") == "none" else _endpoint(url, signal, variables)
         for signal in Signal
     }
-    defaults = OtlpSettings(endpoints[Signal.LOGS], endpoints[Signal.METRICS])
     return OtlpSettings(
-        defaults.logs,
-        defaults.metrics,
+        endpoints[Signal.LOGS],
+        endpoints[Signal.METRICS],
+        endpoints[Signal.TRACES],
         Temporality.CUMULATIVE if preference == "cumulative" else Temporality.DELTA,
-        _milliseconds(environment, "OTEL_METRIC_EXPORT_INTERVAL", defaults.interval),
-        _milliseconds(environment, "OTEL_BLRP_SCHEDULE_DELAY", defaults.delay),
-        _count(environment, "OTEL_BLRP_MAX_QUEUE_SIZE", defaults.queue),
-        _count(environment, "OTEL_BLRP_MAX_EXPORT_BATCH_SIZE", defaults.batch),
+        _milliseconds(environment, "OTEL_METRIC_EXPORT_INTERVAL", 10.0),
+        _batches(environment, "OTEL_BLRP"),
+        _batches(environment, "OTEL_BSP"),
+    )
+
+
+def _batches(environment: Mapping[str, str], prefix: str) -> Batches:
+    defaults = Batches()
+    return Batches(
+        _milliseconds(environment, f"{prefix}_SCHEDULE_DELAY", defaults.delay),
+        _count(environment, f"{prefix}_MAX_QUEUE_SIZE", defaults.queue),
+        _count(environment, f"{prefix}_MAX_EXPORT_BATCH_SIZE", defaults.size),
     )
 
 

@@ -15,8 +15,8 @@ from btpy.model.templates import Slot, Template
 
 TRACE_ID, SPAN_ID, TRACE_FLAGS = "trace_id", "span_id", "trace_flags"
 
-_TRACE_ID = re.compile("(?!0{32})[0-9a-f]{32}")
-_SPAN_ID = re.compile("(?!0{16})[0-9a-f]{16}")
+TRACE_ID_FORM = re.compile("(?!0{32})[0-9a-f]{32}")
+SPAN_ID_FORM = re.compile("(?!0{16})[0-9a-f]{16}")
 _FLAGS = re.compile("[0-9a-f]{2}")
 
 
@@ -42,10 +42,10 @@ def traced(template: Template, convert: Callable[[Record], LogRecord]) -> Callab
 def _move(log_record: LogRecord, values: Mapping[str, Value]) -> None:
     trace, span, flags = values[TRACE_ID], values.get(SPAN_ID), _flags(values.get(TRACE_FLAGS))
     moved = {label for label, value in values.items() if value is None}
-    if isinstance(trace, str) and _TRACE_ID.fullmatch(trace):
+    if isinstance(trace, str) and TRACE_ID_FORM.fullmatch(trace):
         log_record.MergeFrom(LogRecord(trace_id=bytes.fromhex(trace), flags=flags or 0))
         moved.add(TRACE_ID)
-        if isinstance(span, str) and _SPAN_ID.fullmatch(span):
+        if isinstance(span, str) and SPAN_ID_FORM.fullmatch(span):
             log_record.MergeFrom(LogRecord(span_id=bytes.fromhex(span)))
             moved.add(SPAN_ID)
         if flags is not None:

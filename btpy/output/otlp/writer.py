@@ -1,4 +1,4 @@
-"""The output of a run for OpenTelemetry: the events and maps of one target become log records and metrics."""
+"""The output of a run for OpenTelemetry: the events and maps of one target become log records, spans and metrics."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from btpy.output.otlp.exporter import Exporter
 from btpy.output.otlp.logs import LogRecords
 from btpy.output.otlp.metrics import Metrics
 from btpy.output.otlp.resource import Origin, resource_of
+from btpy.output.otlp.spans import Spans
 from btpy.output.silent import SilentWriter
 from btpy.output.writer import Context, End, ProbeError, Restraint
 
@@ -35,6 +36,7 @@ class OtlpWriter(SilentWriter):
         self._resource = resource_of(origin)
         self._scope = scope_of(context.outline)
         self._logs = LogRecords(context)
+        self._spans = Spans(context)
         self._metrics = Metrics(
             self._resource,
             self._scope,
@@ -47,7 +49,10 @@ class OtlpWriter(SilentWriter):
 
     def records(self, records: Sequence[Record]) -> None:
         for record in records:
+            span = self._spans.of(record)
             log_record = self._logs.of(record)
+            if span is not None:
+                self._exporter.trace(self._resource, self._scope, span)
             if log_record is not None:
                 self._log(log_record)
 

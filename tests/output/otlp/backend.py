@@ -15,10 +15,12 @@ from typing import NamedTuple
 
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 
 class Answer(NamedTuple):
@@ -38,6 +40,7 @@ class Backend:
         self.answers: deque[Answer] = deque()
         self.requests: list[tuple[str, dict[str, str]]] = []
         self.logs: list[tuple[Resource, LogRecord]] = []
+        self.spans: list[tuple[Resource, Span]] = []
         self.reports: list[tuple[Resource, Metric]] = []
         self.lock = threading.Lock()
         backend = self
@@ -91,6 +94,9 @@ class Backend:
         if path.endswith("/v1/logs"):
             for logs in ExportLogsServiceRequest.FromString(body).resource_logs:
                 self.logs += [(logs.resource, record) for scope in logs.scope_logs for record in scope.log_records]
+        elif path.endswith("/v1/traces"):
+            for spans in ExportTraceServiceRequest.FromString(body).resource_spans:
+                self.spans += [(spans.resource, span) for scope in spans.scope_spans for span in scope.spans]
         else:
             for metrics in ExportMetricsServiceRequest.FromString(body).resource_metrics:
                 self.reports += [

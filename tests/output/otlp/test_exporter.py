@@ -18,7 +18,7 @@ from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from btpy.errors import OutputError, UsageError
 from btpy.output.otlp import exporter as exporter_module
 from btpy.output.otlp.exporter import Cause, Exporter
-from btpy.output.otlp.settings import OtlpSettings, settings_of
+from btpy.output.otlp.settings import Batches, OtlpSettings, settings_of
 from tests.output.otlp.backend import Answer, Backend, backend
 
 RESOURCE, SCOPE = Resource(), InstrumentationScope(name="test")
@@ -153,14 +153,14 @@ def test_records_beyond_the_queue_are_counted_while_the_backend_is_away() -> Non
     tally = exporter.close(0.3)
     assert tally.log_records == 0
     assert sum(tally.lost.values()) == 1_009
-    assert tally.lost[Cause.QUEUE_FULL] >= 1_009 - 100 - exporter.settings.batch
+    assert tally.lost[Cause.QUEUE_FULL] >= 1_009 - 100 - exporter.settings.log_batches.size
     assert "does not take log records at present (connection refused)" in exporter.notices()[0]
 
 
 def test_a_patient_export_waits_for_room_and_loses_nothing() -> None:
     with backend() as running:
         running.answers.extend([Answer(503)] * 5)
-        settings = replace(settings_of(running.url, FAST), queue=10, batch=3)
+        settings = replace(settings_of(running.url, FAST), log_batches=Batches(0.02, 10, 3))
         exporter = started(running, settings, patient=True)
         log(exporter, 211)
         tally = exporter.close()
@@ -172,7 +172,9 @@ def test_a_patient_export_gives_up_a_backend_that_takes_nothing(monkeypatch: pyt
     monkeypatch.setattr(exporter_module, "_STALLED_SECONDS", 0.2)
     with backend() as running:
         running.answers.extend([Answer(503, headers=(("Retry-After", "60"),))] * 5)
-        exporter = started(running, replace(settings_of(running.url, FAST), queue=10, batch=3), patient=True)
+        exporter = started(
+            running, replace(settings_of(running.url, FAST), log_batches=Batches(0.02, 10, 3)), patient=True
+        )
         with pytest.raises(OutputError, match="has taken nothing"):
             log(exporter, 211)
         exporter.close(0.1)

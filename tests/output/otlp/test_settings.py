@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from btpy.errors import UsageError
-from btpy.output.otlp.settings import Endpoint, OtlpSettings, Temporality, is_export, settings_of
+from btpy.output.otlp.settings import Batches, Endpoint, OtlpSettings, Temporality, is_export, settings_of
 
 
 def endpoints(settings: OtlpSettings) -> tuple[Endpoint, Endpoint]:
@@ -56,6 +56,9 @@ def test_a_variable_of_one_signal_is_stronger() -> None:
             "OTEL_BLRP_SCHEDULE_DELAY": "50",
             "OTEL_BLRP_MAX_QUEUE_SIZE": "17",
             "OTEL_BLRP_MAX_EXPORT_BATCH_SIZE": "5",
+            "OTEL_BSP_SCHEDULE_DELAY": "70",
+            "OTEL_BSP_MAX_QUEUE_SIZE": "19",
+            "OTEL_BSP_MAX_EXPORT_BATCH_SIZE": "3",
         },
     )
     logs, metrics = endpoints(settings)
@@ -65,7 +68,8 @@ def test_a_variable_of_one_signal_is_stronger() -> None:
     assert (logs.gzip, metrics.gzip) == (False, True)
     assert str(logs.credentials.authorities) == "/ca.pem"
     assert settings.temporality is Temporality.DELTA
-    assert (settings.interval, settings.delay, settings.queue, settings.batch) == (0.25, 0.05, 17, 5)
+    assert (settings.interval, settings.log_batches) == (0.25, Batches(0.05, 17, 5))
+    assert settings.span_batches == Batches(0.07, 19, 3)
 
 
 def test_lowmemory_is_delta_and_nothing_is_cumulative() -> None:
@@ -115,6 +119,7 @@ def test_a_signal_can_be_switched_off() -> None:
     assert settings.logs is None
     assert settings.metrics is not None
     assert settings_of("otlp://c", {"OTEL_METRICS_EXPORTER": "none"}).metrics is None
+    assert settings_of("otlp://c", {"OTEL_TRACES_EXPORTER": "none"}).traces is None
 
 
 def test_the_address_in_messages_has_no_credentials() -> None:

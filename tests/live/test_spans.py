@@ -1,0 +1,172 @@
+"""``span(…)`` beside the spans that the OpenTelemetry agent makes of the same requests, in one backend."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+
+import pytest
+from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
+
+from tests.live.scripts import waited
+from tests.live.test_contexts import AGENT, QUIET, SDK, program
+from tests.live.test_otlp import started
+from tests.maven import artifact
+from tests.output.otlp.backend import Backend, attributes, backend
+from tests.targets import Target
+
+SCRIPT = """
+NestedSpans::price @exit { span("price", number=arg0) }
+NestedSpans::discount @exit { span("discount", number=arg0) }
+NestedSpans::write @exit { span("write", number=arg0) }
+NestedSpans::fail @exit { span("fail", number=arg0) }
+"""
+
+
+@contextmanager
+def requests(running: Backend, jdk: int, *arguments: str, flags: Sequence[str] = ()) -> Iterator[Target]:
+    """The program under the OpenTelemetry agent, which exports its spans to the backend."""
+    agent = artifact(f"io.opentelemetry.javaagent:opentelemetry-javaagent:{AGENT}")
+    own = [
+        f"-javaagent:{agent}",
+        "-Dotel.metrics.exporter=none",
+        "-Dotel.logs.exporter=none",
+        "-Dotel.traces.exporter=otlp",
+        "-Dotel.exporter.otlp.protocol=http/protobuf",
+        f"-Dotel.exporter.otlp.endpoint=http://127.0.0.1:{running.port}",
+        "-Dotel.bsp.schedule.delay=100",
+        "-Dotel.instrumentation.methods.include=NestedSpans[request,store]",
+        *flags,
+    ]
+    with program(jdk, "NestedSpans", (), *arguments, flags=own) as target:
+        yield target
+
+
+def traced(running: Backend, target: Target, script: str) -> None:
+    """Sends all calls of the program after its gate to the backend."""
+    with ExitStack() as stack:
+        tracer = started(stack, [str(target.pid), "-e", script, "-o", running.url])
+        target.send()
+        target.wait_for("done")
+        assert tracer.stop() == 0
+
+
+def number(span: Span) -> object:
+    return attributes(list(span.attributes))["number"]
+
+
+@pytest.mark.parametrize("arguments", [("101",), ("101", "virtual")], ids=["platform", "virtual"])
+def test_spans_are_part_of_the_trace_of_the_application(arguments: tuple[str, ...]) -> None:
+    with backend() as running, requests(running, 21, *arguments) as target:
+        traced(running, target, SCRIPT)
+        waited(lambda: len(running.spans) == 101 * 5 + 102 * 2, "the spans of both")
+        spans = [span for _, span in running.spans]
+    by_id = {span.span_id: span for span in spans}
+    assert len(by_id) == len(spans)
+    parents = Counter((span.name, by_id[span.parent_span_id].name) for span in spans if span.parent_span_id)
+    assert parents == {
+        ("price", "NestedSpans.request"): 101,
+        ("discount", "price"): 101,
+        ("NestedSpans.store", "NestedSpans.request"): 102,
+        ("write", "NestedSpans.store"): 101,
+        ("fail", "NestedSpans.request"): 101,
+        ("discount", "fail"): 101,
+    }
+    assert len({span.trace_id for span in spans}) == 102
+    for span in spans:
+        parent = by_id.get(span.parent_span_id)
+        assert parent is None or parent.trace_id == span.trace_id
+        assert span.kind == Span.SPAN_KIND_INTERNAL
+        if parent is not None and parent.name in ("price", "fail") and span.name == "discount":
+            assert number(parent) == number(span)
+            assert parent.start_time_unix_nano <= span.start_time_unix_nano
+            assert span.end_time_unix_nano <= parent.end_time_unix_nano
+    for name in ("price", "write", "fail"):
+        assert sorted(number(span) for span in spans if span.name == name) == list(range(1, 102))  # type: ignore[type-var]
+    for span in spans:
+        if span.name != "fail":
+            assert span.status.code == Status.STATUS_CODE_UNSET
+            continue
+        assert span.status.code == Status.STATUS_CODE_ERROR
+        (event,) = span.events
+        told = attributes(list(event.attributes))
+        assert event.name == "exception"
+        assert told["exception.type"] == "java.lang.IllegalStateException"
+        assert told["exception.message"] == f"order {number(span)}"
+        assert "\tat NestedSpans.fail" in str(told["exception.stacktrace"])
+
+
+def test_the_same_methods_as_spans_of_both() -> None:
+    script = """
+    NestedSpans::request @exit { span("request") }
+    NestedSpans::store @exit { span("store") }
+    """
+    with backend() as running, requests(running, 17, "103") as target:
+        traced(running, target, script)
+        waited(lambda: len(running.spans) == 103 * 2 + 104 * 2, "the spans of both")
+        spans = [span for _, span in running.spans]
+    by_id = {span.span_id: span for span in spans}
+    ours = [span for span in spans if span.name == "store"]
+    theirs = [span for span in spans if span.name == "NestedSpans.store"]
+    assert len(ours) == 103
+    assert len(theirs) == 104
+    assert Counter(span.parent_span_id for span in theirs) - Counter(span.parent_span_id for span in ours) == {
+        theirs[0].parent_span_id: 1  # of the request before btpy
+    }
+    assert {by_id[span.parent_span_id].name for span in ours} == {"NestedSpans.request"}
+
+
+def test_a_trace_that_is_not_sampled_gets_no_spans() -> None:
+    with (
+        backend() as running,
+        requests(running, 17, "13", flags=["-Dotel.traces.sampler=always_off"]) as target,
+    ):
+        traced(running, target, SCRIPT + "NestedSpans::price @exit { @seen = count() }")
+        assert not running.spans
+        assert running.last("btpy.seen").sum.data_points[0].as_int == 13
+
+
+def test_without_a_library_the_outermost_span_begins_a_trace() -> None:
+    with backend() as running, program(17, "NestedSpans", (), "17", flags=QUIET) as target:
+        traced(running, target, SCRIPT + 'NestedSpans::request @exit { span("request") }')
+        spans = [span for _, span in running.spans]
+    by_id = {span.span_id: span for span in spans}
+    assert len(by_id) == len(spans) == 17 * 6
+    roots = [span for span in spans if not span.parent_span_id]
+    assert [span.name for span in roots] == 17 * ["request"]
+    assert len({span.trace_id for span in spans}) == 17
+    parents = Counter((span.name, by_id[span.parent_span_id].name) for span in spans if span.parent_span_id)
+    assert parents == {
+        ("price", "request"): 17,
+        ("discount", "price"): 17,
+        ("write", "price"): 17,
+        ("fail", "request"): 17,
+        ("discount", "fail"): 17,
+    }
+
+
+def test_a_span_that_may_not_be_written_is_no_parent() -> None:
+    script = """
+    NestedSpans::price @exit when arg0 % 2 == 0 { span("price", number=arg0) }
+    NestedSpans::discount @exit { span("discount", number=arg0) }
+    NestedSpans::request @exit { span("request", number=arg0) }
+    """
+    with backend() as running, program(17, "NestedSpans", (), "19", flags=QUIET) as target:
+        traced(running, target, script)
+        spans = [span for _, span in running.spans]
+    by_id = {span.span_id: span for span in spans}
+    parents = Counter((span.name, by_id[span.parent_span_id].name) for span in spans if span.parent_span_id)
+    assert parents == {("price", "request"): 9, ("discount", "request"): 38}
+
+
+def test_the_sdk_without_an_agent() -> None:
+    with backend() as running, program(17, "SdkSpans", SDK) as target:
+        traced(running, target, 'SdkSpans::work @exit { span("work", trace=arg0, parent=arg1) }')
+        spans = [span for _, span in running.spans]
+    assert len(spans) == 38  # 40 calls, two of them in a trace that is not sampled
+    for span in spans:
+        told = attributes(list(span.attributes))
+        if told["trace"] is not None:
+            assert (span.trace_id.hex(), span.parent_span_id.hex()) == (told["trace"], told["parent"])
+    assert sum(not span.parent_span_id for span in spans) == 4
