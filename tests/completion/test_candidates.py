@@ -91,7 +91,7 @@ def test_tables_of_the_language_are_complete(shop: Shop) -> None:
     assert {text.rstrip("(") for text in texts(QUOTE + "@", shop)} == {f"@{name}" for name in POINTS}
     offered = set()
     for name in FUNCTIONS:
-        for head in (QUOTE + "{ ", "@OnTimer(1s) { "):
+        for head in (QUOTE + "{ ", QUOTE + "@exit { ", "@OnTimer(1s) { "):
             offered |= {text.rstrip("(") for text in texts(head + name, shop)}
     assert set(FUNCTIONS) - offered == set()
 
