@@ -123,6 +123,20 @@ class HandlerFactory:
         self._alike[key] = (bound, compiled)
         return compiled
 
+    def _around(self, probe: int, probe_input: Input) -> tuple[HandlerClass, HandlerClass | None] | None:
+        """The handlers at entry and exit for an input that begins and ends with the method; None for other inputs."""
+        match probe_input.kind:
+            case InputKind.DEPTH:
+                return self._depth_of(probe)
+            case InputKind.SAMPLED:
+                return self._sampling_of(probe)
+            case InputKind.SPAN:
+                return span_handlers(probe, encloses=probe_input.index == 0)
+            case InputKind.NESTED:
+                return self._self_time_of(probe)
+            case _:
+                return None
+
     def _method(self, method: PlannedMethod, used: dict[str, HandlerClass]) -> MethodPlan:
         if any(planned.at is not None for planned in method.advice):
             return MethodPlan(method.name, method.descriptor, *self._advised(method.advice, used))
@@ -148,18 +162,10 @@ class HandlerFactory:
         def frame_local(bound: BoundProbe, probe_input: Input) -> int:
             key = (bound.probe.id, probe_input.kind, probe_input.index)
             if key not in numbers:
-                if probe_input.kind is InputKind.DEPTH:
-                    enter, leave = self._depth_of(bound.probe.id)
-                    local = FrameLocal(bound.probe.id, handler(enter), (), handler(leave))
-                elif probe_input.kind is InputKind.SAMPLED:
-                    enter, leave = self._sampling_of(bound.probe.id)
-                    local = FrameLocal(bound.probe.id, handler(enter), (), handler(leave))
-                elif probe_input.kind is InputKind.SPAN:
-                    begin, end = span_handlers(bound.probe.id, encloses=probe_input.index == 0)
-                    local = FrameLocal(bound.probe.id, handler(begin), (), None if end is None else handler(end))
-                elif probe_input.kind is InputKind.NESTED:
-                    enter, leave = self._self_time_of(bound.probe.id)
-                    local = FrameLocal(bound.probe.id, handler(enter), (), handler(leave))
+                around = self._around(bound.probe.id, probe_input)
+                if around is not None:
+                    enter, leave = around
+                    local = FrameLocal(bound.probe.id, handler(enter), (), None if leave is None else handler(leave))
                 else:
                     entry = next(entry for entry in bound.entries if entry.index == probe_input.index)
                     operands = tuple(operand(bound, input_) for input_ in entry.inputs)
