@@ -150,7 +150,7 @@ _LOOK_UP = 18
 _MATCH = 18
 _DEPTH = 6
 _CALLS = {
-    **dict.fromkeys(("print", "printf", "emit", "warn"), _RECORD),
+    **dict.fromkeys(("print", "printf", "emit", "span", "warn"), _RECORD),
     **dict.fromkeys(("stack", "frame", "caller", "app_frame"), _STACK),
     **dict.fromkeys(("hist", "lhist", "pctl", "stats", "tseries"), _DISTRIBUTION),
 }

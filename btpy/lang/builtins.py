@@ -1237,6 +1237,11 @@ ANNOTATIONS = {
             ("hits", "rate", "for"),
         ),
         AnnotationRule("Outermost", "fires in the outermost activation only: when depth == 0"),
+        AnnotationRule(
+            "Span",
+            "each activation is a span of the trace: span(…) at the beginning of the body",
+            ("name", "key=value"),
+        ),
         AnnotationRule("Disabled", "starts disabled"),
         AnnotationRule("Level", "enabled from this level of the session on", ("level",)),
         AnnotationRule("Doc", "text for listings", ("text",)),

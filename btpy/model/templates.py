@@ -74,6 +74,7 @@ class Slot:
 
 SPECULATIVE = ("speculative", True)
 SPAN = ("span", True)
+SPAN_OF_METHOD = ("span", "method")
 """Options of a template."""
 
 
@@ -104,4 +105,9 @@ class Template:
         """The event is a span. The first value is System.nanoTime at its start, which no slot shows. The labels of the
         slots are those of :class:`SpanField`, and then those of the script.
         """
-        return SPAN in self.options
+        return SPAN in self.options or self.is_span_of_method
+
+    @property
+    def is_span_of_method(self) -> bool:
+        """The event is a span, and its name in an export is ``Class.method``."""
+        return SPAN_OF_METHOD in self.options

@@ -35,6 +35,10 @@ def expanded(text: str) -> str:
             '@OnMethod(class="A")\nprobe m(int x, ..)\nwhen depth == 0 && (x > 1 || x < 0) { }\n',
         ),
         (
+            '@OnMethod(class="A", location=EXIT) @Span("a", n=arg0) @Outermost { print(1) }',
+            '@OnMethod(class="A", location=EXIT)\nwhen depth == 0 { span("a", n=arg0); print(1) }\n',
+        ),
+        (
             "a.B::c(long, ..) @call(x.Y::z(int), when=AFTER) { }",
             '@OnMethod(class="a.B", method="c", type="* (long, ..)", '
             'location=CALL(class="x.Y", method="z", when=AFTER, type="* (int)"))\n{ }\n',

@@ -98,17 +98,15 @@ def test_spans_are_part_of_the_trace_of_the_application(arguments: tuple[str, ..
 
 
 def test_the_same_methods_as_spans_of_both() -> None:
-    script = """
-    NestedSpans::request @exit { span("request") }
-    NestedSpans::store @exit { span("store") }
-    """
+    script = '@OnMethod(class="NestedSpans", method="/request|store/", location=EXIT) @Span(by="btpy") { }'
     with backend() as running, requests(running, 17, "103") as target:
         traced(running, target, script)
         waited(lambda: len(running.spans) == 103 * 2 + 104 * 2, "the spans of both")
         spans = [span for _, span in running.spans]
     by_id = {span.span_id: span for span in spans}
-    ours = [span for span in spans if span.name == "store"]
-    theirs = [span for span in spans if span.name == "NestedSpans.store"]
+    stores = [span for span in spans if span.name == "NestedSpans.store"]
+    ours = [span for span in stores if attributes(list(span.attributes)).get("by") == "btpy"]
+    theirs = [span for span in stores if span not in ours]
     assert len(ours) == 103
     assert len(theirs) == 104
     assert Counter(span.parent_span_id for span in theirs) - Counter(span.parent_span_id for span in ours) == {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from btpy.lang import program, typed_tree
@@ -151,7 +152,7 @@ def print_format(context: Context, call: nodes.Call) -> Statement:
 def emit_event(context: Context, call: nodes.Call) -> Statement:
     kind = kind_of_event(call, "the kind of the event", 'emit("slow", took=duration)')
     record = Record(context)
-    named_values(record, call, {})
+    named_values(record, call.arguments[1:], {})
     return emitted(context, call, TemplateKind.EMIT, record, kind)
 
 
@@ -168,9 +169,9 @@ def kind_of_event(call: nodes.Call, needed: str, example: str) -> str:
     )
 
 
-def named_values(record: Record, call: nodes.Call, labels: dict[str, Span]) -> None:
-    """Adds the arguments after the first one, which have names. ``labels``: names that are taken."""
-    for argument in call.arguments[1:]:
+def named_values(record: Record, arguments: Sequence[nodes.Argument], labels: dict[str, Span]) -> None:
+    """Adds the arguments, which have names. ``labels``: names that are taken."""
+    for argument in arguments:
         if argument.name is None:
             name = argument.value.span.text
             suggestion = f"{name}={name}" if name.isidentifier() else f"name={name}"

@@ -1,4 +1,5 @@
-"""``span(name, key=value, …)``: the activation of a method, as a span of a trace."""
+"""``span(name, key=value, …)``: the activation of a method, as a span of a trace. Without a name it is called as its
+method."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from btpy.model.diagnostics import Diagnostic, Label
 from btpy.model.points import Point
 from btpy.model.sampling import NO_LIMIT
 from btpy.model.source import Span
-from btpy.model.templates import SPAN, SpanField, TemplateKind
+from btpy.model.templates import SPAN, SPAN_OF_METHOD, SpanField, TemplateKind
 from btpy.model.types import BOOLEAN, DURATION, INT, LONG, OBJECT, STACK, STRING
 
 _FRAMES = 32
@@ -29,7 +30,8 @@ _EXAMPLE = 'span("price", items=$count)'
 def span(context: Context, call: nodes.Call) -> Statement:
     """The record of the span, unless there is none: the trace is not sampled, or the probe was disabled at entry."""
     _check_place(context, call)
-    name = kind_of_event(call, "the name of the span", _EXAMPLE)
+    is_named = bool(call.arguments) and call.arguments[0].name is None
+    name = kind_of_event(call, "the name of the span", _EXAMPLE) if is_named else "span"
     record = Record(context)
     place = call.function.span
     record.value(typed_tree.InputValue(LONG, place, context.input(InputKind.START, 0, "J")), None)
@@ -37,8 +39,8 @@ def span(context: Context, call: nodes.Call) -> Statement:
     begun = typed_tree.InputValue(OBJECT, place, opened)
     for field, value in _values(context, begun, place):
         record.value(value, field.value)
-    named_values(record, call, dict.fromkeys(record.labels, place))
-    written = emitted(context, call, TemplateKind.EMIT, record, name, (SPAN,))
+    named_values(record, call.arguments[1 if is_named else 0 :], dict.fromkeys(record.labels, place))
+    written = emitted(context, call, TemplateKind.EMIT, record, name, (SPAN if is_named else SPAN_OF_METHOD,))
     return typed_tree.If(typed_tree.BuiltinCall(BOOLEAN, place, builtins.SPAN_TAKE, (begun,)), (written,), ())
 
 

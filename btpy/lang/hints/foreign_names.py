@@ -196,6 +196,7 @@ ANNOTATIONS = {
     **dict.fromkeys(("AfterThrowing", "OnThrow", "OnException"), "@OnMethod(class=…, method=…, location=THROW)"),
     **dict.fromkeys(("Schedule", "Scheduled", "Interval", "Every", "OnInterval", "OnTick"), "@OnTimer(5s)"),
     "Sampled": "@Sample(every=100)",
+    **dict.fromkeys(("WithSpan", "NewSpan", "ContinueSpan", "Observed", "Trace", "Traced"), "@Span"),
 }
 """The counterpart of an annotation of another language."""
 

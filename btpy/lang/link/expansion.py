@@ -10,16 +10,15 @@ from btpy.model.source import Source
 
 
 def expand_source(source: Source) -> str:
-    """The script with each ``Class::method @location`` as the ``@OnMethod(…)`` that it becomes, and each ``@Outermost``
-    as the condition that it adds, formatted. Raises ``ScriptError``: it does not parse."""
+    """The script with each ``Class::method @location`` as the ``@OnMethod(…)`` that it becomes, each ``@Outermost`` as
+    the condition that it adds, and each ``@Span`` as the statement, formatted. Raises ``ScriptError``: it does not
+    parse."""
     script = parser.parse(source)
     text = source.text
     for item in reversed(script.items):
         if isinstance(item, nodes.PointProbe):
             written = _probe(nodes.expand(item))
-        elif isinstance(item, nodes.Probe) and any(
-            annotation.name.text == "Outermost" for annotation in item.annotations
-        ):
+        elif isinstance(item, nodes.Probe) and any(map(_is_short, item.annotations)):
             written = _probe(item)
         else:
             continue
@@ -27,18 +26,30 @@ def expand_source(source: Source) -> str:
     return format_source(Source(source.name, text))
 
 
+def _is_short(annotation: nodes.Annotation) -> bool:
+    return _is_outermost(annotation) or nodes.is_span(annotation)
+
+
+def _is_outermost(annotation: nodes.Annotation) -> bool:
+    return annotation.name.text == "Outermost"
+
+
 def _probe(probe: nodes.Probe) -> str:
-    annotations = [annotation for annotation in probe.annotations if annotation.name.text != "Outermost"]
+    annotations = [annotation for annotation in probe.annotations if not _is_short(annotation)]
     lines = [_annotation(annotation) for annotation in annotations]
     if probe.name is not None or probe.formals is not None:
         lines.append(_head(probe))
-    conditions = [] if len(annotations) == len(probe.annotations) else ["depth == 0"]
+    conditions = ["depth == 0"] if any(map(_is_outermost, probe.annotations)) else []
     if probe.when is not None:
         written = probe.when.span.text
         conditions.append(f"({written})" if conditions and _binds_weaker_than_and(probe.when) else written)
     if conditions:
         lines.append("when " + " && ".join(conditions))
-    return "\n".join([*lines, probe.body.span.text])
+    spans = [
+        f"span({', '.join(map(_argument, annotation.arguments))});"
+        for annotation in filter(nodes.is_span, probe.annotations)
+    ]
+    return "\n".join([*lines, "".join(["{", *spans, probe.body.span.text[1:]])])
 
 
 def _head(probe: nodes.Probe) -> str:

@@ -323,7 +323,7 @@ class _Linker:
                 case nodes.PointProbe():
                     module.probes.append(nodes.expand(item))
                 case nodes.Probe():
-                    module.probes.append(item)
+                    module.probes.append(nodes.with_span(item))
                 case _:
                     pass
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from enum import Enum
 from operator import attrgetter
 from typing import Any, Union
@@ -492,6 +492,25 @@ def expand(point: PointProbe) -> Probe:
         tuple(arguments),
     )
     return Probe(point.span, (annotation,), point.name, None, False, point.when, point.body)
+
+
+def is_span(annotation: Annotation) -> bool:
+    return annotation.name.text == "Span"
+
+
+def with_span(probe: Probe) -> Probe:
+    """The probe with ``@Span(…)`` as the statement ``span(…)`` that it abbreviates, the first of the body."""
+    calls = [
+        Call(annotation.span, Identifier(annotation.name.span, "span"), annotation.arguments)
+        for annotation in probe.annotations
+        if is_span(annotation)
+    ]
+    if not calls:
+        return probe
+    statements = [ExpressionStatement(call.span, call) for call in calls]
+    annotations = tuple(annotation for annotation in probe.annotations if not is_span(annotation))
+    body = Block(probe.body.span, (*statements, *probe.body.statements))
+    return replace(probe, annotations=annotations, body=body)
 
 
 _WHEN = re.compile(r"(?:^|,)\s*(when)\s*=\s*(\w+)\s*$")

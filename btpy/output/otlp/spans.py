@@ -12,11 +12,12 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 from btpy.errors import ProtocolError
 from btpy.events.records import Record, Value
-from btpy.model.templates import Slot, SpanField, Template
+from btpy.model.patterns import simple_name
+from btpy.model.templates import SiteFact, Slot, SpanField, Template
 from btpy.output.otlp.attributes import Values, key_value, unsigned, well_formed
 from btpy.output.otlp.record_attributes import Reader, RecordAttributes
 from btpy.output.otlp.trace_fields import SPAN_ID_FORM, TRACE_ID_FORM
-from btpy.output.writer import Context, template_of
+from btpy.output.writer import Context, site_fact, template_of
 
 _EXCEPTION = {
     SpanField.EXCEPTION: "exception.type",
@@ -54,10 +55,18 @@ class Spans:
             else:
                 others.append(slot)
         attributes = self._attributes.fields(template, others)
-        name = well_formed(template.name)
+        name = None if template.is_span_of_method else well_formed(template.name)
         return lambda record: self._span(
-            record, name, {field: record.values[at] for field, at in own.items()}, attributes
+            record,
+            self._method(record) if name is None else name,
+            {field: record.values[at] for field, at in own.items()},
+            attributes,
         )
+
+    def _method(self, record: Record) -> str:
+        """``Class.method``, as the agent of OpenTelemetry names its spans."""
+        class_name, method = (site_fact(self._context, record, fact) for fact in (SiteFact.CLS, SiteFact.METHOD))
+        return f"{simple_name(str(class_name))}.{method}"
 
     def _span(self, record: Record, name: str, fields: Mapping[SpanField, Value], attributes: Reader) -> Span:
         start, duration = record.values[0], fields[SpanField.DURATION]
