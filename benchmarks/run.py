@@ -189,10 +189,10 @@ def floors() -> dict[str, Sample]:
         "`import lark`": [sys.executable, "-c", "import lark"],
         "`import jpype`": [sys.executable, "-c", "import jpype"],
     }
-    return {name: Sample(tuple(_wall_millis(command) for _ in range(7))) for name, command in commands.items()}
+    return {name: Sample(tuple(wall_millis(command) for _ in range(7))) for name, command in commands.items()}
 
 
-def _wall_millis(command: Sequence[str]) -> float:
+def wall_millis(command: Sequence[str]) -> float:
     begin = time.monotonic()
     subprocess.run(command, check=True, capture_output=True, cwd=ROOT)
     return 1000 * (time.monotonic() - begin)

@@ -1,0 +1,142 @@
+"""What has become slower: a quick run, whose ratios are compared with those kept in ratios.json.
+
+    python benchmarks/check.py [--jdk 17] [--keep] [PART …]
+
+A ratio is the cost of something in btpy, divided by the cost of a reference that is measured in the same minute: so a
+busy machine changes it less than a time. Each is measured several times. It has become worse if its lowest value is
+above the highest that was kept, by more than MARGIN. The status is 1 then. `--keep` writes what was measured.
+
+probes      the cost of a probe, of the same work by hand
+constructs  the cost of each construct, of two readings of the clock
+weaving     `btpy weave` in a fresh process, of ASM in a fresh JVM
+start       the time to the first event, of `java -version`
+lines       the time of a line of output, of `json.dumps`
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import tempfile
+import timeit
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
+
+from benchmarks import commandline, constructs, recording, results, run, weaving  # noqa: E402
+from tests import maven  # noqa: E402
+from tests.jdks import java  # noqa: E402
+
+KEPT = Path(__file__).resolve().parent / "ratios.json"
+ROUNDS = 3
+MARGIN, LEAST = 0.05, 0.02
+"""A ratio may grow by this part of it, and by this much in any case: many costs are nearly nothing."""
+
+CLASSES = 200
+PROCESSES = 3
+
+Ratio = tuple[str, float]
+
+
+def probes(jdk: int) -> Iterator[Ratio]:
+    for cost in run.probe_costs(jdk, run.QUICK):
+        by_hand = cost.by_hand.median - cost.before.median
+        yield f"a probe: {cost.case}", (cost.attached.median - cost.before.median) / by_hand
+
+
+def of_constructs(jdk: int) -> Iterator[Ratio]:
+    costs = constructs.costs(jdk, constructs.QUICK)
+    clock = costs.pop(constructs.CLOCK).added
+    for name, cost in costs.items():
+        yield f"construct: {name}", cost.added / clock
+
+
+def of_weaving(jdk: int) -> Iterator[Ratio]:
+    with tempfile.TemporaryDirectory() as scratch:
+        server = maven.artifact(maven.WIREMOCK)
+        corpus = Path(scratch, "corpus")
+        classes = weaving.all_classes(server)[:CLASSES]
+        corpus.write_bytes(b"".join(len(class_).to_bytes(4) + class_ for class_ in classes))
+        field = {weaver.name: weaver for weaver in weaving.contenders(server, Path(scratch))}
+        for task in ("called", "timed"):
+            seconds = {
+                name: statistics.median(weaving.run(field[name], corpus, task).seconds for _ in range(PROCESSES))
+                for name in (weaving.BTPY, weaving.PLAIN_ASM)
+            }
+            yield f"weaving {CLASSES} classes: {task}", seconds[weaving.BTPY] / seconds[weaving.PLAIN_ASM]
+
+
+def start(jdk: int) -> Iterator[Ratio]:
+    found = run.starts(jdk, replace(run.QUICK, attaches=5))
+    jvm = statistics.median(run.wall_millis([str(java(jdk)), "-version"]) for _ in range(9))
+    yield "start: first event", found.first_event.median / jvm
+    yield "start: first event at the first attach", found.fresh.median / jvm
+
+
+def lines(jdk: int) -> Iterator[Ratio]:
+    event = {"n": 17, "sku": "SKU-0017", "took": 12_345}
+    reference = min(timeit.repeat(lambda: json.dumps(event), number=20_000, repeat=5)) / 20_000 * 1e9
+    records = recording.payload(recording.EVENTS)
+    for title, script in recording.SCRIPTS.items():
+        for name in ("text", "ndjson", "csv"):
+            yield f"line: {title}, {name}", min(recording.line(script, name, records)[0] for _ in range(5)) / reference
+
+
+PARTS: Mapping[str, Callable[[int], Iterator[Ratio]]] = {
+    "probes": probes,
+    "constructs": of_constructs,
+    "weaving": of_weaving,
+    "start": start,
+    "lines": lines,
+}
+
+
+def measured(parts: Sequence[str], jdk: int) -> dict[str, list[float]]:
+    ratios: dict[str, list[float]] = defaultdict(list)
+    for _ in range(ROUNDS):
+        for part in parts:
+            for name, ratio in PARTS[part](jdk):
+                ratios[name].append(ratio)
+    return dict(ratios)
+
+
+def is_worse(kept: Sequence[float], now: Sequence[float]) -> bool:
+    return min(now) > max(kept) + max(LEAST, MARGIN * statistics.median(kept))
+
+
+def table(kept: Mapping[str, Sequence[float]], now: Mapping[str, Sequence[float]]) -> list[str]:
+    """A line for each ratio, with its lowest and highest values; first those that have become worse."""
+    rows = []
+    for name, ratios in now.items():
+        before = kept.get(name)
+        worse = before is not None and is_worse(before, ratios)
+        told = "new" if before is None else f"{min(before):.2f} … {max(before):.2f}"
+        mark = "WORSE" if worse else ""
+        rows.append((not worse, f"{mark:6} {told:>16} → {min(ratios):.2f} … {max(ratios):.2f}  {name}"))
+    return [line for _, line in sorted(rows, key=lambda row: row[0])]
+
+
+def main() -> int:
+    parser = commandline.options(__doc__)
+    parser.add_argument("--keep", action="store_true", help="write what was measured to ratios.json")
+    commandline.add_parts(parser, tuple(PARTS))
+    arguments = parser.parse_args()
+    kept: dict[str, list[float]] = json.loads(KEPT.read_text())["ratios"] if KEPT.exists() else {}
+    now = measured(arguments.parts, arguments.jdk)
+    print(results.origin(commandline.repeated(), java(arguments.jdk)))
+    print("\n".join(table(kept, now)))
+    if arguments.keep:
+        rounded = {name: [round(ratio, 3) for ratio in ratios] for name, ratios in (kept | now).items()}
+        origin = results.origin(commandline.repeated(), java(arguments.jdk))
+        KEPT.write_text(json.dumps({"origin": origin, "ratios": rounded}, indent=1, ensure_ascii=False) + "\n")
+        return 0
+    return int(any(is_worse(kept[name], ratios) for name, ratios in now.items() if name in kept))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
