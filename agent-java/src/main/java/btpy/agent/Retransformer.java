@@ -119,7 +119,7 @@ final class Retransformer {
             return;
         }
         if (batch.size() == 1) {
-            batch.get(0).failure = describe(failed);
+            batch.get(0).failure = describe(failed) + cause(batch.get(0), types.get(0));
             return;
         }
         int at = Math.max(0, batch.indexOf(transformer.lastAsked()));
@@ -190,6 +190,36 @@ final class Retransformer {
             return "it cannot be linked: " + describe(unlinkable);
         }
         return null;
+    }
+
+    /**
+     * Returns what else is known of a failure: whether the JVM also refuses the class without a change, as it does if
+     * linking has failed, and which class it then misses.
+     */
+    private String cause(ClassRecord record, Class<?> type) {
+        if (record.woven) {
+            return "";
+        }
+        try {
+            instrumentation.retransformClasses(type); // the transformer changes no class that is not requested
+            return "";
+        } catch (Throwable unchanged) {
+            String missing = missing(type);
+            return "; the JVM also refuses it unchanged"
+                    + (missing == null ? "" : ", because it mentions the class " + missing + ", which does not exist here");
+        }
+    }
+
+    /** Returns the class without which {@code type} cannot be linked; null if there is none. */
+    private static String missing(Class<?> type) {
+        try {
+            type.getDeclaredConstructors();
+            return null;
+        } catch (NoClassDefFoundError error) {
+            return error.getMessage() == null ? null : error.getMessage().replace('/', '.');
+        } catch (Throwable other) {
+            return null;
+        }
     }
 
     private static String describe(Throwable failed) {
