@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         TargetGone,
         UsageError,
     )
+    from btpy.model.attach_method import AttachMethod
 
 _HOMES = {
     "btpy.errors": (
@@ -54,10 +55,12 @@ _HOMES = {
     "btpy.api.multi_target": ("Sessions", "attach_all"),
     "btpy.engine.receipt": ("Receipt",),
     "btpy.engine.target": ("Limits",),
+    "btpy.model.attach_method": ("AttachMethod",),
 }
 
 __all__ = [
     "AttachError",
+    "AttachMethod",
     "BtpyError",
     "CompileError",
     "Event",

@@ -26,11 +26,14 @@ from btpy.errors import AttachError, BtpyError
 from btpy.events.items import Records
 from btpy.frozen import dataclass
 from btpy.jvm import attach, endings, launch, problems, processes
+from btpy.jvm.attach_choice import choose
 from btpy.jvm.connecting import Connecting
 from btpy.jvm.delegate import Delegate
+from btpy.jvm.jcmd import PATIENCE
 from btpy.jvm.metaspace import megabytes
 from btpy.jvm.processes import JvmProcess
 from btpy.lang.check.checker import check_source
+from btpy.model.attach_method import AttachMethod
 from btpy.model.patterns import class_patterns
 from btpy.model.permissions import DEFAULT_PERMISSIONS
 from btpy.model.source import Source
@@ -88,9 +91,9 @@ _OTHER_AGENTS = {
 """Packages of agents that change classes too. The package of the agent itself, without its bundled libraries."""
 
 
-def examine(target: str) -> Iterator[Step]:
-    """The steps as they are tested. After one that fails the others are UNTESTED."""
-    patient = _Patient(target)
+def examine(target: str, method: AttachMethod = AttachMethod.AUTO) -> Iterator[Step]:
+    """The steps as they are tested. After one that fails the others are UNTESTED. ``method``: as of ``--attach``."""
+    patient = _Patient(target, method)
     failed = False
     try:
         for name, test in patient.steps():
@@ -110,8 +113,9 @@ def examine(target: str) -> Iterator[Step]:
 class _Patient:
     """The known facts about the target so far. Every test may use the facts of earlier tests."""
 
-    def __init__(self, target: str) -> None:
+    def __init__(self, target: str, method: AttachMethod) -> None:
         self._target = target
+        self._method = method
         self._found: JvmProcess | None = None
         self._connecting: Connecting | None = None
         self._attached: Session | None = None
@@ -231,6 +235,7 @@ class _Patient:
         path = Path("/tmp") / f".java_pid{self._process.pid}"
         try:
             with socket.socket(socket.AF_UNIX) as asking:
+                asking.settimeout(PATIENCE)
                 asking.connect(str(path))
         except FileNotFoundError:
             return Step(name, Outcome.PASSED, f"none yet: the JVM opens {path} when asked to")
@@ -279,10 +284,12 @@ class _Patient:
         return Step(name, Outcome.PASSED, f"{parent} can be written")
 
     def _own_java(self, name: str) -> Step:
-        if self._process.needs_delegate:
-            return Step(name, Outcome.PASSED, "not needed: btpy speaks the attach protocol itself there")
-        home = launch.attach_home()
-        return Step(name, Outcome.PASSED, f"{home} (Java {launch.feature_version(home) or '?'})")
+        choice = choose(self._process, self._method)
+        if choice.is_direct:
+            detail = f"not needed: btpy speaks the attach protocol itself there ({choice.reason})"
+            return Step(name, Outcome.PASSED, detail)
+        version = launch.feature_version(Path(choice.home)) or "?"
+        return Step(name, Outcome.PASSED, f"{choice.home} (Java {version})")
 
     def _jar(self, name: str) -> Step:
         jar = attach.agent_jar()
@@ -329,7 +336,7 @@ class _Patient:
 
     def _load(self, name: str) -> Step:
         started = time.monotonic()
-        self._connecting = Connecting(self._process)
+        self._connecting = Connecting(self._process, method=self._method)
         try:
             self._attached = Session.connected(self._connecting)
         except AttachError as error:

@@ -48,6 +48,7 @@ from btpy.jvm.connecting import Connecting
 from btpy.jvm.launching import Launching
 from btpy.jvm.processes import JvmProcess
 from btpy.lang.link.libraries import Libraries
+from btpy.model.attach_method import AttachMethod
 from btpy.model.diagnostics import Diagnostic
 from btpy.model.permissions import DEFAULT_PERMISSIONS, Permissions
 from btpy.model.secrets import NO_SECRETS, Secrets
@@ -74,6 +75,7 @@ def attach(
     limits: Limits | None = None,
     kept: int = KEPT,
     tap: Tap | None = None,
+    method: AttachMethod = AttachMethod.AUTO,
 ) -> Session:
     """Attach to a running JVM: a pid, or a part of the main class, the jar or ``-Dbtpy.name`` that only one JVM has; or
     continue an attach or a launch that was begun before.
@@ -85,12 +87,14 @@ def attach(
     first. ``limits``: bounds on captured values and buffers, and how long the target waits for this side. ``kept``: how
     many past events are kept for a reader that subscribes later. ``tap``: called with each message to and from the
     target, its bytes, and whether it was sent, on threads of btpy; secrets in texts are not masked in these messages.
+    ``method``: as of ``--attach``, for an attach that has not begun.
 
     Raises AttachError with what stands in the way and what to do about it, and UsageError for ``secrets`` that are
     neither names nor regular expressions.
     """
     permissions = _permissions(allow, redact, frameworks, secrets)
-    return Session(_attached(target, limits, tap, permissions), permissions, _search(libraries), kept)
+    engine = _attached(target, limits, tap, permissions, method)
+    return Session(engine, permissions, _search(libraries), kept)
 
 
 def attach_pulled(
@@ -99,10 +103,11 @@ def attach_pulled(
     *,
     limits: Limits | None = None,
     tap: Tap | None = None,
+    method: AttachMethod = AttachMethod.AUTO,
 ) -> PulledSession:
     """As :func:`attach`, for a caller that takes the messages of the target at its own pace. ``permissions``: the
     permissions of the program that the caller will load."""
-    return PulledSession(_attached(target, limits, tap, permissions), permissions, _search(()))
+    return PulledSession(_attached(target, limits, tap, permissions, method), permissions, _search(()))
 
 
 def launch(
@@ -158,12 +163,13 @@ def _attached(
     limits: Limits | None,
     tap: Tap | None,
     permissions: Permissions,
+    method: AttachMethod = AttachMethod.AUTO,
 ) -> EngineSession:
     """Raises AttachError."""
     limits = replace(limits or Limits(), redact=permissions.redact, secret_names=permissions.secrets.names)
     if isinstance(target, Connecting | Launching):
         return EngineSession.connected(target, limits, tap)
-    with Connecting(target, allow=permissions.allow) as connecting:
+    with Connecting(target, allow=permissions.allow, method=method) as connecting:
         return EngineSession.connected(connecting, limits, tap)
 
 

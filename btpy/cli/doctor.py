@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from btpy.cli.options import Arguments, Command, Option
+from btpy.cli.settings import ATTACH, attach_method
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,6 +24,7 @@ COMMAND = Command(
         "Exit code 0: it can be traced, 3: a step failed."
     ),
     options=(
+        ATTACH,
         Option(("--json",), "one JSON object a step, a line each"),
         Option(("--color",), "auto (default), always or never", "WHEN", choices=("auto", "always", "never")),
         Option(("--no-unicode",), "write ASCII only"),
@@ -49,7 +51,7 @@ def run(arguments: Arguments, console: Console) -> int:
     stream = Stream.stdout(ascii_only=not console.unicode)
     style = Style(unicode=console.unicode, color=wants_color(arguments.text("color"), stream.descriptor))
     failed = None
-    for step in examine(arguments.positionals[0]):
+    for step in examine(arguments.positionals[0], attach_method(arguments)):
         if step.outcome is Outcome.FAILED:
             failed = step
         if arguments.switch("json"):

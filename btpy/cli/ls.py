@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from btpy.cli.options import SCRIPT_OPTIONS, Arguments, Command, Option, number
 from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT, SECRET
+from btpy.cli.settings import ATTACH, attach_method
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,6 +41,7 @@ COMMAND = Command(
         SECRET,
         NO_REDACT,
         FRAMEWORKS,
+        ATTACH,
         *SCRIPT_OPTIONS,
         Option(("--color",), "auto (default), always or never", "WHEN", choices=("auto", "always", "never")),
         Option(("--no-unicode",), "write ASCII only"),
@@ -99,7 +101,8 @@ def show(
 
     if process.obstacle is not None:
         raise process.obstacle
-    prepare()
+    method = attach_method(arguments)
+    prepare(process, method)
     program = compile_source(source, arguments)
     from btpy.api.session import attach_pulled  # while the Java that attaches is starting
 
@@ -108,7 +111,7 @@ def show(
         first = detail.classes if all(map(takes_every_method, attachments)) else None
         return session.scripts.listing(program, most=first)
 
-    with attach_pulled(process, program.permissions) as session:
+    with attach_pulled(process, program.permissions, method=method) as session:
         matching, probes = listed(session, program)
         if source.name == _PATTERN and not any(probe.classes or probe.unseen for probe in probes):
             full = _expanded(arguments.positionals[1], session)

@@ -31,14 +31,16 @@ def run(
     """The exit code. Raises BtpyError: nothing could be traced, or all targets are gone."""
     _refuse_what_is_for_one(arguments, settings)
     processes, failures = _found(arguments.positionals[0], every=arguments.switch("all"))
-    prepare()
+    for process in processes:
+        prepare(process, settings.attach)
     program = bounded(checked(compile_, console), settings)
     settings.destination.check(program, console, several=True)
     with contextlib.ExitStack() as stack:
         attempts = []
         for process in processes:
             try:
-                attempts.append(stack.enter_context(Connecting(process, allow=program.permissions.allow)))
+                attempt = Connecting(process, allow=program.permissions.allow, method=settings.attach)
+                attempts.append(stack.enter_context(attempt))
             except BtpyError as error:
                 failures.append(error)
         for failure in failures:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from btpy.cli.destination import choose_time_zone
 from btpy.cli.options import share
 from btpy.cli.permissions import permissions
+from btpy.cli.settings import attach_method
 from btpy.errors import UsageError
 
 if TYPE_CHECKING:
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
     from btpy.cli.options import Arguments
 
 
-_TAKEN = {"I", "allow", "budget", "color", "no_redact", "no_unicode", "quiet", "repl_script", "secret", "utc", "with"}
+_TAKEN = {
+    *("I", "allow", "attach", "budget", "color", "no_redact", "no_unicode", "quiet", "repl_script", "secret", "utc"),
+    "with",
+}
 _INSTEAD = {"verbose": "btpy doctor PID tells every step of an attach"}
 
 
@@ -39,8 +43,9 @@ def run(arguments: Arguments, console: Console) -> int:
     process = jvms.find(name)
     if process.obstacle is not None:
         raise process.obstacle
-    prepare()
-    with Connecting(process, allow=allowed.allow) as connecting:
+    method = attach_method(arguments)
+    prepare(process, method)
+    with Connecting(process, allow=allowed.allow, method=method) as connecting:
         from btpy.output.style import Style  # while the agent starts
         from btpy.repl import start
 

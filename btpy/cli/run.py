@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _SOON = 1.0  # seconds that a JVM may take to end after its shutdown hooks
 
-_OF_RUNNING_JVMS = {"all", "check", "list", "plan", "repl_script"}
+_OF_RUNNING_JVMS = {"all", "attach", "check", "list", "plan", "repl_script"}
 
 COMMAND = Command(
     name="run",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Union
 
 from btpy import interpreter
 from btpy.api import jvms
-from btpy.api.attaching import died_of
+from btpy.api.attaching import Connecting, died_of
 from btpy.api.programs import Program
 from btpy.api.results import StackTable
 from btpy.api.session import Limits, PulledSession, attach_pulled
@@ -29,7 +29,7 @@ from btpy.output.quantities import counted
 from btpy.output.stream import ReaderGone, Stream
 
 if TYPE_CHECKING:
-    from btpy.api.attaching import Connecting, Launching
+    from btpy.api.attaching import Launching
     from btpy.api.recordings import ChunkWriter
     from btpy.cli.console import Console
     from btpy.cli.settings import Settings
@@ -47,7 +47,7 @@ _POLL = 0.1  # seconds between checks of the clock and of signals
 _STAYING = ("left", "interrupt", "for", "hits", "reader-gone", "error")
 """Reasons to end after which a session continues if it has --keep or was joined."""
 
-Reachable = Union["Connecting", "Launching", PulledSession]
+Reachable = Union[Connecting, "Launching", PulledSession]
 
 
 class RunLoop:
@@ -142,7 +142,7 @@ class RunLoop:
             session = target if isinstance(target, PulledSession) else self._attached(target)
             if not self._alone:
                 console = console.of(str(session.target.pid))
-            console.detail(f"attached in {(time.monotonic() - started) * 1000:.0f} ms")
+            console.detail(f"attached in {(time.monotonic() - started) * 1000:.0f} ms{_way(target)}")
             traced = TargetRun(
                 session,
                 self._settings,
@@ -370,6 +370,10 @@ class RunLoop:
         if self._gone:
             self._console.say(f"{self._gone} of {counted(of, 'JVM')} ended meanwhile")
         return self._exit_code
+
+
+def _way(target: Reachable) -> str:
+    return f" {target.choice.description}" if isinstance(target, Connecting) else ""
 
 
 def recording_of(path: Path, pid: int) -> Path:

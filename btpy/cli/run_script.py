@@ -10,7 +10,16 @@ from btpy.cli.destination import OUTPUT_OPTIONS, RECORD_OPTIONS
 from btpy.cli.options import SCRIPT_OPTIONS, TEXT, Arguments, Command, Option
 from btpy.cli.overrides import bounded, checked
 from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT, SECRET, WITH
-from btpy.cli.settings import CONSOLE_OPTIONS, LIMIT_OPTIONS, RATE, Settings, present, settings_of
+from btpy.cli.settings import (
+    ATTACH,
+    CONSOLE_OPTIONS,
+    LIMIT_OPTIONS,
+    RATE,
+    Settings,
+    attach_method,
+    present,
+    settings_of,
+)
 from btpy.cli.timeline import TIMELINE, recorded
 from btpy.cli.unattended import KEEP, NAME, TTL, UNATTENDED
 from btpy.errors import UsageError
@@ -83,6 +92,7 @@ COMMAND = Command(
             "SHARE",
         ),
         Option(("--level",), "enable the probes with @Level up to this one (default 0)", "N"),
+        ATTACH,
         UNATTENDED,
         KEEP,
         TTL,
@@ -119,7 +129,7 @@ def _run(arguments: Arguments, console: Console) -> int:
     if not arguments.switch("check"):
         with timeline.step("load the modules of attaching"):
             from btpy.api.attaching import prepare
-        prepare()  # its JVM starts while the modules of the language are loaded
+        prepare(None, attach_method(arguments))  # its JVM starts while the modules of the language are loaded
     from btpy.api import jvms
     from btpy.cli.script import compile_source, read_script
 
@@ -202,11 +212,11 @@ def _plan(compile_: Callable[[], Program], process: JvmProcess, settings: Settin
 
     if process.obstacle is not None:
         raise process.obstacle
-    prepare()
+    prepare(process, settings.attach)
     program = bounded(checked(compile_, console), settings)
     from btpy.api.session import attach_pulled  # while the Java that attaches is starting
 
-    with attach_pulled(process, program.permissions) as session:
+    with attach_pulled(process, program.permissions, method=settings.attach) as session:
         matching = session.scripts.match(program)
     if matching.problems:
         raise ScriptError(matching.problems)
@@ -230,12 +240,12 @@ def trace(
 
     if process.obstacle is not None:
         raise process.obstacle
-    prepare()
+    prepare(process, settings.attach)
     program = bounded(checked(compile_, console), settings)
     settings.destination.check(program, console)
     from btpy.api.attaching import Connecting
 
-    with Connecting(process, allow=program.permissions.allow) as connecting:
+    with Connecting(process, allow=program.permissions.allow, method=settings.attach) as connecting:
         with timeline.step("load the modules of a session"):
             from btpy.cli.run_loop import RunLoop  # while the agent starts
 

@@ -12,6 +12,7 @@ from btpy.cli.options import Arguments, Option, number, seconds, share
 from btpy.cli.permissions import permissions
 from btpy.cli.unattended import Stay, stay_of
 from btpy.errors import UsageError
+from btpy.model.attach_method import AttachMethod
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
@@ -21,6 +22,12 @@ LIMIT_OPTIONS = (
     Option(("--hits",), "end after N prints and events (default with -e: 100; 0: no limit)", "N"),
 )
 RATE = Option(("--rate",), "show at most N events a second of each probe (200 on a terminal; 0: all)", "N")
+ATTACH = Option(
+    ("--attach",),
+    "through Java's own API (jpype), directly without any Java (direct), or the way that fits (auto; -v says which)",
+    "WAY",
+    choices=("auto", "jpype", "direct"),
+)
 CONSOLE_OPTIONS = (
     Option(("-q", "--quiet"), "no banner and no summary; at the prompt: no greeting, no echo of --repl-script"),
     Option(("-v", "--verbose"), "print more details; twice: even more"),
@@ -36,7 +43,8 @@ class Settings(NamedTuple):
     ``missing`` None: as the script says; ``rate`` None: the default for the destination; ``interval`` in seconds, 0:
     never, None: the default for the script and the terminal; ``keys``: btpy reads the keys of the terminal;
     ``in_place``: btpy draws on the terminal; ``stay``: the session continues when btpy ends; ``ends``: btpy joins the
-        session only to end it; ``budget``: share of one core, 0: no bound, None: as the script says."""
+    session only to end it; ``budget``: share of one core, 0: no bound, None: as the script says; ``attach``: of
+    --attach."""
 
     limit: float | None = None
     hits: int | None = None
@@ -57,6 +65,7 @@ class Settings(NamedTuple):
     max_classes: int | None = None
     sample: str | None = None
     debug: frozenset[str] = frozenset()
+    attach: AttachMethod = AttachMethod.AUTO
 
 
 def present(settings: Settings, arguments: Arguments, console: Console) -> None:
@@ -96,7 +105,13 @@ def flags(arguments: Arguments, name: str, *, one_liner: bool, missing: str | No
         max_classes=None if classes is None else number("--max-classes", classes),
         interval=None if interval is None else 0.0 if interval == "0" else seconds("--interval", interval),
         budget=None if budget is None else share("--budget", budget),
+        attach=attach_method(arguments),
     )
+
+
+def attach_method(arguments: Arguments) -> AttachMethod:
+    """Of ATTACH, which a command that starts its JVM does not have."""
+    return AttachMethod(arguments.text("attach")) if "attach" in arguments.given else AttachMethod.AUTO
 
 
 def shown_settings(arguments: Arguments) -> Settings:

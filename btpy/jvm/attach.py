@@ -1,9 +1,9 @@
-"""Loading the agent into a running JVM.
+"""Loading the agent into a running JVM, in one of two ways (:mod:`btpy.jvm.attach_choice`).
 
 For a JVM of this user with the same files, btpy uses the JVM Attach API (``com.sun.tools.attach``). The API needs Java,
 so a helper process (:mod:`btpy.jvm.attacher`) runs a small JVM through JPype. It is started early (:func:`prepare`), so
-that its JVM starts while this process reads the script. For any other JVM, a :class:`~btpy.jvm.delegate.Delegate`
-speaks HotSpot's attach protocol, which needs no Java runtime.
+that its JVM starts while this process reads the script. For any other JVM, and where there is no Java, a
+:class:`~btpy.jvm.delegate.Delegate` speaks HotSpot's attach protocol.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import re
 import socket
 import struct
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack
 from importlib import resources
 from pathlib import Path
@@ -26,14 +26,17 @@ from typing import Any
 from btpy import children, timeline
 from btpy.errors import AttachError
 from btpy.jvm import attach_protocol, endings, heap, jcmd, launch, metaspace, problems, process_limits, processes
+from btpy.jvm.attach_choice import AttachChoice, choose
 from btpy.jvm.attach_protocol import LoadResult
 from btpy.jvm.delegate import Delegate
 from btpy.jvm.heap import Heap
 from btpy.jvm.jcmd import Ask
 from btpy.jvm.process_limits import Limit
 from btpy.jvm.processes import JvmProcess
+from btpy.model.attach_method import AttachMethod
 
 _ATTACHER = "btpy.jvm.attacher"
+_NO_JAVA = "BT510"
 _CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid
 
 
@@ -115,10 +118,13 @@ def _end(process: children.TextProcess) -> None:
 _attacher = _Attacher()
 
 
-def prepare() -> None:
-    """Start the helper process. Does nothing if it runs already, or cannot be started; attaching reports the reason."""
+def prepare(process: JvmProcess | None, method: AttachMethod = AttachMethod.AUTO) -> None:
+    """Start the helper process, if an attach to that JVM will use it; None: the JVM is not known yet, and probably in
+    reach of the Attach API. Does nothing if it runs already, or cannot be started; attaching reports the reason.
+    """
     with contextlib.suppress(AttachError):
-        _attacher.begin()
+        if method is not AttachMethod.DIRECT and (process is None or not choose(process, method).is_direct):
+            _attacher.begin()
 
 
 def entrust(directory: Path) -> None:
@@ -126,9 +132,19 @@ def entrust(directory: Path) -> None:
     _attacher.tell(temporary=str(directory))
 
 
-def attach(process: JvmProcess, options: str, *, allow: Collection[str] = (), delegate: Delegate | None = None) -> None:
-    """Load the agent into ``process`` with ``options``. Returns when its entry point has returned. ``allow``:
-    capabilities as of ``--allow``; ``delegate``: of a process that needs one.
+def attach(
+    process: JvmProcess,
+    options: str,
+    choice: AttachChoice,
+    *,
+    allow: Collection[str] = (),
+    delegate: Delegate | None = None,
+    on_change: Callable[[AttachChoice], None] = lambda choice: None,
+) -> None:
+    """Load the agent into ``process`` with ``options``. Returns when its entry point has returned.
+
+    ``allow``: capabilities as of ``--allow``; ``delegate``: for the direct way. If the Java runtime does not start, and
+    the user has not asked for it, ``on_change`` is called, and then the agent is loaded directly.
 
     Raises AttachError with one of the codes of :mod:`btpy.jvm.problems`. It can block as long as the target's JVM does
     not answer. Call it on a separate thread to limit that.
@@ -140,7 +156,7 @@ def attach(process: JvmProcess, options: str, *, allow: Collection[str] = (), de
         with timeline.step("ask for the room in the JVM"):
             options += require_room(process, allow, delegate)
         with timeline.step("load the agent"):
-            result = _loaded(process, options) if delegate is None else _loaded_by(delegate, process, options)
+            result = _loaded(process, options, choice, delegate, on_change)
     except AttachError:
         if not processes.is_alive(process):
             raise problems.ended(process.pid, endings.likely_causes(process)) from None
@@ -166,7 +182,27 @@ def require_agent_permissions(process: JvmProcess) -> None:
         raise problems.security_manager(process.pid, process.security_manager, str(agent_jar()))
 
 
-def _loaded(process: JvmProcess, options: str) -> LoadResult:
+def _loaded(
+    process: JvmProcess,
+    options: str,
+    choice: AttachChoice,
+    delegate: Delegate | None,
+    on_change: Callable[[AttachChoice], None],
+) -> LoadResult:
+    """The answer of the JVM."""
+    if delegate is not None:
+        return _loaded_by(delegate, process, options)
+    try:
+        return _loaded_by_java(process, options)
+    except AttachError as error:
+        if error.code != _NO_JAVA or choice.is_fixed:
+            raise
+        on_change(AttachChoice(True, str(error)))
+        with Delegate(process) as delegate:
+            return _loaded_by(delegate, process, options)
+
+
+def _loaded_by_java(process: JvmProcess, options: str) -> LoadResult:
     answer = _attacher.request(pid=str(process.pid), jar=str(agent_jar()), options=options)
     if answer["error"] is None:
         return attach_protocol.status_result(0)
@@ -189,6 +225,7 @@ def remove_stale_socket(process: JvmProcess) -> None:
     path = Path(f"/tmp/.java_pid{process.pid}")
     try:
         with socket.socket(socket.AF_UNIX) as asking:
+            asking.settimeout(jcmd.PATIENCE)  # and a full queue of connections is not waited for
             asking.connect(str(path))
     except ConnectionRefusedError:
         try:

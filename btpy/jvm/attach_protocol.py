@@ -1,9 +1,13 @@
-"""HotSpot's attach protocol, version 1 (attachListener.hpp), and what a JVM answers to ``load``.
+"""HotSpot's attach protocol (attachListener.hpp), and what a JVM answers to ``load``.
 
-A request is a sequence of strings, each with a zero byte at the end: the version, the command, three arguments. The JVM
-accepts one request for each connection, answers with the status of the command in decimal, a newline and the command's
-own output, and closes the connection. It answers only a peer of its own effective user, or root, as seen in its own
-user namespace.
+A request is a sequence of strings, each with a zero byte at the end. In version 1 they are the version, the command and
+three arguments of limited size. In version 2 (JDK 24 and later) they are the version, the size of the rest in decimal,
+the command and any arguments. A JVM tells its version in the answer to ``getversion``, which is a request of version 1
+and is unknown before JDK 24.
+
+The JVM accepts one request for each connection, answers with the status of the command in decimal, a newline and the
+command's own output, and closes the connection. It answers only a peer of its own effective user, or root, as seen in
+its own user namespace.
 """
 
 from __future__ import annotations
@@ -15,9 +19,13 @@ import time
 from btpy.frozen import dataclass
 
 LARGEST_ARGUMENT = 1024
-"""The largest size of an argument in bytes. For more, a JVM closes the connection."""
+"""The largest size of an argument of version 1 in bytes. For more, a JVM closes the connection."""
 
-_VERSION = "1"
+LARGEST_REQUEST = 256 * 1024
+"""The largest size of a request of version 2 in bytes."""
+
+FIRST_VERSION, SECOND_VERSION = 1, 2
+
 _ARGUMENTS = 3
 _LARGEST_ANSWER = 64 * 1024
 _PART = 8 * 1024
@@ -43,22 +51,40 @@ class LoadResult:
         return self.status == 0
 
 
-def request(command: str, *arguments: str) -> bytes:
+def request(command: str, *arguments: str, version: int = FIRST_VERSION) -> bytes:
     """Raises ValueError for an argument that the protocol cannot carry."""
-    words = [_VERSION, command, *arguments, *[""] * (_ARGUMENTS - len(arguments))]
+    words = [command, *arguments, *[""] * (_ARGUMENTS - len(arguments))]
     encoded = [word.encode() for word in words]
-    if any(len(word) > LARGEST_ARGUMENT or b"\0" in word for word in encoded):
-        raise ValueError(f"an argument of the attach protocol has at most {LARGEST_ARGUMENT} bytes and no zero byte")
-    return b"".join(word + b"\0" for word in encoded)
+    if any(b"\0" in word for word in encoded):
+        raise ValueError("an argument of the attach protocol has no zero byte")
+    content = b"".join(word + b"\0" for word in encoded)
+    if version == SECOND_VERSION:
+        if len(content) > LARGEST_REQUEST:
+            raise ValueError(f"a request of the attach protocol has at most {LARGEST_REQUEST} bytes")
+        return b"%d\0%d\0" % (version, len(content)) + content
+    if any(len(word) > LARGEST_ARGUMENT for word in encoded):
+        raise ValueError(f"an argument of the attach protocol, version 1, has at most {LARGEST_ARGUMENT} bytes")
+    return b"%d\0" % version + content
 
 
-def load_request(jar: str, options: str) -> bytes:
+def version_request() -> bytes:
+    """Asks for the latest version that the JVM understands."""
+    return request("getversion")
+
+
+def version(answered: str) -> int:
+    """The meaning of the answer to :func:`version_request`."""
+    found = re.match(r"0\n(\d{1,3})\b", answered)
+    return min(int(found[1]), SECOND_VERSION) if found else FIRST_VERSION
+
+
+def load_request(jar: str, options: str, version: int = FIRST_VERSION) -> bytes:
     """Loads a Java agent: the library ``instrument`` of the JVM's own runtime gets the jar and the options."""
-    return request("load", "instrument", "false", f"{jar}={options}")
+    return request("load", "instrument", "false", f"{jar}={options}", version=version)
 
 
 def fits(jar: str, options: str) -> bool:
-    """Whether one argument can carry both."""
+    """Whether one argument of version 1 can carry both."""
     return len(f"{jar}={options}".encode()) <= LARGEST_ARGUMENT
 
 

@@ -15,9 +15,11 @@ from types import TracebackType
 from btpy import timeline
 from btpy.errors import AttachError, BtpyError
 from btpy.jvm import attach, endings, peers, problems, processes
+from btpy.jvm.attach_choice import AttachChoice, choose, has_unix_sockets
 from btpy.jvm.delegate import Delegate
 from btpy.jvm.processes import JvmProcess
-from btpy.wire.channel import UNIX_SOCKETS_SINCE, Listener
+from btpy.model.attach_method import AttachMethod
+from btpy.wire.channel import Listener
 from btpy.wire.messages import Welcome
 
 ATTACH_SECONDS = 30.0
@@ -33,21 +35,28 @@ _BETWEEN_LOOKS = 0.25
 
 class Connecting:
     """An attach in progress, to a JvmProcess, a pid, or a name for :func:`btpy.jvm.processes.find`.
-    ``allow``: capabilities as of ``--allow``.
+    ``allow``: capabilities as of ``--allow``; ``method``: as of ``--attach``. ``choice``: the chosen way.
 
     Raises AttachError at once when the target is known to be out of reach. If the ``with`` block ends before the
     connection was taken, the attach is cancelled: an agent that connects later finds no client and leaves.
     """
 
-    def __init__(self, target: JvmProcess | int | str, *, allow: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        target: JvmProcess | int | str,
+        *,
+        allow: Collection[str] = (),
+        method: AttachMethod = AttachMethod.AUTO,
+    ) -> None:
         self.process = target if isinstance(target, JvmProcess) else processes.find(str(target))
         attach.require_permission(self.process)
         self._allow = allow
-        self._delegate = _delegate(self.process)
+        self.choice = choose(self.process, method)
+        is_tcp = not has_unix_sockets(self.process)
+        self._delegate = Delegate(self.process, tcp=is_tcp) if self.choice.is_direct else None
         if self._delegate is None:
-            attach.prepare()
-            unix = _has_unix_sockets(self.process)
-            self._listener = Listener.unix() if unix else Listener.tcp(peers.of_user(self.process.uid))
+            attach.prepare(self.process, method)
+            self._listener = Listener.tcp(peers.of_user(self.process.uid)) if is_tcp else Listener.unix()
             if self._listener.directory is not None:
                 attach.entrust(self._listener.directory)
         else:
@@ -86,7 +95,7 @@ class Connecting:
 
     def _run(self) -> None:
         try:
-            connection, welcome = _connect(self.process, self._listener, self._allow, self._delegate)
+            connection, welcome = self._connect()
             if not welcome.retransformation:
                 connection.close()
                 raise problems.no_retransformation(self.process.pid)
@@ -98,39 +107,44 @@ class Connecting:
             if self._delegate is not None:
                 self._delegate.close()
 
-
-def silent(process: JvmProcess, seconds: float) -> AttachError:
-    """Why it may not have answered for so long."""
-    if processes.is_stopped(process):
-        return problems.stopped(process.pid)
-    return problems.no_answer(process.pid, f"no answer in {seconds:.0f} s")
-
-
-def _has_unix_sockets(process: JvmProcess) -> bool:
-    version = process.feature_version
-    return version is not None and version >= UNIX_SOCKETS_SINCE
-
-
-def _delegate(process: JvmProcess) -> Delegate | None:
-    """The delegate, which works in the target's files. Raises AttachError."""
-    if process.needs_delegate or (not _has_unix_sockets(process) and not process.shares_network):
-        return Delegate(process, tcp=not _has_unix_sockets(process))
-    return None
-
-
-def _connect(
-    process: JvmProcess, listener: Listener, allow: Collection[str], delegate: Delegate | None
-) -> tuple[socket.socket, Welcome]:
-    """Attach on a thread, because the Attach API cannot be interrupted, and wait for the agent to connect. Raises
-    AttachError.
-    """
-    call_seconds = GUARDED_CALL_SECONDS if process.security_manager else CALL_SECONDS
-    failures: list[AttachError] = []
-    loaded, over = threading.Event(), threading.Event()
-
-    def load() -> None:
+    def _connect(self) -> tuple[socket.socket, Welcome]:
+        """Attach on a thread, because the Attach API cannot be interrupted, and wait for the agent to connect. Raises
+        AttachError.
+        """
+        process = self.process
+        failures: list[AttachError] = []
+        loaded, over = threading.Event(), threading.Event()
+        threading.Thread(target=self._load, args=(loaded, over, failures), name="btpy-attach", daemon=True).start()
         try:
-            attach.attach(process, listener.options, allow=allow, delegate=delegate)
+            with timeline.step("wait for the connection"):
+                return self._listener.accept(ATTACH_SECONDS)
+        except ConnectionAbortedError:
+            raise failures[0] if failures else AttachError("the attach was given up") from None
+        except TimeoutError as error:
+            if not processes.is_alive(process):
+                raise problems.ended(process.pid, endings.likely_causes(process)) from None
+            if not loaded.is_set():
+                raise silent(process, ATTACH_SECONDS) from None
+            raise problems.did_not_connect(process.pid, str(error)) from None
+        finally:
+            over.set()
+
+    def _change(self, choice: AttachChoice) -> None:
+        self.choice = choice
+
+    def _load(self, loaded: threading.Event, over: threading.Event, failures: list[AttachError]) -> None:
+        """Load the agent, then watch until ``over`` whether it can still connect."""
+        process, listener = self.process, self._listener
+        call_seconds = GUARDED_CALL_SECONDS if process.security_manager else CALL_SECONDS
+        try:
+            attach.attach(
+                process,
+                listener.options,
+                self.choice,
+                allow=self._allow,
+                delegate=self._delegate,
+                on_change=self._change,
+            )
             loaded.set()
             deadline = time.monotonic() + call_seconds
             while not over.wait(_BETWEEN_LOOKS):
@@ -144,17 +158,9 @@ def _connect(
             failures.append(error)
             listener.close()
 
-    threading.Thread(target=load, name="btpy-attach", daemon=True).start()
-    try:
-        with timeline.step("wait for the connection"):
-            return listener.accept(ATTACH_SECONDS)
-    except ConnectionAbortedError:
-        raise failures[0] if failures else AttachError("the attach was given up") from None
-    except TimeoutError as error:
-        if not processes.is_alive(process):
-            raise problems.ended(process.pid, endings.likely_causes(process)) from None
-        if not loaded.is_set():
-            raise silent(process, ATTACH_SECONDS) from None
-        raise problems.did_not_connect(process.pid, str(error)) from None
-    finally:
-        over.set()
+
+def silent(process: JvmProcess, seconds: float) -> AttachError:
+    """Why it may not have answered for so long."""
+    if processes.is_stopped(process):
+        return problems.stopped(process.pid)
+    return problems.no_answer(process.pid, f"no answer in {seconds:.0f} s")

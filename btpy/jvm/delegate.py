@@ -1,8 +1,9 @@
 """A process that works in the target's files for this one (:mod:`btpy.jvm.target_side`).
 
 It is used if the target belongs to another user or sees other files: in a container, with a private /tmp, or in another
-user or network namespace. No Java runtime takes part: the agent is loaded over HotSpot's attach protocol, on a
-connection that the delegate has made as the target's user.
+user or network namespace; and for any JVM if btpy has no Java runtime or the user wants none. No Java runtime takes
+part: the agent is loaded over HotSpot's attach protocol, on a connection that the delegate has made as the target's
+user.
 """
 
 from __future__ import annotations
@@ -114,21 +115,26 @@ class Delegate:
 
     def load(self, jar: Path, options: str, *, copy: bool) -> LoadResult:
         """Load the agent; ``copy``: from a copy of the jar, because the target cannot read the original."""
-        path = str(jar)
-        if copy or not attach_protocol.fits(path, options):
-            path = self._copied(jar)
-        with self.connect() as connection:
-            try:
-                answer = attach_protocol.answer(connection, attach_protocol.load_request(path, options), _LOAD_SECONDS)
-            except TimeoutError:
-                raise problems.no_answer(
-                    self._process.pid, f"it did not load the agent in {_LOAD_SECONDS:.0f} s"
-                ) from None
-            except OSError as error:
-                raise problems.refused_connection(self._process.pid, error.strerror or str(error)) from None
+        path = self._copied(jar) if copy else str(jar)
+        version = attach_protocol.FIRST_VERSION
+        if not attach_protocol.fits(path, options):
+            version = attach_protocol.version(self._answered(attach_protocol.version_request(), "tell its version"))
+            if version == attach_protocol.FIRST_VERSION:
+                path = self._copied(jar)
+        answer = self._answered(attach_protocol.load_request(path, options, version), "load the agent")
         if not answer:
             raise problems.refused_connection(self._process.pid, "it closed the connection without an answer")
         return attach_protocol.load_result(answer)
+
+    def _answered(self, request: bytes, action: str) -> str:
+        """The JVM's answer to a request. ``action``: the requested action, for messages."""
+        with self.connect() as connection:
+            try:
+                return attach_protocol.answer(connection, request, _LOAD_SECONDS)
+            except TimeoutError:
+                raise problems.no_answer(self._process.pid, f"it did not {action} in {_LOAD_SECONDS:.0f} s") from None
+            except OSError as error:
+                raise problems.refused_connection(self._process.pid, error.strerror or str(error)) from None
 
     def _keep(self, name: str) -> str:
         answer, _ = self._ask(do="keep", name=name)
@@ -179,6 +185,10 @@ class Delegate:
                 return problems.other_network(pid, process.feature_version, reason)
             case "user":
                 return problems.cannot_become(pid, process.user, process.uid, process.gid, reason)
+            case "busy":
+                return problems.no_answer(pid, f"it takes no connection at {path}")
+            case "foreign":
+                return problems.foreign_socket(pid, path)
             case "stale":
                 return problems.stale_socket(pid, path, reason)
             case "names":

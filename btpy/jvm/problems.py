@@ -202,14 +202,21 @@ def delegate_silent(pid: int, delegate: int, seconds: float) -> AttachError:
     )
 
 
+def foreign_socket(pid: int, path: str) -> AttachError:
+    return AttachError(
+        f"another process than the JVM {pid} listens at {path}, so btpy sends it nothing",
+        code="BT517",
+        help=[f"find and end that process: ss -xlp | grep {path}", f"then: rm {path}"],
+    )
+
+
 def silent_after_signal(pid: int, path: str) -> AttachError:
     return AttachError(
         f"the JVM {pid} does not answer: it has not opened its attach socket",
         code="BT513",
         help=[
             "it may be in a long garbage collection, out of memory or under a debugger: try again",
-            f"{path} stays until the JVM goes on, or it would print its threads; btpy removes it within 60 s, or at the"
-            " next attach",
+            f"{path} stays until the JVM goes on, at most 60 s, because a JVM that misses it prints its threads",
         ],
     )
 
@@ -226,9 +233,25 @@ def security_manager(pid: int, option: str, jar: str) -> AttachError:
     )
 
 
+def no_jpype() -> AttachError:
+    return AttachError(
+        "the package jpype1 is not installed",
+        code="BT510",
+        help=["pip install jpype1", "--attach direct needs neither that package nor Java"],
+    )
+
+
+def beyond_the_attach_api(pid: int, separation: str) -> AttachError:
+    return AttachError(
+        f"the JVM Attach API cannot reach the JVM {pid}: {separation}",
+        code="BT527",
+        help=["leave out --attach jpype: btpy then speaks the attach protocol itself"],
+    )
+
+
 def no_java(tried: Sequence[str]) -> AttachError:
     return AttachError(
-        "btpy needs a Java runtime with the module jdk.attach and finds none: " + "; ".join(tried),
+        "btpy finds no Java runtime with the module jdk.attach: " + "; ".join(tried),
         code="BT510",
         help=["set JAVA_HOME to a JDK, 11 or later", f"or: {install_command('jdk')}"],
     )

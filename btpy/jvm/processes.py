@@ -28,6 +28,7 @@ ARCHIVES = (".jar", ".war", ".ear", ".zip")
 
 _SIGQUIT = 3
 _LIBJVM = "/libjvm.so"
+_LIBJ9 = "/libj9vm"  # /libj9vm29.so
 _COUNTERS = "hsperfdata_"
 _MAX_RELEASE = 64 * 1024
 _SESSION_THREAD = b"btpy-events"  # Tracer.java
@@ -99,7 +100,20 @@ class JvmProcess:
         """Whether its attach files must be created as another user, in another root directory or in another
         namespace.
         """
-        return not self.shares_files or self.is_hidden or self.namespace_pid != self.pid or not self.shares_users
+        return bool(self.separation)
+
+    @property
+    def separation(self) -> str:
+        """What keeps this process from making its attach files; empty: nothing does."""
+        if self.uid != os.geteuid():
+            return f"it belongs to another user ({self.user})"
+        if self.in_container:
+            return "it has another root directory or mount namespace"
+        if self.is_hidden:
+            return "its namespaces are hidden"
+        if self.namespace_pid != self.pid:
+            return "it has a pid namespace of its own"
+        return "" if self.shares_users else "it has a user namespace of its own"
 
     @property
     def shares_users(self) -> bool:
@@ -379,7 +393,7 @@ def _obstacle(
         return problems.not_permitted(pid, f"it runs with group id {gid}, btpy with {os.getegid()}")
     if _is_stopped(status):
         return problems.stopped(pid)
-    if "j9vm" in library or "OpenJ9" in str(counters.get("java.property.java.vm.name", "")):
+    if _LIBJ9 in library or "OpenJ9" in str(counters.get("java.property.java.vm.name", "")):
         return problems.not_hotspot(pid)
     if str(counters.get("sun.rt.jvmCapabilities", "1")).startswith("0") or _flag(arguments, "DisableAttachMechanism"):
         return problems.attach_disabled(pid)
@@ -410,14 +424,19 @@ def _started_at(counters: perfdata.Counters, start_ticks: int) -> bool:
 
 
 def _jvm_library(pid: int, command: Sequence[str]) -> str | None:
-    """Path of its libjvm.so in its own view; None: not a JVM; empty: a process of another user that looks like one."""
+    """Path of its libjvm.so in its own view, or of OpenJ9's own library beside it. None: not a JVM; empty: a process of
+    another user that looks like one.
+    """
+    library = None
     try:
         with (PROC / str(pid) / "maps").open(errors="replace") as maps:
             for line in maps:
                 path = line.rstrip("\n").removesuffix(" (deleted)")
-                if path.endswith(_LIBJVM):
+                if _LIBJ9 in path:
                     return path[path.index("/") :]
-        return None
+                if library is None and path.endswith(_LIBJVM):
+                    library = path[path.index("/") :]
+        return library
     except PermissionError:
         launched = bool(command) and command[0].rpartition("/")[2] == "java"
         return "" if launched else None

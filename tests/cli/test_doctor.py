@@ -17,6 +17,7 @@ import pytest
 
 from btpy.api.doctor import Outcome, Step, examine
 from btpy.jvm import launch, problems, processes
+from btpy.model.attach_method import AttachMethod
 from tests.cli.test_command import UNUSED_PID, btpy
 from tests.conftest import Golden
 from tests.jdks import all_jdks_and_8
@@ -25,9 +26,9 @@ from tests.live.scripts import counted, waited
 from tests.maven import JACOCO_AGENT, artifact
 
 
-def failing(target: Any) -> Step:
+def failing(target: Any, method: AttachMethod = AttachMethod.AUTO) -> Step:
     """The one step that fails. The steps before it pass, and the steps after it are not tested."""
-    steps = list(examine(str(target)))
+    steps = list(examine(str(target), method))
     outcomes = [step.outcome for step in steps]
     at = outcomes.index(Outcome.FAILED)
     assert not {Outcome.FAILED, Outcome.UNTESTED} & set(outcomes[:at])
@@ -130,7 +131,7 @@ def test_no_java_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with counted(17) as target:
         monkeypatch.setattr(launch, "attach_home", nothing)
-        step = failing(target.pid)
+        step = failing(target.pid, AttachMethod.JPYPE)
         assert (step.name, step.code) == ("own Java", "BT510")
 
 

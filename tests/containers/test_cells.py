@@ -18,6 +18,7 @@ import pytest
 
 from btpy.errors import AttachError
 from btpy.jvm import attach, processes
+from btpy.jvm.attach_choice import choose
 from btpy.jvm.delegate import Delegate
 from tests.containers.cells import (
     AS_NOBODY,
@@ -255,6 +256,7 @@ WAKING = """
 import os, signal, sys
 from btpy.errors import AttachError
 from btpy.jvm import attach, processes
+from btpy.jvm.attach_choice import choose
 from btpy.jvm.delegate import Delegate
 delegate = Delegate(processes.find(sys.argv[1]))
 os.kill(int(sys.argv[1]), signal.SIGSTOP)
@@ -287,7 +289,7 @@ def test_a_jvm_that_is_stopped_during_the_attach_is_reported_and_no_file_stays_w
     with cell(17) as target_cell:
         os.kill(target_cell.process.pid, signal.SIGSTOP)
         with pytest.raises(AttachError) as caught:
-            attach.attach(target_cell.process, "socket=unix:/nowhere,secret=00")
+            attach.attach(target_cell.process, "socket=unix:/nowhere,secret=00", choose(target_cell.process))
         assert (caught.value.code, caught.value.help) == ("BT513", (f"kill -CONT {target_cell.process.pid}",))
         assert target_cell.left
         os.kill(target_cell.process.pid, signal.SIGCONT)

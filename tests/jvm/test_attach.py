@@ -24,6 +24,7 @@ from btpy.cli.main import main
 from btpy.engine.session import Session
 from btpy.errors import AttachError, TargetGone
 from btpy.jvm import attach, connecting, launch
+from btpy.jvm.attach_choice import AttachChoice, choose
 from btpy.jvm.connecting import Connecting
 from btpy.jvm.launching import Launching
 from btpy.jvm.processes import JvmProcess, describe, find, is_alive
@@ -56,8 +57,8 @@ def test_every_jdk_can_be_the_clients_own(jdk: int) -> None:
                 mask = int(status.partition("SigCgt:")[2].split()[0], 16)
                 return [bool(mask >> (getattr(signal, name) - 1) & 1) for name in names]
             before = caught()
-            from btpy.jvm import attach
-            attach.prepare()
+            from btpy.jvm import attach, processes
+            attach.prepare(processes.describe({target.pid}))
             from btpy.engine.session import Session
             with Session.attach({target.pid}) as session:
                 receipt = session.departure.detach()
@@ -75,7 +76,7 @@ def test_an_interrupt_while_the_own_jvm_starts_ends_the_process_cleanly() -> Non
     done = own_process(
         """
         from btpy.jvm import attach
-        attach.prepare()
+        attach._attacher.begin()
         raise KeyboardInterrupt
         """
     )
@@ -146,7 +147,7 @@ def test_what_the_jvm_itself_says_about_agents_is_understood() -> None:
     with counted(25, "-XX:-EnableDynamicAgentLoading") as target:
         process = replace(describe(target.pid), obstacle=None)
         with pytest.raises(AttachError) as caught:
-            attach.attach(process, "socket=unix:/nowhere,secret=00")
+            attach.attach(process, "socket=unix:/nowhere,secret=00", choose(process))
         assert caught.value.code == "BT506"
 
 
@@ -163,7 +164,7 @@ def test_a_target_that_ended_meanwhile_is_said_to_have_ended(own_tmp: Path) -> N
 
 def test_an_agent_that_does_not_call_back_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connecting, "CALL_SECONDS", 0.5)
-    monkeypatch.setattr(attach, "attach", lambda process, options, allow, delegate: None)
+    monkeypatch.setattr(attach, "attach", lambda process, options, choice, **others: None)
     with counted(17) as target:
         with pytest.raises(AttachError) as caught:
             Session.attach(target.pid)
@@ -172,9 +173,11 @@ def test_an_agent_that_does_not_call_back_is_named(monkeypatch: pytest.MonkeyPat
 
 def test_a_target_that_is_killed_before_its_agent_calls_is_said_to_have_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fails at once, and does not wait for the whole time of an attach."""
-    monkeypatch.setattr(
-        attach, "attach", lambda process, options, allow, delegate: os.kill(process.pid, signal.SIGKILL)
-    )
+
+    def kill(process: JvmProcess, options: str, choice: AttachChoice, **others: object) -> None:
+        os.kill(process.pid, signal.SIGKILL)
+
+    monkeypatch.setattr(attach, "attach", kill)
     with counted(17) as target:
         began = time.monotonic()
         with pytest.raises(AttachError) as caught:
@@ -256,7 +259,7 @@ def test_an_agent_that_is_cut_off_by_others_is_said_to_run_still() -> None:
 def test_a_target_that_is_stopped_while_it_is_attached_to_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
     given_up = threading.Event()
 
-    def stop(process: JvmProcess, options: str, allow: object, delegate: object) -> None:
+    def stop(process: JvmProcess, options: str, choice: AttachChoice, **others: object) -> None:
         os.kill(process.pid, signal.SIGSTOP)
         given_up.wait()
 

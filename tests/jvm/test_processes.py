@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 
 from btpy.errors import AttachError
 from btpy.jvm import perfdata, processes
+from btpy.jvm.connecting import Connecting
 from btpy.jvm.processes import describe, find, is_alive, list_jvms
+from btpy.model.attach_method import AttachMethod
 from tests.jdks import all_jdks_and_8, java_home
 from tests.live.scripts import counted, waited
 
@@ -191,3 +193,34 @@ def test_a_system_without_proc_is_named(monkeypatch: pytest.MonkeyPatch, tmp_pat
             look()
         assert caught.value.code == "BT515"
         assert caught.value.help
+
+
+OPENJ9 = """
+import mmap, signal, sys
+signal.signal(signal.SIGQUIT, lambda number, frame: print("a dump", flush=True))
+mapped = []
+for path in sys.argv[1:]:
+    with open(path, "rb") as library:
+        mapped.append(mmap.mmap(library.fileno(), 4096, prot=mmap.PROT_READ))
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("libjvm_first", [True, False])
+def test_openj9_is_refused_by_name_and_gets_no_signal(libjvm_first: bool, tmp_path: Path) -> None:
+    """It has a libjvm.so too, and writes a dump on SIGQUIT. The system lists what is mapped by address."""
+    libraries = [tmp_path / "lib" / "default" / name for name in ("libjvm.so", "libj9vm29.so")]
+    libraries[0].parent.mkdir(parents=True)
+    for library in libraries:
+        library.write_bytes(bytes(4096))
+    ordered = map(str, libraries if libjvm_first else reversed(libraries))
+    command = [sys.executable, "-c", OPENJ9, *ordered]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+        for method in AttachMethod:
+            with pytest.raises(AttachError, match=f"process {child.pid} is an OpenJ9 JVM") as caught:
+                Connecting(child.pid, method=method)
+            assert caught.value.code == "BT504"
+        assert child.communicate()[0] == ""
