@@ -29,6 +29,7 @@ import select
 import signal
 import socket
 import stat
+import struct
 import sys
 import time
 from collections.abc import Iterator
@@ -42,6 +43,9 @@ from btpy.temporary import Temporary
 WAKE_SECONDS = 8.0
 """How long a JVM may take to open its attach socket. During a garbage collection it takes as long as the collection."""
 
+CONNECT_SECONDS = 5
+"""How long a JVM may take to accept a connection when others are waiting for it."""
+
 LINGER_SECONDS = 60.0
 """How long this process outlives its client to remove the attach file."""
 
@@ -51,6 +55,8 @@ _ASKED_SECONDS = 2.0
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.001, 0.01
 _BACKLOG = 16
 _PACKET = 64 * 1024
+_TIMEVAL = struct.Struct("ll")  # struct timeval: seconds, microseconds
+_CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid
 
 
 class _Failure(Exception):
@@ -71,7 +77,7 @@ class _TargetSide:
         with _step("process"):
             self._process = os.pidfd_open(pid)
         with _step("process"):
-            if procfs.start_ticks(pid) != start_ticks:  # the descriptor keeps the pid from now on
+            if procfs.start_ticks(pid) != start_ticks:
                 raise ProcessLookupError(errno.ESRCH, os.strerror(errno.ESRCH))
         with _step("files"):
             self._tmp = files.open_directory(Path(root), "tmp")
@@ -80,6 +86,7 @@ class _TargetSide:
         with contextlib.suppress(OSError):
             self._cwd = os.open(f"/proc/{pid}/cwd", os.O_PATH | os.O_DIRECTORY)
         self._pending: tuple[int, str] | None = None
+        self.require_running()
 
     def answer(self, request: dict[str, Any], descriptors: list[int]) -> tuple[dict[str, str], int | None]:
         match request["do"]:
@@ -99,14 +106,25 @@ class _TargetSide:
                 return {}, None
         raise _Failure(f"request {request['do']}")
 
+    def require_running(self) -> None:
+        """Raises _Failure if the target has ended. While it runs, no other process has its pid: then everything that
+        this process has opened by that number belongs to the target.
+        """
+        if self._has_ended():
+            raise _Failure("ended")
+
     def close(self) -> None:
         """Remove the files that this process has made. After SIGQUIT it waits for the JVM, because a JVM that finds no
         attach file prints its threads.
         """
         if self._directory is not None:
             self._directory.remove()
-        if self._pending is not None and (self._comes(time.monotonic() + LINGER_SECONDS) or self._has_ended()):
-            self._withdraw(self._pending)
+        if self._pending is not None:
+            try:
+                with contextlib.suppress(_Failure, OSError):
+                    self._comes(time.monotonic() + LINGER_SECONDS)
+            finally:
+                self._withdraw(self._pending)
 
     # ---------------------------------------------------------------- the agent's socket and jar
 
@@ -163,12 +181,18 @@ class _TargetSide:
         file = self._socket_file()
         if file is None:
             raise _Failure("silent", path=f"/tmp/{self._attach_socket}")
-        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        try:
-            connection.connect(f"/proc/self/fd/{file}")
-        finally:
-            os.close(file)
-        return connection.detach()
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _TIMEVAL.pack(CONNECT_SECONDS, 0))
+            try:
+                connection.connect(f"/proc/self/fd/{file}")
+            except BlockingIOError:  # its queue of connections is full, and it takes none
+                raise _Failure("busy", path=f"/tmp/{self._attach_socket}") from None
+            finally:
+                os.close(file)
+            credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+            if _CREDENTIALS.unpack(credentials)[0] != self._pid:
+                raise _Failure("foreign", path=f"/tmp/{self._attach_socket}")
+            return connection.detach()
 
     def _socket_file(self) -> int | None:
         """The attach socket, without following links or connecting; None if the JVM has not created it yet."""
@@ -210,6 +234,7 @@ class _TargetSide:
         file is in a directory that the JVM itself has open or mounted, and the file stays until the JVM has reacted.
         """
         if self._is_listening():
+            self._withdraw_left()
             return
         room = os.fstatvfs(self._tmp)
         if room.f_files and not room.f_ffree:
@@ -279,6 +304,16 @@ class _TargetSide:
         directory, name = file
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name, dir_fd=directory)
+
+    def _withdraw_left(self) -> None:
+        """Remove the attach file of a process like this one that was killed."""
+        for directory in (self._tmp, self._cwd):
+            if directory is None:
+                continue
+            with contextlib.suppress(OSError):
+                about = os.stat(self._attach_file, dir_fd=directory, follow_symlinks=False)
+                if about.st_uid == os.geteuid() and time.time() - about.st_mtime > WAKE_SECONDS + LINGER_SECONDS:
+                    self._withdraw((directory, self._attach_file))
 
     def _has_ended(self) -> bool:
         return bool(select.select([self._process], [], [], 0)[0])
@@ -368,6 +403,7 @@ def _begun(target: dict[str, Any]) -> tuple[_TargetSide, socket.socket | None]:
     if target["tcp"]:
         with _step("network"):
             port = _port_in(target["pid"])
+        side.require_running()
     with _step("user"):
         _become(target["uid"], target["gid"])
     return side, port

@@ -12,12 +12,14 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from btpy import files
 from btpy.errors import AttachError
-from btpy.jvm import attach, processes
+from btpy.jvm import attach, processes, target_side
 from btpy.jvm.attach_choice import choose
 from btpy.jvm.delegate import Delegate
 from tests.containers.cells import (
@@ -254,9 +256,9 @@ def test_a_runtime_in_a_directory_named_jre_has_its_version(jdk: int, tmp_path: 
 
 WAKING = """
 import os, signal, sys
+from btpy import files
 from btpy.errors import AttachError
-from btpy.jvm import attach, processes
-from btpy.jvm.attach_choice import choose
+from btpy.jvm import attach, processes, target_side
 from btpy.jvm.delegate import Delegate
 delegate = Delegate(processes.find(sys.argv[1]))
 os.kill(int(sys.argv[1]), signal.SIGSTOP)
@@ -306,6 +308,58 @@ def test_an_attach_file_that_was_left_is_used_and_removed() -> None:
             delegate.wake()
         assert not left.exists()
         assert target.stdout == ["ready"]
+
+
+def test_an_attach_file_that_was_left_beside_a_listening_jvm_is_removed() -> None:
+    """As a delegate leaves it that is killed after the signal: old, and nobody waits for it. A young one has a
+    client."""
+    with counted(17) as target:
+        process = processes.describe(target.pid)
+        attach.wake(process)
+        left = Path(f"/proc/{target.pid}/cwd/.attach_pid{target.pid}")
+        for age, stays in ((1, True), (3600, False)):
+            left.touch(mode=0o600)
+            os.utime(left, (time.time() - age,) * 2)
+            with Delegate(process) as delegate:
+                delegate.wake()
+            assert left.exists() == stays
+
+
+def test_a_jvm_that_stays_frozen_keeps_no_attach_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(target_side, "WAKE_SECONDS", 0.2)
+    monkeypatch.setattr(target_side, "LINGER_SECONDS", 0.2)
+    with counted(17) as target:
+        process = processes.describe(target.pid)
+        file = Path(f"/proc/{target.pid}/cwd/.attach_pid{target.pid}")
+        side = target_side._TargetSide(process.pid, process.namespace_pid, process.start_ticks, str(process.root))
+        os.kill(process.pid, signal.SIGSTOP)
+        try:
+            with pytest.raises(target_side._Failure) as caught:
+                side.answer({"do": "wake"}, [])
+            assert (caught.value.step, caught.value.path) == ("silent", str(file.parent.readlink() / file.name))
+            assert file.exists()
+            side.close()
+            assert not file.exists()
+        finally:
+            os.kill(process.pid, signal.SIGCONT)
+
+
+def test_what_was_opened_by_a_pid_that_is_free_again_is_not_used() -> None:
+    """The target ends, and another process may get its pid, while its directories are being opened."""
+    with counted(17) as target:
+        process = processes.describe(target.pid)
+        opened = files.open_directory
+
+        def open_after_the_end(root: Path, name: str) -> int:
+            target.send("halt")
+            target.wait()
+            return opened(root, name)
+
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(files, "open_directory", open_after_the_end)
+            with pytest.raises(target_side._Failure) as caught:
+                target_side._TargetSide(process.pid, process.namespace_pid, process.start_ticks, "/")
+        assert caught.value.step == "ended"
 
 
 def test_the_socket_of_another_user_is_named_and_not_connected_to() -> None:
