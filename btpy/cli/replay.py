@@ -328,6 +328,8 @@ def _require_one_run(paths: Sequence[Path], recordings: Sequence[Recording], whe
         pids[recording.started.pid] = path
         if recording.outline != recordings[0].outline:
             raise UsageError(f"{path} is of another script than {paths[0]}", help=one_by_one)
+        if recording.form != recordings[0].form:
+            raise UsageError(f"{path} is of another version of btpy than {paths[0]}", help=one_by_one)
     formats.check_several(where.format, one_by_one[0])
 
 

@@ -4,8 +4,7 @@ The agent sends the cells of docs/runtime.md ("Cells of an aggregation"). This m
 each kind. Two values of one kind can be merged, as if one had all samples. This is used to combine intervals and
 targets.
 
-A histogram has ``2**precision`` buckets for each power of two (log-linear). A percentile is known to the width of its
-bucket: :class:`Percentile` has these bounds.
+A percentile of a histogram is known to the width of its bucket: :class:`Percentile` has these bounds.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from functools import lru_cache
 
 from btpy.errors import ProtocolError
 from btpy.events import estimates
+from btpy.events.buckets import Buckets, Exponential, LogLinear
 from btpy.events.estimates import Interval, Skips, Weights, joined_skips, joined_weights
 from btpy.events.records import Value, read_value
 from btpy.events.sketches import REGISTER_BITS, Distinct, Examples, First, Frequent, Last, Top, by_frequency
@@ -159,22 +159,21 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """``counts``: each bucket with samples, and how many, in ascending order; a precise histogram has millions of
-    buckets, and most of them are empty. ``negatives`` are below all buckets. The extremes are exact.
+    """``counts``: each bucket with samples, and how many, in ascending order; most buckets are empty. The extremes are
+    exact.
     """
 
-    precision: int
+    layout: Buckets
     integral: int
     floating: float
     least: int | None
     greatest: int | None
-    negatives: int
     counts: tuple[tuple[int, int], ...]
     weights: Weights | None = None
 
     @property
     def n(self) -> int:
-        return self.negatives + sum(count for _, count in self.counts)
+        return sum(count for _, count in self.counts)
 
     @property
     def number(self) -> Number:
@@ -191,60 +190,68 @@ class Histogram:
         return (self.integral + self.floating) / n if n else float("nan")
 
     def percentile(self, percent: float) -> Percentile | None:
-        """The smallest sample that at least ``percent`` of the samples do not exceed; None without samples."""
+        """The smallest sample that at least ``percent`` of the samples do not exceed; None without samples.
+
+        The estimate is the middle of its bucket. With exponential buckets of precision k it differs from the sample by
+        ``(2 ** 2**-k - 1) / 2`` of the sample at most, plus 1/2 because it is a whole number.
+        """
         n = self.n
         if n == 0 or self.least is None or self.greatest is None:
             return None
         rank = max(1, -int(-percent * n // 100))
-        below = self.negatives
-        if rank <= below:
-            low, high = self.least, min(-1, self.greatest)
-            return Percentile((low + high) // 2, low, high)
+        below = 0
         for index, count in self.counts:
             below += count
             if rank <= below:
-                low, high = bucket_bounds(index, self.precision)
+                low, high = self._bounds(index)
                 low, high = max(low, self.least), min(high, self.greatest)
                 return Percentile((low + high) // 2, low, high)
         return Percentile(self.greatest, self.greatest, self.greatest)
 
-    def buckets(self, precision: int | None = None) -> list[Bucket]:
-        """The buckets from the first occupied one to the last, with the empty ones between, without negatives.
-
-        A ``precision`` below that of the histogram joins adjacent buckets: 0 gives a bucket for each power of two.
-        """
-        coarse = self.precision if precision is None else min(precision, self.precision)
-        joined = self._joined(coarse)
-        if not joined:
+    def buckets(self) -> list[Bucket]:
+        """The buckets from the first occupied one to the last, with the empty ones between."""
+        counts = dict(self.counts)
+        if not counts:
             return []
-        return [
-            Bucket(*bucket_bounds(index, coarse), joined.get(index, 0)) for index in range(min(joined), max(joined) + 1)
-        ]
+        return [Bucket(*self._bounds(index), counts.get(index, 0)) for index in range(min(counts), max(counts) + 1)]
 
     def occupied(self) -> list[Bucket]:
-        """The buckets that have samples, without negatives."""
-        return [Bucket(*bucket_bounds(index, self.precision), count) for index, count in self.counts]
+        """The buckets that have samples."""
+        return [Bucket(*self._bounds(index), count) for index, count in self.counts]
 
-    def _joined(self, precision: int) -> dict[int, int]:
+    def _bounds(self, index: int) -> tuple[int, int]:
+        low, high = self.layout.bounds(index)
+        if index < 0 and isinstance(self.layout, LogLinear) and self.least is not None:
+            low = self.least  # one bucket holds all negatives
+        return low, high
+
+    def coarser(self, precision: int) -> Histogram:
+        """The same samples with this precision, or with its own if that is lower: adjacent buckets are joined. 0 gives
+        a bucket for each power of two.
+        """
+        if precision >= self.layout.precision:
+            return self
+        layout = replace(self.layout, precision=precision)
         joined: dict[int, int] = {}
         for index, count in self.counts:
-            into = bucket_index(bucket_bounds(index, self.precision)[0], precision)
+            into = layout.index(self.layout.bounds(index)[1])
             joined[into] = joined.get(into, 0) + count
-        return joined
+        return replace(self, layout=layout, counts=tuple(sorted(joined.items())))
 
     def merge(self, other: Histogram) -> Histogram:
-        if self.precision != other.precision:
-            raise ValueError(f"histograms of precision {self.precision} and {other.precision}")
-        joined = dict(self.counts)
-        for index, count in other.counts:
+        """Exact: the histogram of all samples, of the lower precision of the two."""
+        if type(self.layout) is not type(other.layout):
+            raise ValueError(f"histograms of {self.layout} and {other.layout}")
+        left, right = self.coarser(other.layout.precision), other.coarser(self.layout.precision)
+        joined = dict(left.counts)
+        for index, count in right.counts:
             joined[index] = joined.get(index, 0) + count
         return Histogram(
-            self.precision,
+            left.layout,
             _wrap(self.integral + other.integral),
             self.floating + other.floating,
             _choose_long(min, self.least, other.least),
             _choose_long(max, self.greatest, other.greatest),
-            self.negatives + other.negatives,
             tuple(sorted(joined.items())),
         )
 
@@ -421,37 +428,33 @@ class MapContent:
     skips: Skips | None = None
 
 
-def bucket_index(value: int, precision: int) -> int:
-    """The bucket of ``value`` ≥ 0 (docs/runtime.md)."""
-    if value < 1 << precision:
-        return value
-    exponent = value.bit_length() - 1
-    return ((exponent - precision + 1) << precision) + ((value >> (exponent - precision)) & ((1 << precision) - 1))
+@dataclass(frozen=True, slots=True)
+class ContentForm:
+    """The form of map contents: of the agent, or of a recording of an older format.
+
+    ``skips``: whether they have skipped hits and weights. ``exponential``: the buckets of ``hist`` and ``pctl``;
+    otherwise they are log-linear, and a cell before them counts the negatives.
+    """
+
+    skips: bool = True
+    exponential: bool = True
 
 
-def bucket_bounds(index: int, precision: int) -> tuple[int, int]:
-    """Least and greatest value of bucket ``index``: the inverse of :func:`bucket_index`."""
-    if index < 1 << precision:
-        return index, index
-    exponent = (index >> precision) + precision - 1
-    width = 1 << (exponent - precision)
-    low = (1 << exponent) + (index & ((1 << precision) - 1)) * width
-    return low, low + width - 1
+PRESENT_FORM = ContentForm()
 
 
-def decode_content(data: bytes, maps: Mapping[int, Map], *, tells_skips: bool = True) -> MapContent:
+def decode_content(data: bytes, maps: Mapping[int, Map], form: ContentForm = PRESENT_FORM) -> MapContent:
     """The content of a ``MAP`` message (docs/protocol.md). ``maps``: the maps the client declared, by id.
-    ``tells_skips``: False for recordings of format 2, which lack skipped hits.
 
     Raises ProtocolError for any other map, and for bytes that do not follow the layout.
     """
-    content, end = _content(data, 0, maps, tells_skips)
+    content, end = _content(data, 0, maps, form)
     if end != len(data):
         raise ProtocolError(f"{len(data) - end} bytes after the content of @{content.map.name}")
     return content
 
 
-def decode_contents(data: bytes, maps: Mapping[int, Map], *, tells_skips: bool = True) -> list[MapContent]:
+def decode_contents(data: bytes, maps: Mapping[int, Map], form: ContentForm = PRESENT_FORM) -> list[MapContent]:
     """The contents of a ``MAPS`` message: as :func:`decode_content`, a list of them."""
     if len(data) < 4:
         raise ProtocolError("truncated list of map contents")
@@ -461,19 +464,19 @@ def decode_contents(data: bytes, maps: Mapping[int, Map], *, tells_skips: bool =
     contents: list[MapContent] = []
     at = 4
     for _ in range(count):
-        content, at = _content(data, at, maps, tells_skips)
+        content, at = _content(data, at, maps, form)
         contents.append(content)
     if at != len(data):
         raise ProtocolError(f"{len(data) - at} bytes after the contents of {count} maps")
     return contents
 
 
-def _content(data: bytes, at: int, maps: Mapping[int, Map], tells_skips: bool) -> tuple[MapContent, int]:
+def _content(data: bytes, at: int, maps: Mapping[int, Map], form: ContentForm) -> tuple[MapContent, int]:
     skips: Skips | None = None
     try:
         map_id, full, evicted = CONTENT.unpack_from(data, at)
         at += CONTENT.size
-        if tells_skips:
+        if form.skips:
             skips = _skips(*SKIPS.unpack_from(data, at))
             at += SKIPS.size
         omitted, count = COUNTS.unpack_from(data, at)
@@ -498,9 +501,9 @@ def _content(data: bytes, at: int, maps: Mapping[int, Map], tells_skips: bool) -
                     value = _sketch(declared, data[at + 4 : end], values)
                     at = end_of_values
                 else:
-                    value = _aggregate(declared, data[at + 4 : end])
+                    value = _aggregate(declared, data[at + 4 : end], form)
                     at = end
-                if tells_skips:
+                if form.skips:
                     weights, at = _weights(data, at, skips)
                     value = value if weights is None else replace(value, weights=weights)
                 entries.append((key, value))
@@ -745,10 +748,10 @@ def _key(data: bytes, at: int, size: int) -> tuple[Key, int]:
     return tuple(components), at
 
 
-def _aggregate(declared: Map, cells: bytes) -> Aggregate:
+def _aggregate(declared: Map, cells: bytes, form: ContentForm) -> Aggregate:
     kind = declared.kind
     if kind in (MapKind.HIST, MapKind.PCTL):
-        return _histogram(declared, cells)
+        return _histogram(declared, cells, form)
     if kind is MapKind.LHIST:
         return _linear(declared, cells)
     if kind is MapKind.TSERIES:
@@ -764,19 +767,39 @@ def _aggregate(declared: Map, cells: bytes) -> Aggregate:
     return aggregate
 
 
-def _histogram(declared: Map, cells: bytes) -> Aggregate:
-    precision = declared.precision
-    least_cells, most_cells = _HIST_HEAD.size, bucket_index(_LONG_MAX, precision) + 1
-    if len(cells) < least_cells:
+def _histogram(declared: Map, cells: bytes, form: ContentForm) -> Aggregate:
+    head = _HIST_HEAD if form.exponential else _OLD_HIST_HEAD
+    if len(cells) < head.size:
         raise ProtocolError(f"{len(cells) // 8} cells for a histogram of @{declared.name}")
-    integral, floating, least, greatest, negatives = _HIST_HEAD.unpack_from(cells)
-    counts = tuple(_occupied(declared, cells[least_cells:], most_cells))
-    if negatives < 0 or any(count < 0 for _, count in counts):
+    integral, floating, least, greatest, *negatives = head.unpack_from(cells)
+    segments = cells[head.size :]
+    layout = Exponential(declared.precision) if form.exponential else LogLinear(declared.precision)
+    if form.exponential:
+        counts = _signed(_occupied(declared, segments, 2 * _half(layout)), layout)
+    else:
+        counts = [(-1, *negatives), *_occupied(declared, segments, layout.last + 1)]
+        counts = counts if counts[0][1] else counts[1:]
+    if any(count < 0 for _, count in counts):
         raise ProtocolError("negative count in a histogram")
-    empty = negatives == 0 and not counts
-    return Histogram(
-        precision, integral, floating, None if empty else least, None if empty else greatest, negatives, counts
-    )
+    known = least <= greatest  # otherwise they have their first values
+    return Histogram(layout, integral, floating, least if known else None, greatest if known else None, tuple(counts))
+
+
+def _half(layout: Buckets) -> int:
+    """The cells of the buckets of zero and positive numbers: whole segments. Those of negatives follow."""
+    return -(-(layout.last + 1) // _SEGMENT_CELLS) * _SEGMENT_CELLS
+
+
+def _signed(occupied: Iterable[tuple[int, int]], layout: Buckets) -> list[tuple[int, int]]:
+    """Buckets in ascending order, by the number that the agent gives them."""
+    half = _half(layout)
+    counts = []
+    for cell, count in occupied:
+        magnitude = cell % half
+        if magnitude > layout.last:
+            raise ProtocolError(f"bucket {cell} of a histogram")
+        counts.append((magnitude if cell < half else -magnitude, count))
+    return sorted(counts)
 
 
 def _linear(declared: Map, cells: bytes) -> Aggregate:
@@ -909,7 +932,8 @@ def _stats(
     )
 
 
-_HIST_HEAD = struct.Struct(">qdqqq")
+_HIST_HEAD = struct.Struct(">qdqq")
+_OLD_HIST_HEAD = struct.Struct(">qdqqq")
 _LHIST_HEAD = struct.Struct(">qdqdqd")
 _SEGMENT_CELLS = 64
 _SEGMENT = struct.Struct(f">{1 + _SEGMENT_CELLS}q")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Union
 
 from btpy.errors import ProtocolError
-from btpy.events.aggregates import MapContent, decode_contents
+from btpy.events.aggregates import PRESENT_FORM, ContentForm, MapContent, decode_contents
 from btpy.events.reading_limit import ReadingLimit
 from btpy.events.records import Record, RecordDecoder
 from btpy.frozen import dataclass
@@ -62,11 +62,12 @@ Item = Union[Records, Unread, PrintedMaps, Errors, Counters, Late, Exiting, Rest
 class ItemDecoder:
     """Decodes the messages of one session. They must come in order, because records refer to threads that were named
     before.
-    ``tells_skips``: as in :func:`~btpy.events.aggregates.decode_content`."""
+    ``form``: of the contents of maps.
+    """
 
-    def __init__(self, *, tells_skips: bool = True) -> None:
+    def __init__(self, form: ContentForm = PRESENT_FORM) -> None:
         self._records = RecordDecoder()
-        self._tells_skips = tells_skips
+        self._form = form
 
     def item(self, message: Message, outline: Outline, limit: ReadingLimit | None = None) -> Item:
         """``outline``: of the program. ``limit``: None, all records are read. Raises ProtocolError."""
@@ -80,7 +81,7 @@ class ItemDecoder:
             return Records(records, Unread(unread) if unread else None, self._malformed(outline))
         if isinstance(message, messages.Map):
             maps = {map_.id: map_ for map_ in outline.maps}
-            contents = tuple(decode_contents(message.contents, maps, tells_skips=self._tells_skips))
+            contents = tuple(decode_contents(message.contents, maps, self._form))
             _check_maps(message.template, contents, outline)
             return PrintedMaps(message.template, message.nano_time, contents)
         if isinstance(message, Errors):

@@ -1021,7 +1021,7 @@ AGGREGATIONS = {
         Aggregation(
             "pctl",
             "pctl(value, 50, 90, 99)",
-            "percentiles, as exact as those of hist(value, k=4)",
+            "percentiles, within 2.2 %: those of hist(value, k=4)",
             MapKind.PCTL,
         ),
         Aggregation(

@@ -1,12 +1,13 @@
 """Histograms and charts drawn as bars.
 
     @lat[SKU-1187]  n=42  p50 24ms  p90 61ms  p99 210ms
-     16.8ms  ████████████████████▌        22
-     33.6ms  ████████████▏                13
-     67.1ms  ████▋                         5
+     <=33.6ms  ████████████████████▌        22
+     <=67.1ms  ████████████▏                13
+      <=134ms  ████▋                         5
 
-A row of a log-linear histogram is a power of two, named by its lower bound; a distribution narrower than that shows the
-finer buckets it has. A row of a linear histogram is a bucket.
+``hist`` and ``pctl`` have the finest buckets that fit into 12 rows, or a row for each power of two. A row is named by
+its upper bound, which belongs to it: ``<=8`` holds 5 to 8. A row that holds one number is named by it, so small numbers
+can be read one by one. A row of a linear histogram is a bucket, named by its lower bound.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ PLAIN = Style()
 _BAR = 32  # columns of the longest bar, and its minimum if there is little space
 _SHORT_BAR = 4
 _EIGHTHS = " ▏▎▍▌▋▊▉"
-_NARROW = 3  # up to this many powers of two, the finer buckets are shown
+_ROWS = 12  # of a histogram that is shown with finer buckets than powers of two
 
 
 def headline(
@@ -96,22 +97,26 @@ def bars(histogram: Histogram | LinearHistogram, kind: Kind, style: Style, unit:
 
 
 def rows(histogram: Histogram | LinearHistogram, kind: Kind, unit: str = "") -> list[tuple[str, int]]:
-    """The lower bound and the samples of each bucket. Buckets are powers of two if there would be too many finer
-    ones.
-    """
+    """The label and the samples of each row."""
     if isinstance(histogram, LinearHistogram):
         return _linear(histogram, kind, unit)
     return _powers(histogram, kind, unit)
 
 
 def _powers(histogram: Histogram, kind: Kind, unit: str) -> list[tuple[str, int]]:
-    buckets = histogram.buckets(0)
-    if len(buckets) <= _NARROW:
-        buckets = histogram.buckets()
-    rows = [(quantity(bucket.low, kind, unit), bucket) for bucket in buckets]
-    if histogram.negatives and histogram.least is not None:
-        rows.insert(0, ("<0", Bucket(histogram.least, -1, histogram.negatives)))
-    return [(label, bucket.count) for label, bucket in rows]
+    for precision in range(histogram.layout.precision - 1, -1, -1):
+        if not histogram.counts or histogram.counts[-1][0] - histogram.counts[0][0] < _ROWS:
+            break
+        histogram = histogram.coarser(precision)
+    return [(_label(bucket, kind, unit), bucket.count) for bucket in histogram.buckets()]
+
+
+def _label(bucket: Bucket, kind: Kind, unit: str) -> str:
+    if bucket.low == bucket.high:
+        return quantity(bucket.low, kind, unit)
+    if bucket.high > 0:
+        return f"<={quantity(bucket.high, kind, unit)}"
+    return f">={quantity(bucket.low, kind, unit)}"
 
 
 def _linear(histogram: LinearHistogram, kind: Kind, unit: str) -> list[tuple[str, int]]:

@@ -485,10 +485,7 @@ def _mapping(value: MappingValue, stacks: StackTable, cuts: dict[str, int], path
 def _shown(value: Aggregate | Value, stacks: StackTable) -> Any:
     """The value of one key of a map."""
     if isinstance(value, Histogram):
-        buckets = [{"min": bucket.low, "max": bucket.high, "count": bucket.count} for bucket in value.occupied()]
-        if value.negatives:
-            buckets.insert(0, {"min": value.least or 0, "max": -1, "count": value.negatives})
-        return buckets
+        return [{"min": bucket.low, "max": bucket.high, "count": bucket.count} for bucket in value.occupied()]
     if isinstance(value, LinearHistogram):
         return [
             {"min": bucket.low, "max": bucket.high, "count": bucket.count} for bucket in value.buckets() if bucket.count

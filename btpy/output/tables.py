@@ -189,7 +189,6 @@ def _scaled(value: Aggregate | Value, factor: Number) -> Aggregate | Value:
             value,
             integral=round(value.integral * factor),
             floating=value.floating * factor,
-            negatives=round(value.negatives * factor),
             counts=tuple((index, round(count * factor)) for index, count in value.counts),
         )
     if isinstance(value, int | float) and not isinstance(value, bool):

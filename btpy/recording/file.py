@@ -22,9 +22,9 @@ from btpy.frozen import dataclass
 from btpy.wire.messages import MAX_FRAME
 
 MAGIC = b"\x89BTZ\r\n\x1a\n"
-VERSION = 3
+VERSION = 4
 OLDEST = 2
-"""Recordings of format 2 lack skipped hits; otherwise they are the same."""
+"""Recordings of format 2 lack skipped hits. Those of formats 2 and 3 have log-linear histograms."""
 
 CHUNK_BYTES = 256 * 1024
 """From this size on a chunk is written."""

@@ -15,9 +15,8 @@ from btpy.events.aggregates import (
     Number,
     Stats,
     TimeSeries,
-    bucket_bounds,
-    bucket_index,
 )
+from btpy.events.buckets import MAX_SCALE, Buckets, Exponential, LogLinear
 from btpy.events.estimates import Skips, Weights
 from btpy.events.records import Value
 from btpy.events.sketches import Examples, Frequent, Top
@@ -36,7 +35,11 @@ _KINDS = {
 _MEMBER = {"stats": "average", "tseries": "interval", "topk": "unseen", "sample_of": "values"}
 """Members that distinguish a value of this type from a table of keys."""
 
-_MAX_PRECISION = 16
+_LAYOUTS: tuple[Buckets, ...] = (
+    *(Exponential(scale) for scale in range(MAX_SCALE, -1, -1)),
+    *(LogLinear(precision) for precision in range(17)),
+)
+"""A line does not say which buckets it has. The finest exponential ones are tried first, older ones last."""
 
 MAPS = frozenset(_KINDS)
 
@@ -130,20 +133,21 @@ def _histogram(buckets: Any, figures: dict[str, Any]) -> tuple[Aggregate, Linear
     average, n = _number(figures.get("average")), sum(count for _, _, count in rows)
     floating = float(average * n) if average is not None else 0.0
     least, greatest = _number(figures.get("min")), _number(figures.get("max"))
-    negatives = sum(count for _, high, count in rows if high == -1)
-    rest = [bucket for bucket in rows if bucket[1] != -1]
-    for precision in range(_MAX_PRECISION + 1):
-        if all(_is_bucket(low, high, precision) for low, high, _ in rest):
-            counts: dict[int, int] = {bucket_index(low, precision): count for low, _, count in rest}
-            laid = tuple(sorted((at, count) for at, count in counts.items() if count))
-            return Histogram(precision, 0, floating, _whole(least), _whole(greatest), negatives, laid), None, precision
+    for layout in _LAYOUTS:
+        if all(_is_bucket(low, high, layout) for low, high, _ in rows):
+            counts = {layout.index(high): count for _, high, count in rows if count}
+            laid = tuple(sorted(counts.items()))
+            histogram = Histogram(layout, 0, floating, _whole(least), _whole(greatest), laid)
+            return histogram, None, layout.precision
     return _linear(rows, floating, least, greatest)
 
 
-def _is_bucket(low: Any, high: Any, precision: int) -> bool:
-    if not isinstance(low, int) or not isinstance(high, int) or not 0 <= low <= high < 1 << 63:
+def _is_bucket(low: Any, high: Any, layout: Buckets) -> bool:
+    if not isinstance(low, int) or not isinstance(high, int) or not -1 << 63 <= low <= high < 1 << 63:
         return False
-    return bucket_bounds(bucket_index(low, precision), precision) == (low, high)
+    if high < 0 and isinstance(layout, LogLinear):
+        return high == -1  # from the least sample on
+    return layout.bounds(layout.index(high)) == (low, high)
 
 
 def _linear(

@@ -10,7 +10,7 @@ from typing import Union
 
 from btpy.errors import ProtocolError, UsageError
 from btpy.events.accounts import ProbeAccount
-from btpy.events.aggregates import MapContent, decode_contents
+from btpy.events.aggregates import ContentForm, MapContent, decode_contents
 from btpy.events.items import Item, ItemDecoder
 from btpy.events.records import tally
 from btpy.events.stacks import StackTable
@@ -29,7 +29,7 @@ from btpy.recording.entries import (
     Started,
     WovenSite,
 )
-from btpy.recording.file import OLDEST, ChunkReader
+from btpy.recording.file import ChunkReader
 from btpy.recording.outlines import grow
 from btpy.wire import codec, messages
 from btpy.wire.messages import (
@@ -89,8 +89,8 @@ class Recording:
         self.stacks = StackTable()
         self._reader = reader
         self._messages = self._read()
-        self._tells_skips = reader.version > OLDEST
-        self._decoder = ItemDecoder(tells_skips=self._tells_skips)
+        self.form = ContentForm(skips=reader.version >= 3, exponential=reader.version >= 4)
+        self._decoder = ItemDecoder(self.form)
         self._at_end: list[MapContent] = []
         self._delivered: Counter[int] = Counter()
         self._counted: dict[int, ProbeAccount] = {}
@@ -190,7 +190,7 @@ class Recording:
         return Ending(ended.reason, tuple(self._at_end), accounts, restoration)
 
     def _contents(self, contents: bytes) -> list[MapContent]:
-        return decode_contents(contents, self._maps(), tells_skips=self._tells_skips)
+        return decode_contents(contents, self._maps(), self.form)
 
     def _maps(self) -> dict[int, Map]:
         return {map_.id: map_ for map_ in self.outline.maps}

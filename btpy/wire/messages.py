@@ -16,7 +16,7 @@ from btpy.model.points import Point
 from btpy.model.sampling import SampleMode
 
 MAGIC = 0x42545059
-VERSION = 13
+VERSION = 14
 
 MAX_FRAME = 16 * 1024 * 1024
 """Largest frame in bytes, type included, length field not."""

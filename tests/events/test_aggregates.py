@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import math
 import struct
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -15,15 +16,15 @@ from btpy.errors import ProtocolError
 from btpy.events.aggregates import (
     Average,
     Bucket,
+    ContentForm,
     Count,
     Greatest,
     Histogram,
     Least,
     MapContent,
+    Percentile,
     Stats,
     Total,
-    bucket_bounds,
-    bucket_index,
     decode_content,
     decode_contents,
     intervals,
@@ -31,6 +32,7 @@ from btpy.events.aggregates import (
     merge,
     ranked,
 )
+from btpy.events.buckets import Exponential, LogLinear
 from btpy.events.estimates import Skips, Weights
 from btpy.model.maps import Map, MapKind
 from btpy.model.types import LONG
@@ -39,6 +41,7 @@ from tests.events.encoding import encode_cells, encode_content, encode_value, se
 LONGS = st.integers(0, 2**63 - 1)
 MAX, MIN = 2**63 - 1, -(2**63)
 INF = math.inf
+OLD_FORM = ContentForm(exponential=False)
 
 
 def a_map(kind: MapKind, keys: int = 1, **more: Any) -> Map:
@@ -52,54 +55,26 @@ def decoded(kind: MapKind, *cells: int | float) -> Any:
     return value
 
 
-@given(LONGS, st.integers(0, 6))
-def test_a_bucket_holds_its_values_and_is_no_wider_than_promised(value: int, precision: int) -> None:
-    low, high = bucket_bounds(bucket_index(value, precision), precision)
-    assert low <= value <= high
-    assert high - low <= low / 2**precision
-
-
-@given(st.integers(0, 200), st.integers(0, 4))
-def test_buckets_touch(index: int, precision: int) -> None:
-    low, high = bucket_bounds(index, precision)
-    assert bucket_index(low, precision) == bucket_index(high, precision) == index
-    assert bucket_bounds(index + 1, precision)[0] == high + 1
-
-
-def test_buckets_of_precision_two_are_those_of_the_run_time() -> None:
-    # docs/runtime.md: v < 4 is its own bucket; 4..7 one each, 8 and 9 share, 16..19 share
-    assert [bucket_index(v, 2) for v in (0, 3, 4, 7, 8, 9, 10, 15, 16, 19, 20)] == [0, 3, 4, 7, 8, 8, 9, 11, 12, 12, 13]
-    assert bucket_index(MAX, 2) == ((62 - 2 + 1) << 2) + 3
-
-
 def histogram_of(samples: list[int], precision: int = 2) -> Histogram:
     """A model of the JVM's code."""
-    counts: list[int] = []
-    for sample in samples:
-        if sample >= 0:
-            index = bucket_index(sample, precision)
-            counts += [0] * (index + 1 - len(counts))
-            counts[index] += 1
-    return Histogram(
-        precision,
-        sum(samples),
-        0.0,
-        min(samples, default=None),
-        max(samples, default=None),
-        sum(sample < 0 for sample in samples),
-        tuple((index, count) for index, count in enumerate(counts) if count),
-    )
+    layout = Exponential(precision)
+    counts = Counter(map(layout.index, samples))
+    least, greatest = min(samples, default=None), max(samples, default=None)
+    return Histogram(layout, sum(samples), 0.0, least, greatest, tuple(sorted(counts.items())))
 
 
-@given(st.lists(st.integers(-1000, 2**40), min_size=1, max_size=60), st.sampled_from([0.0, 1, 50, 90, 99, 99.9, 100]))
-def test_a_percentile_lies_where_it_says(samples: list[int], percent: float) -> None:
-    at = histogram_of(samples).percentile(percent)
+@given(
+    st.lists(st.integers(-1000, 2**40), min_size=1, max_size=60),
+    st.sampled_from([0.0, 1, 50, 90, 99, 99.9, 100]),
+    st.integers(0, 6),
+)
+def test_a_percentile_is_as_exact_as_the_language_says(samples: list[int], percent: float, precision: int) -> None:
+    at = histogram_of(samples, precision).percentile(percent)
     exact = sorted(samples)[max(1, math.ceil(percent * len(samples) / 100)) - 1]
     assert at is not None
     assert at.low <= exact <= at.high
     assert at.low <= at.estimate <= at.high
-    if exact >= 0:
-        assert abs(at.estimate - exact) <= exact * 2.0**-2 + 1
+    assert abs(at.estimate - exact) <= abs(exact) * (2**2**-precision - 1) / 2 + 0.5
 
 
 def test_percentiles_of_nothing() -> None:
@@ -111,21 +86,28 @@ def test_merged_histograms_are_the_histogram_of_all_samples(left: list[int], rig
     assert histogram_of(left).merge(histogram_of(right)) == histogram_of(left + right)
 
 
-def test_histograms_of_different_precision_do_not_merge() -> None:
-    with pytest.raises(ValueError, match="precision"):
-        histogram_of([1], 2).merge(histogram_of([1], 3))
+@given(st.lists(LONGS, max_size=40), st.lists(LONGS, max_size=40), st.integers(0, 6), st.integers(0, 6))
+def test_histograms_of_two_scales_merge_into_the_lower_one(
+    left: list[int], right: list[int], one: int, other: int
+) -> None:
+    both = histogram_of(left, one).merge(histogram_of(right, other))
+    assert both.layout == Exponential(min(one, other))
+    assert both.counts == histogram_of(left + right, min(one, other)).counts
 
 
-@given(st.lists(LONGS, min_size=1, max_size=40), st.integers(0, 4))
-def test_coarse_buckets_hold_the_same_samples(samples: list[int], coarse: int) -> None:
-    buckets = histogram_of(samples, 4).buckets(coarse)
-    assert sum(bucket.count for bucket in buckets) == len(samples)
-    for bucket in buckets:
-        assert bucket.count == sum(bucket.low <= sample <= bucket.high for sample in samples)
+def test_histograms_of_two_kinds_of_buckets_do_not_merge() -> None:
+    with pytest.raises(ValueError, match="LogLinear"):
+        histogram_of([1]).merge(replace(histogram_of([1]), layout=LogLinear(2)))
+
+
+@given(st.lists(LONGS, min_size=1, max_size=40), st.integers(0, 6))
+def test_coarse_buckets_are_those_of_their_precision(samples: list[int], coarse: int) -> None:
+    assert histogram_of(samples, 4).coarser(coarse) == histogram_of(samples, min(coarse, 4))
 
 
 def test_empty_buckets_between_occupied_ones_are_shown() -> None:
-    assert histogram_of([1, 8]).buckets(0) == [Bucket(1, 1, 1), Bucket(2, 3, 0), Bucket(4, 7, 0), Bucket(8, 15, 1)]
+    buckets = histogram_of([1, 8]).coarser(0).buckets()
+    assert buckets == [Bucket(1, 1, 1), Bucket(2, 2, 0), Bucket(3, 4, 0), Bucket(5, 8, 1)]
 
 
 def test_cells_of_each_kind() -> None:
@@ -143,9 +125,19 @@ def test_cells_of_each_kind() -> None:
     assert decoded(MapKind.MAX, 2, MIN, -1.5) == Greatest(2, -1.5)
     assert decoded(MapKind.STATS, 2, 10, 0.0, 3, INF, 7, -INF) == Stats(2, 10, 0.0, 3, 7)
     assert decoded(MapKind.STATS, 2, 10, 0.0, 3, INF, 7, -INF).mean == 5
-    hist = decoded(MapKind.HIST, 6, 0.0, -1, 4, 1, *segment(0, 0, 1, 0, 0, 1))
-    assert (hist.n, hist.negatives, hist.least, hist.greatest, hist.total) == (3, 1, -1, 4, 6)
-    assert decoded(MapKind.HIST, 0, 0.0, MAX, MIN, 0).percentile(99) is None
+    hist = decoded(MapKind.HIST, 6, 0.0, -1, 4, *segment(0, 0, 1, 0, 0, 1), *segment(4, 0, 1))
+    assert (hist.counts, hist.least, hist.greatest, hist.total) == (((-1, 1), (1, 1), (4, 1)), -1, 4, 6)
+    assert decoded(MapKind.HIST, 0, 0.0, MAX, MIN).percentile(99) is None
+
+
+def test_cells_of_recordings_with_log_linear_buckets() -> None:
+    cells = encode_cells(6, 0.0, -3, 9, 1, *segment(0, 0, 1, 0, 0, 0, 0, 0, 0, 1))
+    content = decode_content(encode_content(0, 0, [(("k",), cells)]), {0: a_map(MapKind.HIST)}, OLD_FORM)
+    ((_, hist),) = content.entries
+    assert isinstance(hist, Histogram)
+    assert hist.buckets()[0] == Bucket(-3, -1, 1)
+    assert hist.buckets()[-1] == Bucket(8, 9, 1)
+    assert (hist.n, hist.percentile(100)) == (3, Percentile(8, 8, 9))
 
 
 def test_hits_that_were_skipped_come_with_what_the_error_follows_from() -> None:
@@ -158,7 +150,7 @@ def test_hits_that_were_skipped_come_with_what_the_error_follows_from() -> None:
     with pytest.raises(ProtocolError):
         decode_content(data.replace(weights, encode_cells(3, 2, 168.0, 0.0, 0.0)), {0: a_map(MapKind.COUNT)})
     older = struct.pack(">IQQII", 0, 0, 0, 0, 1) + struct.pack(">I", 1) + encode_value("k") + encode_cells(27)
-    content = decode_content(older, {0: a_map(MapKind.COUNT)}, tells_skips=False)
+    content = decode_content(older, {0: a_map(MapKind.COUNT)}, ContentForm(skips=False))
     assert (content.entries, content.skips) == (((("k",), Count(27)),), None)
 
 
@@ -186,10 +178,11 @@ def test_what_one_of_several_jvms_skipped_counts_for_all_keys() -> None:
         (MapKind.COUNT, (1, 2)),
         (MapKind.SUM, (1, 2)),
         (MapKind.STATS, (1, 2, 0.0)),
-        (MapKind.HIST, (1, 0.0, 0, 0)),
-        (MapKind.HIST, (1, 0.0, 0, 0, -1)),
-        (MapKind.HIST, (1, 0.0, 0, 0, 0, 5, -5)),
-        (MapKind.HIST, (1, 0.0, 0, 0, 0, *range(300))),
+        (MapKind.HIST, (1, 0.0, 0)),
+        (MapKind.HIST, (1, 0.0, 0, 0, 5, -5)),
+        (MapKind.HIST, (1, 0.0, 0, 0, 0, -5, *[0] * 63)),
+        (MapKind.HIST, (1, 0.0, 0, 0, 3, *[0] * 63, 1)),
+        (MapKind.HIST, (1, 0.0, 0, 0, 8, 1, *[0] * 63)),
         (MapKind.AVG, (-1, 0, 0.0)),
     ],
 )

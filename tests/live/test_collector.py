@@ -44,8 +44,8 @@ def test_a_collector_passes_on_every_count(tmp_path: Path, environment: dict[str
             assert sum(running.summed("btpy.sizes").values()) == 633
         else:
             assert number(running, "btpy.n") == 633
-            assert sum(point.count for point in running.last("btpy.sizes").histogram.data_points) == 633
-        (histogram, *_) = running.last("btpy.sizes").histogram.data_points
+            assert sum(point.count for point in running.last("btpy.sizes").exponential_histogram.data_points) == 633
+        (histogram, *_) = running.last("btpy.sizes").exponential_histogram.data_points
         assert list(attributes(list(histogram.attributes))) == ["key1"]
 
 

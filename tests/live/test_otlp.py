@@ -66,9 +66,9 @@ def test_logs_and_metrics_have_every_call_beside_the_usual_output() -> None:
         assert {event["code.function.name"] for event in events} == {"Traffic.serve"}
         assert number(running, "btpy.n") == 1512
         assert number(running, "btpy.sum") == tracer.maps()["sum"]
-        sizes = running.last("btpy.sizes").histogram.data_points
+        sizes = running.last("btpy.sizes").exponential_histogram.data_points
         assert sum(point.count for point in sizes) == 1512
-        assert all(sum(point.bucket_counts) == point.count for point in sizes)
+        assert all(sum(point.positive.bucket_counts) + point.zero_count == point.count for point in sizes)
         hits = {
             tuple(attributes(list(point.attributes)).values()): point.as_int
             for point in running.last("btpy.probe.records").sum.data_points

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from textwrap import dedent
 from typing import Any
@@ -15,8 +16,8 @@ from btpy.events.aggregates import (
     Stats,
     TimeSeries,
     Total,
-    bucket_index,
 )
+from btpy.events.buckets import Exponential
 from btpy.events.records import StackRef
 from btpy.events.sketches import Distinct, Examples, First, Frequent, Last, Top
 from btpy.model.maps import Linear, Map, MapKind, Most, Percents, Series, SeriesOperator
@@ -43,22 +44,10 @@ def same(text: str) -> str:
 
 
 def histogram(*samples: int) -> Histogram:
-    counts = [0] * (1 + max((bucket_index(sample, 2) for sample in samples if sample >= 0), default=-1))
-    for sample in samples:
-        if sample >= 0:
-            counts[bucket_index(sample, 2)] += 1
-    negatives = sum(sample < 0 for sample in samples)
+    layout = Exponential(2)
+    counts = Counter(map(layout.index, samples))
     least, greatest = min(samples, default=None), max(samples, default=None)
-    occupied = tuple((index, count) for index, count in enumerate(counts) if count)
-    return Histogram(
-        2,
-        sum(samples),
-        0.0,
-        least,
-        greatest,
-        negatives,
-        occupied,
-    )
+    return Histogram(layout, sum(samples), 0.0, least, greatest, tuple(sorted(counts.items())))
 
 
 def test_counts_are_ranked_and_aligned() -> None:
@@ -113,32 +102,49 @@ def test_stats_stand_in_columns() -> None:
     assert shown(content, by="avg").startswith("@m[a]")
 
 
-def test_a_histogram_has_a_row_for_each_power_of_two() -> None:
+def test_a_histogram_has_at_most_twelve_rows_or_a_row_for_each_power_of_two() -> None:
     samples = [20 * MS] * 22 + [40 * MS] * 13 + [200 * MS] * 5
     content = contents(MapKind.HIST, ("SKU-1187", histogram(*samples)), type_=DURATION)
     assert shown(content) == same("""
-        @m[SKU-1187]  n=40  p50 20.5ms  p90 184ms  p99 184ms  max 200ms  avg 49ms
-          16.8ms  ████████████████████████████████  22
-          33.6ms  ██████████████████▉               13
-          67.1ms                                     0
-           134ms  ███████▎                           5
+        @m[SKU-1187]  n=40  p50 21.9ms  p90 195ms  p99 195ms  max 200ms  avg 49ms
+          <=23.7ms  ████████████████████████████████  22
+          <=33.6ms                                     0
+          <=47.5ms  ██████████████████▉               13
+          <=67.1ms                                     0
+          <=94.9ms                                     0
+           <=134ms                                     0
+           <=190ms                                     0
+           <=268ms  ███████▎                           5
     """)
+    wide = shown(contents(MapKind.HIST, ((), histogram(-3, 0, 1, 2, 4, 9, 1024, 1025)))).splitlines()[1:]
+    labels = ["<=4", "<=8", "<=16", "<=32", "<=64", "<=128", "<=256", "<=512", "<=1024", "<=2048"]
+    assert [row.split()[0] for row in wide] == [">=-4", "-2", "-1", "0", "1", "2", *labels]
+    assert [row.split()[-1] for row in wide] == [*"10011110100000", "1", "1"]
 
 
-def test_a_narrow_histogram_shows_its_finer_buckets() -> None:
-    content = contents(MapKind.HIST, ((), histogram(5, 5, 6)))
+def test_small_numbers_have_a_row_each() -> None:
+    content = contents(MapKind.HIST, ((), histogram(0, 3, 5, 5, 8)))
     assert shown(content, style=Style(unicode=False)) == same("""
-        @m  n=3  p50 5  p90 6  p99 6  max 6  avg 5.333
+        @m  n=5  p50 5  p90 8  p99 8  max 8  avg 4.2
+          0  ################                  1
+          1                                    0
+          2                                    0
+          3  ################                  1
+          4                                    0
           5  ################################  2
-          6  ################                  1
+          6                                    0
+          7                                    0
+          8  ################                  1
     """)
 
 
 def test_histograms_of_negatives_and_of_nothing() -> None:
     content = contents(MapKind.HIST, ("neg", histogram(-5, -3)), ("none", histogram()))
     assert shown(content) == same("""
-        @m[neg]  n=2  p50 -4  p90 -4  p99 -4  max -3  avg -4
-          <0  ████████████████████████████████  2
+        @m[neg]  n=2  p50 -5  p90 -3  p99 -3  max -3  avg -4
+          -5  ████████████████████████████████  1
+          -4                                    0
+          -3  ████████████████████████████████  1
         @m[none]  n=0
     """)
 

@@ -9,6 +9,7 @@ from hypothesis import given
 
 from btpy.errors import ProtocolError
 from btpy.events.aggregates import Average, Bucket, Count, Histogram, Stats, Total
+from btpy.events.buckets import Exponential
 from btpy.events.records import (
     Closed,
     ClosedObject,
@@ -158,15 +159,15 @@ def test_keys_that_read_the_same_are_kept_apart() -> None:
 
 
 def test_histograms_have_buckets_and_percentiles_with_bounds() -> None:
-    hist = Histogram(2, 11, 0.0, -1, 9, 1, ((3, 1), (8, 1)))
-    assert hist.buckets() == [Bucket(3, 3, 1), *[Bucket(at, at, 0) for at in (4, 5, 6, 7)], Bucket(8, 9, 1)]
+    hist = Histogram(Exponential(2), 12, 0.0, -1, 10, ((-1, 1), (3, 1), (10, 1)))
+    assert hist.buckets()[-2:] == [Bucket(9, 9, 0), Bucket(10, 11, 1)]
     (line,) = lines(lambda writer: writer.map(contents(MapKind.HIST, ("k", hist)), None, None))
     assert line["type"] == "hist"
     assert line["data"]["@m"]["k"][0] == {"min": -1, "max": -1, "count": 1}
-    assert line["data"]["@m"]["k"][-1] == {"min": 8, "max": 9, "count": 1}
+    assert line["data"]["@m"]["k"][-1] == {"min": 10, "max": 11, "count": 1}
     percentiles = line["percentiles"]["@m"]["k"]
-    assert (percentiles["count"], percentiles["min"], percentiles["max"]) == (3, -1, 9)
-    assert percentiles["p99"] == {"value": 8, "low": 8, "high": 9}
+    assert (percentiles["count"], percentiles["min"], percentiles["max"]) == (3, -1, 10)
+    assert percentiles["p99"] == {"value": 10, "low": 10, "high": 10}
 
 
 def test_options_of_the_print_apply() -> None:

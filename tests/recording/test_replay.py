@@ -120,7 +120,7 @@ def test_slips_in_the_command_line(tmp_path: Path) -> None:
         (
             (older,),
             2,
-            "of format 1; this btpy reads the formats 2 to 3\n  = help: replay it with the btpy that recorded it\n",
+            "of format 1; this btpy reads the formats 2 to 4\n  = help: replay it with the btpy that recorded it\n",
         ),
         ((newer,), 2, "help: replay it with the btpy that recorded it, or a later one\n"),
         ((GOLDEN / "every_kind.btz", "--from", "soon"), 2, "--from takes a time"),
@@ -185,8 +185,11 @@ def test_recordings_of_several_jvms_are_one_run(tmp_path: Path) -> None:
         events = [(line["pid"], line["data"]["n"]) for line in lines if line["type"] == "event"]
         assert [n for pid, n in events if pid == one.pid] == [*range(101), *range(7)]
         assert [n for pid, n in events if pid == other.pid] == [*range(53)]
+    older, data = tmp_path / "older.btz", files[1].read_bytes()
+    older.write_bytes(data[:8] + b"\x00\x03" + data[10:])
     for arguments, said in (
         ((files[0], files[0]), "are of one JVM"),
+        ((files[0], older), "is of another version of btpy than"),
         ((files[0], GOLDEN / "every_kind.btz"), "is of another script than"),
         ((*files, "-f", "folded"), "folded is one document about one JVM"),
     ):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 import pytest
 
-from btpy.events.aggregates import Average, Count, Greatest, Histogram, Least, Stats, Total, bucket_index
+from btpy.events.aggregates import Average, Count, Greatest, Histogram, Least, Stats, Total
+from btpy.events.buckets import MAX_SCALE, Exponential, roots
 from btpy.events.records import Closed, ClosedObject, CutString
 from btpy.model.maps import MapKind
 from tests.runtime.harness import Outcome
@@ -31,35 +33,25 @@ def test_keyless(outcome: Outcome) -> None:
 
 
 def histogram(samples: list[int] | range, precision: int) -> Histogram:
-    counts = [0] * ((64 - precision) << precision)
-    for sample in samples:
-        if sample >= 0:
-            counts[bucket_index(sample, precision)] += 1
-    while counts and counts[-1] == 0:
-        counts.pop()
-    total = sum(samples)
-    wrapped = (total + 2**63) % 2**64 - 2**63
-    negatives = sum(sample < 0 for sample in samples)
-    occupied = tuple((index, count) for index, count in enumerate(counts) if count)
-    return Histogram(
-        precision,
-        wrapped,
-        0.0,
-        min(samples),
-        max(samples),
-        negatives,
-        occupied,
-    )
+    layout = Exponential(precision)
+    wrapped = (sum(samples) + 2**63) % 2**64 - 2**63
+    counts = Counter(map(layout.index, samples))
+    return Histogram(layout, wrapped, 0.0, min(samples), max(samples), tuple(sorted(counts.items())))
 
 
 def test_histogram_of_many_writers(outcome: Outcome) -> None:
     assert keyless(outcome, 7, MapKind.HIST) == histogram(SAMPLES, 2)
 
 
-@pytest.mark.parametrize("precision", range(9))
+@pytest.mark.parametrize("precision", range(MAX_SCALE + 1))
 def test_buckets(outcome: Outcome, precision: int) -> None:
-    samples = [0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 1000, 1023, 1024, 1025, 2**53 - 1, 2**53, 2**53 + 1, 2**54 - 1]
-    samples += [2**62 - 1, 2**62, 2**63 - 2, 2**63 - 1, -1, -(2**63)]
+    samples = [2**62 + 2**61, 2**63 - 2, 2**63 - 1, -(2**63)]
+    for exponent in range(63):
+        magnitudes = [2**exponent - 1, 2**exponent, 2**exponent + 1]
+        for part in range(64):
+            bound = roots(MAX_SCALE)[part - 1] << exponent >> 52 if part else 2**exponent
+            magnitudes += [bound, bound + 1]
+        samples += [sample for magnitude in magnitudes for sample in (magnitude, -magnitude)]
     ((_, value),) = outcome.map("histogram", precision, MapKind.HIST, precision=precision).entries
     assert value == histogram(samples, precision)
 

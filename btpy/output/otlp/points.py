@@ -1,7 +1,7 @@
 """The content of a map as one metric.
 
 Source: OpenTelemetry metrics data model 1.50; units are those of UCUM. Count and sum become a Sum; avg and stats a
-Summary; hist, pctl and lhist a Histogram; all other numbers a Gauge.
+Summary; hist and pctl an ExponentialHistogram; lhist a Histogram; all other numbers a Gauge.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import NamedTuple
 from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 from opentelemetry.proto.metrics.v1.metrics_pb2 import (
     AggregationTemporality,
+    ExponentialHistogramDataPoint,
     HistogramDataPoint,
     Metric,
     NumberDataPoint,
@@ -26,8 +27,8 @@ from btpy.events.aggregates import (
     LinearHistogram,
     Number,
     Stats,
-    bucket_bounds,
 )
+from btpy.events.buckets import Exponential, otlp_index
 from btpy.events.records import Value
 from btpy.events.sketches import First, Last, Top
 from btpy.model.maps import Map, MapKind
@@ -44,7 +45,7 @@ SUMMED = (MapKind.COUNT, MapKind.SUM, MapKind.HIST, MapKind.PCTL, MapKind.LHIST)
 
 _UNITS = {Kind.DURATION: "ns", Kind.BYTES: "By"}
 _HITS = "{hit}"
-_MOST_BUCKETS = 160  # of one histogram, with those that have no samples; the default of OpenTelemetry's SDKs
+_MOST_BUCKETS = 160  # of one sign, with those that have no samples; the default of OpenTelemetry's SDKs
 _LONG_MIN, _LONG_MAX = -(1 << 63), (1 << 63) - 1
 
 _TEMPORALITIES = {
@@ -82,8 +83,8 @@ def metric_of(
     if map_.kind in (MapKind.COUNT, MapKind.SUM):
         metric.sum.is_monotonic = map_.kind is MapKind.COUNT or map_.type.kind in _UNITS
         metric.sum.aggregation_temporality = _TEMPORALITIES[temporality]
-    elif kind == "histogram":
-        metric.histogram.aggregation_temporality = _TEMPORALITIES[temporality]
+    elif kind in ("histogram", "exponential_histogram"):
+        getattr(metric, kind).aggregation_temporality = _TEMPORALITIES[temporality]
     for point in getattr(metric, kind).data_points:
         point.time_unix_nano = window.end
         if kind != "gauge":
@@ -117,7 +118,9 @@ def _add(
     values: Values,
 ) -> None:
     """The point, or the points, of one key."""
-    if isinstance(value, Histogram | LinearHistogram):
+    if isinstance(value, Histogram) and isinstance(value.layout, Exponential):
+        metric.exponential_histogram.data_points.append(_exponential_point(attributes, value, temporality))
+    elif isinstance(value, Histogram | LinearHistogram):
         metric.histogram.data_points.append(_histogram_point(attributes, value, temporality))
     elif isinstance(value, Average | Stats):
         metric.summary.data_points.append(_summary_point(attributes, value))
@@ -148,6 +151,67 @@ def _attributes(map_: Map, key: ExactKey, value: Aggregate | Value, values: Valu
     return attributes
 
 
+def _exponential_point(
+    attributes: list[KeyValue], value: Histogram, temporality: Temporality
+) -> ExponentialHistogramDataPoint:
+    """The scale is that of the map, or lower: pairs of buckets are joined until the rest fits. OTLP wants no sum of
+    samples if some are negative. The extremes refer to the start, so a delta has none.
+    """
+    scale = value.layout.precision
+    positive = _otlp_counts(
+        ((value.layout.bounds(index)[1], count) for index, count in value.counts if index > 0), scale
+    )
+    negative = _otlp_counts(
+        ((-value.layout.bounds(index)[0], count) for index, count in value.counts if index < 0), scale
+    )
+    while max(_span(positive), _span(negative)) > _MOST_BUCKETS:
+        scale -= 1
+        positive, negative = _paired(positive), _paired(negative)
+    point = ExponentialHistogramDataPoint(
+        attributes=attributes,
+        count=unsigned(value.n),
+        scale=scale,
+        zero_count=unsigned(dict(value.counts).get(0, 0)),
+        positive=_dense(positive),
+        negative=_dense(negative),
+    )
+    if not negative:
+        point.sum = float(value.total)
+    if temporality is Temporality.CUMULATIVE and value.least is not None and value.greatest is not None:
+        point.min, point.max = value.least, value.greatest
+    return point
+
+
+def _otlp_counts(magnitudes: Iterable[tuple[int, int]], scale: int) -> dict[int, int]:
+    """The counts by the index in OTLP, of the greatest number of each bucket and its count."""
+    counts: dict[int, int] = {}
+    for magnitude, count in magnitudes:
+        index = otlp_index(magnitude, scale)
+        counts[index] = counts.get(index, 0) + count
+    return counts
+
+
+def _paired(counts: dict[int, int]) -> dict[int, int]:
+    """The counts with the next lower scale."""
+    paired: dict[int, int] = {}
+    for index, count in counts.items():
+        paired[index >> 1] = paired.get(index >> 1, 0) + count
+    return paired
+
+
+def _span(counts: dict[int, int]) -> int:
+    return max(counts) - min(counts) + 1 if counts else 0
+
+
+def _dense(counts: dict[int, int]) -> ExponentialHistogramDataPoint.Buckets | None:
+    if not counts:
+        return None
+    first, last = min(counts), max(counts)
+    return ExponentialHistogramDataPoint.Buckets(
+        offset=first, bucket_counts=[unsigned(counts.get(index, 0)) for index in range(first, last + 1)]
+    )
+
+
 def _histogram_point(
     attributes: list[KeyValue], value: Histogram | LinearHistogram, temporality: Temporality
 ) -> HistogramDataPoint:
@@ -166,24 +230,25 @@ def _histogram_point(
 
 
 def _buckets(value: Histogram) -> tuple[list[float], list[int]]:
-    """From the lowest bucket with samples to the highest. Its samples are whole numbers, so the greatest number of a
-    bucket is its inclusive upper bound. In a long range, neighbours without samples become one bucket: a precise
-    histogram has millions of them.
+    """Of a recording with log-linear buckets: from the lowest bucket with samples to the highest. Its samples are whole
+    numbers, so the greatest number of a bucket is its inclusive upper bound. In a long range, neighbours without
+    samples become one bucket: a precise histogram has millions of them.
     """
     occupied = dict(value.counts)
+    negatives = occupied.pop(-1, 0)
     if not occupied:
-        return [-1.0], [value.negatives, 0]
+        return [-1.0], [negatives, 0]
     first, last = min(occupied), max(occupied)
     bounds = [-1.0]
-    counts = [value.negatives]
+    counts = [negatives]
     for index in range(first, last + 1) if last - first < _MOST_BUCKETS else occupied:
-        low, high = bucket_bounds(index, value.precision)
+        low, high = value.layout.bounds(index)
         if low - 1 > bounds[-1]:
             bounds.append(float(low - 1))
             counts.append(0)
         bounds.append(float(high))
         counts.append(occupied.get(index, 0))
-    if not value.negatives and len(bounds) > 2 and not counts[1]:
+    if not negatives and len(bounds) > 2 and not counts[1]:
         del bounds[0], counts[1]  # nothing between the negative numbers and the first bucket
     return bounds, [*counts, 0]
 

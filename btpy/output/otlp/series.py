@@ -109,7 +109,6 @@ def difference(value: Summable, before: Summable) -> Summable:
         return replace(
             value,
             **_sums(value, before),
-            negatives=value.negatives - before.negatives,
             counts=tuple(sorted((bucket, count) for bucket, count in counts.items() if count)),
         )
     if isinstance(value, LinearHistogram) and isinstance(before, LinearHistogram):

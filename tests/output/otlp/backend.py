@@ -116,6 +116,8 @@ class Backend:
                     counts[tuple(attributes(list(number.attributes)).items())] += number.as_int
                 for histogram in metric.histogram.data_points:
                     counts[tuple(attributes(list(histogram.attributes)).items())] += histogram.count
+                for exponential in metric.exponential_histogram.data_points:
+                    counts[tuple(attributes(list(exponential.attributes)).items())] += exponential.count
         return counts
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import math
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -23,6 +24,7 @@ from btpy.events.aggregates import (
     Stats,
     Total,
 )
+from btpy.events.buckets import MAX_SCALE, Exponential, LogLinear
 from btpy.events.estimates import Skips, Weights
 from btpy.events.records import EnumValue, StackRef, Value
 from btpy.events.sketches import Distinct, First, Frequent, Last, Top
@@ -148,10 +150,43 @@ def test_topk_has_a_point_for_each_value() -> None:
 samples = st.lists(st.integers(-50, 2**40), min_size=1, max_size=60)
 
 
+@given(samples, st.integers(0, MAX_SCALE))
+def test_exponential_buckets_hold_the_samples_of_the_data_model(values: list[int], scale: int) -> None:
+    """A bucket holds samples above base**index, up to base**(index + 1); the base is 2**2**-scale."""
+    metric_ = metric(a_map(MapKind.HIST, DURATION), ((), histogram_of(values, scale)))
+    (point,) = metric_.exponential_histogram.data_points
+    assert point.scale <= scale
+    assert point.zero_count == values.count(0)
+    assert (point.count, point.min, point.max) == (len(values), min(values), max(values))
+    assert (point.sum if point.HasField("sum") else None) == (sum(values) if min(values) >= 0 else None)
+    for sign, buckets in ((1, point.positive), (-1, point.negative)):
+        assert len(buckets.bucket_counts) <= 160
+        for index, count in enumerate(buckets.bucket_counts, buckets.offset):
+            between = [v for v in values if v * sign > 0 and index == of_the_data_model(v * sign, point.scale)]
+            assert count == len(between)
+    assert sum(point.positive.bucket_counts) + sum(point.negative.bucket_counts) == len(values) - values.count(0)
+
+
+def of_the_data_model(number: int, scale: int) -> int:
+    """The index, without roots: 2**index < number**(2**scale) <= 2**(index + 1)."""
+    return (number**2**scale - 1).bit_length() - 1 if number > 1 else -1
+
+
+def test_a_wide_distribution_is_exported_with_a_lower_scale() -> None:
+    wide = metric(a_map(MapKind.PCTL), ((), histogram_of([1, 2**40], 4)))
+    (point,) = wide.exponential_histogram.data_points
+    assert point.scale == 1, "640 buckets of scale 4 are 81 of scale 1 and 161 of scale 2"
+    narrow = metric(a_map(MapKind.PCTL), ((), histogram_of([1000, 1001], 4)))
+    assert narrow.exponential_histogram.data_points[0].scale == 4
+
+
 @given(samples, st.integers(0, 8))
-def test_buckets_of_a_histogram_hold_the_samples_between_their_bounds(values: list[int], precision: int) -> None:
-    metric_ = metric(a_map(MapKind.HIST, DURATION), ((), histogram_of(values, precision)))
-    (point,) = metric_.histogram.data_points
+def test_log_linear_buckets_hold_the_samples_between_their_bounds(values: list[int], precision: int) -> None:
+    """Those of older recordings."""
+    layout = LogLinear(precision)
+    counts_ = tuple(sorted(Counter(map(layout.index, values)).items()))
+    value_ = Histogram(layout, sum(values), 0.0, min(values), max(values), counts_)
+    (point,) = metric(a_map(MapKind.HIST, DURATION), ((), value_)).histogram.data_points
     counts = [0] * (len(point.explicit_bounds) + 1)
     for value in values:
         counts[bisect.bisect_left(point.explicit_bounds, value)] += 1  # upper bounds are inclusive
@@ -178,20 +213,17 @@ def test_buckets_of_lhist_do_not_include_their_upper_bound(values: list[float]) 
 
 def test_a_histogram_takes_no_more_than_its_buckets() -> None:
     """Two samples that are 3 million buckets apart."""
-    (point,) = metric(a_map(MapKind.PCTL), ((), histogram(16, (7, 3_000_000)))).histogram.data_points
+    sparse = Histogram(LogLinear(16), 0, 0.0, 0, 1 << 62, ((7, 1), (3_000_000, 1)))
+    (point,) = metric(a_map(MapKind.PCTL), ((), sparse)).histogram.data_points
     assert len(point.explicit_bounds) == 4
     assert list(point.bucket_counts) == [0, 1, 0, 1, 0]
     assert point.explicit_bounds[1] == 7
 
 
-def histogram(precision: int, indices: tuple[int, ...]) -> Histogram:
-    """A sample in each of these buckets."""
-    return Histogram(precision, 0, 0.0, 0, 1 << 62, 0, tuple((index, 1) for index in indices))
-
-
 def test_a_delta_has_no_extremes() -> None:
     metric_ = metric(a_map(MapKind.HIST), ((), histogram_of([1, 5])), temporality=Temporality.DELTA)
-    (point,) = metric_.histogram.data_points
+    (point,) = metric_.exponential_histogram.data_points
+    assert metric_.exponential_histogram.aggregation_temporality == DELTA
     assert not point.HasField("min")
     assert not point.HasField("max")
 
@@ -212,7 +244,8 @@ GREATEST = 1 << 70
         (MapKind.SUM, Total(GREATEST, -GREATEST, math.nan)),
         (MapKind.AVG, Average(GREATEST, GREATEST, math.inf)),
         (MapKind.STATS, Stats(GREATEST, GREATEST, 0.0, -GREATEST, GREATEST)),
-        (MapKind.HIST, Histogram(0, GREATEST, 0.0, -GREATEST, GREATEST, GREATEST, ((0, GREATEST),))),
+        (MapKind.HIST, Histogram(Exponential(0), GREATEST, 0.0, 0, GREATEST, ((0, GREATEST), (9, GREATEST)))),
+        (MapKind.HIST, Histogram(LogLinear(0), GREATEST, 0.0, -GREATEST, GREATEST, ((-1, GREATEST), (0, GREATEST)))),
         (MapKind.LHIST, LinearHistogram(Linear(0, 2, 1), GREATEST, 0.0, 0, GREATEST, (0, GREATEST, 0, 1))),
     ],
 )

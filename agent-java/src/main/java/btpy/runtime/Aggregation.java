@@ -525,11 +525,7 @@ public final class Aggregation {
         Cells.bump(cells, first, sample * weight, own != null);
         Cells.lower(cells, first + 16, sample);
         Cells.raise(cells, first + 24, sample);
-        if (sample < 0) {
-            Cells.bump(cells, first + 32, weight, own != null);
-        } else {
-            bucket(entry, own, stripe, MapShape.bucketOf(sample, shape.precision), weight);
-        }
+        bucket(entry, own, stripe, shape.exponential.of(sample), weight);
     }
 
     private void addOther(Entry entry, Cells own, int stripe, long[] cells, long first, long sample, long weight) {
@@ -588,11 +584,7 @@ public final class Aggregation {
         Cells.add(cells, first + 8, sample * weight);
         Cells.lower(cells, first + 16, (long) sample);
         Cells.raise(cells, first + 24, (long) sample);
-        if ((long) sample < 0) {
-            Cells.bump(cells, first + 32, weight, own != null);
-        } else {
-            bucket(entry, own, stripe, MapShape.bucketOf((long) sample, shape.precision), weight);
-        }
+        bucket(entry, own, stripe, shape.exponential.of((long) sample), weight);
     }
 
     private void addOther(Entry entry, Cells own, int stripe, long[] cells, long first, double sample, long weight) {

@@ -5,7 +5,7 @@ package btpy.runtime;
  * changed only by one thread, without atomic operations; another cell stores the part of it that was taken.
  *
  * <p>A letter is the kind of a cell: S sum of longs, D of doubles, l smallest long, d smallest double, L largest long,
- * X largest double, n number of samples, g of negative ones, t time, r registers. Doubles are stored as their bits.
+ * X largest double, n number of samples, t time, r registers. Doubles are stored as their bits.
  */
 class Cells {
     static final int SEGMENT_BITS = 6;
@@ -142,7 +142,7 @@ class Cells {
 
     /** Returns the value of a cell that has an owner. */
     static long readOwn(long[] cells, char kind, int index, boolean take) {
-        return kind == 'n' || kind == 'S' || kind == 'g'
+        return kind == 'n' || kind == 'S'
                 ? readOwn(cells, index, TAKEN, take)
                 : read(cells, index, initial(kind), take);
     }

@@ -19,6 +19,8 @@ final class Costs {
 
     private static final Memory MEMORY = Memory.instance();
     private static final int PRECISION = 3;
+    /** The stored bits of the mantissa of a double. */
+    private static final int MANTISSA = 52;
     private static final int FEW = 200;
     private static final int CALIBRATIONS = 30_000;
 
@@ -95,7 +97,7 @@ final class Costs {
     private long put(long cost, long weight) {
         MEMORY.getAndAddLong(buckets, Memory.LONG_BASE + 8L * DURATIONS, 1);
         MEMORY.getAndAddLong(buckets, Memory.LONG_BASE + 8L * SQUARES, weight * weight);
-        MEMORY.getAndAddLong(buckets, Memory.LONG_BASE + 8L * MapShape.bucketOf(cost, PRECISION), weight);
+        MEMORY.getAndAddLong(buckets, Memory.LONG_BASE + 8L * bucketOf(cost), weight);
         return cost;
     }
 
@@ -154,6 +156,17 @@ final class Costs {
             }
         }
         return 0;
+    }
+
+    /**
+     * The bucket of a cost. The exponent and the upper bits of the mantissa of a double are its number, minus the number
+     * of the first bucket ({@code Long.numberOfLeadingZeros} is Java code and may be traced).
+     */
+    private static int bucketOf(long cost) {
+        if (cost < 1L << PRECISION) {
+            return (int) cost;
+        }
+        return (int) (Double.doubleToRawLongBits((double) cost) >>> MANTISSA - PRECISION) - (1022 + PRECISION << PRECISION);
     }
 
     private static double middle(int bucket) {

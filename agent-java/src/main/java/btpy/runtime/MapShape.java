@@ -20,8 +20,6 @@ final class MapShape {
 
     /** The cells of one stripe, with padding that separates the cache lines of stripes. */
     private static final int STRIDE = 16;
-    /** The stored bits of the mantissa of a double. */
-    private static final int MANTISSA = 52;
     private static final int MAX_BUCKETS = 1000;
     private static final int MAX_WINDOWS = 1000;
     private static final int MAX_VALUES = 100;
@@ -29,15 +27,15 @@ final class MapShape {
     /** The layouts by kind, as docs/runtime.md lists them. */
     private static final char[][] LAYOUTS = {
         {}, {'n'}, {'n', 'S', 'D'}, {'n', 'S', 'D'}, {'n', 'l', 'd'}, {'n', 'L', 'X'},
-        {'n', 'S', 'D', 'l', 'd', 'L', 'X'}, {'S', 'D', 'l', 'L', 'g'}, {'S', 'D', 'l', 'd', 'L', 'X'},
+        {'n', 'S', 'D', 'l', 'd', 'L', 'X'}, {'S', 'D', 'l', 'L'}, {'S', 'D', 'l', 'd', 'L', 'X'},
         {'n'}, {'n'}, {'n'}, {'t'}, {'t'}, {'n'},
     };
 
     final int kind;
     /** The number of components of a key. */
     final int keys;
-    /** For HIST: each power of two is divided into 2^precision buckets. */
-    final int precision;
+    /** For HIST; otherwise null. */
+    final ExponentialBuckets exponential;
     /**
      * LHIST: min, max, step (bits of doubles). TSERIES: interval in ns, windows, operator. TOPK and SAMPLE_OF: the
      * number of values.
@@ -58,12 +56,13 @@ final class MapShape {
 
     /** @throws IllegalArgumentException if a number is out of range */
     MapShape(int id, int kind, int keys, int precision, long[] parameters) {
-        if (kind < VALUE || kind > SAMPLE_OF || keys < 0 || keys > 255 || precision < 0 || precision > 8) {
+        if (kind < VALUE || kind > SAMPLE_OF || keys < 0 || keys > 255 || precision < 0
+                || precision > ExponentialBuckets.MAX_SCALE) {
             throw new IllegalArgumentException("map " + id + ": kind " + kind + ", " + keys + " keys, precision " + precision);
         }
         this.kind = kind;
         this.keys = keys;
-        this.precision = precision;
+        this.exponential = kind == HIST ? ExponentialBuckets.of(precision) : null;
         this.parameters = parameters;
         this.layout = LAYOUTS[kind];
         this.low = kind == LHIST ? Double.longBitsToDouble(parameter(0)) : 0;
@@ -107,7 +106,7 @@ final class MapShape {
     private int segments() {
         switch (kind) {
             case HIST:
-                return (((64 - precision) << precision) + Cells.SEGMENT - 1) / Cells.SEGMENT;
+                return exponential.segments;
             case LHIST:
                 return (buckets + 2 + Cells.SEGMENT - 1) / Cells.SEGMENT;
             case TSERIES:
@@ -165,21 +164,6 @@ final class MapShape {
     int linearBucketOf(double sample) {
         double at = (sample - low) / step;
         return !(at >= 0) ? 0 : at >= buckets ? buckets + 1 : 1 + (int) at;
-    }
-
-    /**
-     * The bucket of a sample, computed by converting it to double: the exponent and the upper bits of the mantissa are
-     * the number of the bucket, minus the number of the first bucket ({@code Long.numberOfLeadingZeros} is Java code
-     * and may be traced).
-     */
-    static int bucketOf(long v, int k) {
-        if (v < 1L << k) {
-            return (int) v;
-        }
-        if (v >>> MANTISSA + 1 != 0) { // would be rounded, perhaps up into the next bucket
-            return bucketOf(v >>> 63 - MANTISSA - 1, k) + (63 - MANTISSA - 1 << k);
-        }
-        return (int) (Double.doubleToRawLongBits((double) v) >>> MANTISSA - k) - (1022 + k << k);
     }
 
     /** Returns initial cells that all threads share; null for a plain value. */
@@ -249,7 +233,7 @@ final class MapShape {
                 return cells[1] + Double.longBitsToDouble(cells[2]);
             case HIST:
             case LHIST:
-                double sum = kind == HIST ? cells[4] : 0;
+                double sum = 0;
                 for (int i = layout.length; i < cells.length; i++) {
                     sum += cells[i];
                 }

@@ -4,11 +4,6 @@ import java.io.File;
 
 /** Scenarios of maps: exact counts with many threads, buckets of histograms, keys, full maps, deletion, plain values. */
 final class MapScenarios extends Scenarios {
-    private static final long[] SAMPLES = {
-        0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 1000, 1023, 1024, 1025, (1L << 53) - 1, 1L << 53, (1L << 53) + 1, (1L << 54) - 1,
-        (1L << 62) - 1, 1L << 62, Long.MAX_VALUE - 1, Long.MAX_VALUE, -1, Long.MIN_VALUE,
-    };
-
     MapScenarios(File directory) {
         super(directory);
         add("exact", this::exactCounts);
@@ -48,14 +43,35 @@ final class MapScenarios extends Scenarios {
 
     private void histogram() throws Exception {
         open(defaults());
-        for (int precision = 0; precision <= 8; precision++) {
+        for (int precision = 0; precision <= ExponentialBuckets.MAX_SCALE; precision++) {
             session.addMap(precision, MapShape.HIST, 0, precision, 1, new long[0]);
             Aggregation map = session.map(precision);
-            for (long sample : SAMPLES) {
+            for (long sample : new long[] {3L << 61, Long.MAX_VALUE - 1, Long.MAX_VALUE, Long.MIN_VALUE}) {
                 map.add(map.slot(), sample);
             }
+            for (int exponent = 0; exponent < 63; exponent++) {
+                for (long sample = (1L << exponent) - 1; sample <= (1L << exponent) + 1; sample++) {
+                    addBoth(map, sample);
+                }
+                for (int part = 0; part < 64; part++) {
+                    long bound = bound(exponent, part);
+                    addBoth(map, bound);
+                    addBoth(map, bound + 1);
+                }
+            }
         }
-        finish(0, 1, 2, 3, 4, 5, 6, 7, 8);
+        finish(0, 1, 2, 3, 4, 5, 6);
+    }
+
+    /** Returns the greatest whole number up to 2^(exponent + part / 64). */
+    private static long bound(int exponent, int part) {
+        long mantissa = 1L << 52 | (part == 0 ? 0 : ExponentialBuckets.ROOTS[part - 1]);
+        return exponent < 52 ? mantissa >> 52 - exponent : mantissa << exponent - 52;
+    }
+
+    private static void addBoth(Aggregation map, long magnitude) {
+        map.add(map.slot(), magnitude);
+        map.add(map.slot(), -magnitude);
     }
 
     private void keys() throws Exception {
@@ -105,7 +121,7 @@ final class MapScenarios extends Scenarios {
     /** The content is larger than a frame, and the maps reach their limit of memory. */
     private void tooMuch() throws Exception {
         open(defaults());
-        session.addMap(0, MapShape.HIST, 1, 8, 1 << 17, new long[0]);
+        session.addMap(0, MapShape.HIST, 1, 6, 1 << 17, new long[0]);
         Aggregation map = session.map(0);
         long refused = 0;
         for (long key = 0; key < 1 << 17; key++) {
