@@ -171,7 +171,7 @@ def form(line: str) -> str:
     line = re.sub(r"\bp\d[\d.]*", "PERCENTILE", line)
     line = re.sub(r"[▁-▏]+", "BAR", line)
     line = re.sub(r"\b[0-9a-f]{8}\b|\b\d+h\d+m\b|\b20\d\d-\d\d-\S+Z\b", "N", line)
-    line = re.sub(r"[<≈]?\d[\d.,]*(?: \d{3})*(?: ?(?:ns|us|ms|s|k|M))?\b", "N", line)
+    line = re.sub(r"(?:<=?|≈)?\d[\d.,]*(?: \d{3})*(?: ?(?:ns|us|ms|s|k|M))?\b", "N", line)
     return re.sub(r"[ N]*BAR[ N]*", " BAR", re.sub(r" +", " ", line)).strip()
 
 
