@@ -267,6 +267,7 @@ CASES = {
     "BT109": "A::b { @hits = count() } @OnEnd { print(@hit) }",
     "BT110": "config { print_maps = true; }",
     "BT111_none": "@Outermost { }",
+    "BT111_span": '@Span("a") { }',
     "BT111_twice": '@OnMethod(class="A")\n@OnEnd { }',
     "BT111_locations": '@OnMethod(class="A", location=[CALL(method="x"), NEW(class="x")])\n{ }',
     "BT111_types": '@OnMethod(class="A", location=[THROW(type="x"), CATCH(type="y")])\n{ }',

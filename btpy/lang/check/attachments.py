@@ -145,10 +145,11 @@ def _on_probe(annotation: nodes.Annotation, report: Report) -> Attached | None:
 def _attaches(probe: nodes.Probe, attaching: list[nodes.Annotation]) -> Diagnostic:
     names = [f"@{rule.name}" for rule in ANNOTATIONS.values() if rule.attaches]
     if not attaching:
+        first = probe.annotations[0].span if probe.annotations else probe.span  # @Span has become a statement
         return Diagnostic(
             "BT111",
             "this probe does not say where it attaches",
-            Label(probe.annotations[0].span),
+            Label(first),
             help=('add @OnMethod(class="…", method="…")',),
             notes=("one of " + " ".join(names),),
         )
