@@ -1,4 +1,4 @@
-"""Java programs for tests to trace: start one, talk to it line by line, stop it, and see all that it printed."""
+"""Java programs for tests to trace: starts one, talks to it line by line, stops it, and returns its whole output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PATIENCE = 60.0
 
 
 class TargetError(AssertionError):
-    """The program did not print what was waited for; the message holds all that it did print."""
+    """The program did not print the expected line; the message has its whole output."""
 
 
 class Target:
@@ -87,7 +87,7 @@ class Target:
                 self._changed.wait(min(left, 0.2))
 
     def send(self, line: str = "") -> None:
-        """Write one line to its stdin: what a program waits for at its gate."""
+        """Writes one line to its stdin; a program at its gate waits for one."""
         self._stdin.write(line + "\n")
         self._stdin.flush()
 
@@ -102,7 +102,7 @@ class Target:
         return status
 
     def stop(self) -> None:
-        """End it, whatever it does."""
+        """Ends it in any state."""
         self.process.kill()
         self.process.wait()
         Path(f"/tmp/.java_pid{self.pid}").unlink(missing_ok=True)  # which a JVM that is killed leaves

@@ -1,4 +1,4 @@
-"""Every code is explained, and the examples do what they say."""
+"""Every code has an explanation, and the examples give the stated results."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_every_code_in_the_sources_is_explained() -> None:
 
 
 def test_every_code_has_a_test() -> None:
-    """It is named, or the reason is that it stands for."""
+    """The test names the code, or the refusal reason that has the code."""
     tests = [path for path in Path(__file__).parent.rglob("*") if path.suffix in (".py", ".txt", ".toml")]
     text = "".join(path.read_text("utf-8") for path in tests)
     reasons = {reason.value: f"RefusalReason.{reason.name}" for reason in RefusalReason}

@@ -1,4 +1,4 @@
-"""Our ``dataclass`` is the standard one, member by member."""
+"""btpy's ``dataclass`` behaves as the standard one, member by member."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from btpy import frozen
 
 
 def family(dataclass: Any) -> list[Any]:
-    """The same classes, made by one decorator or the other."""
+    """The same classes, created by either decorator."""
 
     @dataclass(frozen=True, slots=True)
     class Nothing:

@@ -1,4 +1,4 @@
-"""The helpers that other tests stand on."""
+"""The helper functions that other tests use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is imported, and when; the layers of docs/architecture.md are contracts in pyproject.toml."""
+"""Imports are lazy where speed needs it. The layers of docs/architecture.md are contracts in pyproject.toml."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""While a session needs it the garbage collector is paused and threads switch often; afterwards both are as before."""
+"""While a session needs it the garbage collector is paused and threads switch often; afterwards both settings are
+restored.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every relative link of the documentation leads to a file, and to a heading that is there."""
+"""Every relative link of the documentation leads to an existing file and heading."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work shared by forked processes: in a program of its own, because a test runner has threads."""
+"""Work in forked processes. Each test runs it in its own program, because a test runner has threads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-ALONE = 1  # values that the parent does, with no patience
+ALONE = 1  # the parent does these values itself when no child is ready
 RUN = 32
 AHEAD = 4
 
@@ -51,7 +51,7 @@ def running(program: str, *arguments: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def said(program: str, *arguments: Path) -> str:
-    """What it prints; it must end well and complain of nothing."""
+    """Runs the program; returns its output. It must succeed, with an empty standard error."""
     with running(program, *arguments) as process:
         out, err = process.communicate(timeout=120)
         assert (process.returncode, err) == (0, "")

@@ -22,7 +22,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def depth(node: ast.AST) -> int:
-    """How many blocks stand in one another; ``elif`` is not in its ``if``."""
+    """The depth of nested blocks. An ``elif`` is on the level of its ``if``."""
     deepest = 0
     for child in ast.iter_child_nodes(node):
         is_elif = isinstance(node, ast.If) and isinstance(child, ast.If) and node.orelse == [child]
@@ -32,7 +32,7 @@ def depth(node: ast.AST) -> int:
 
 
 def too_large(path: Path) -> Iterator[tuple[str, str]]:
-    """Names of what is too large in a module, and how large."""
+    """The names of functions and classes in a module that are too large, and their sizes."""
     module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ClassDef):

@@ -1,4 +1,4 @@
-"""What a process that is killed leaves in its temporary directory, the next one removes."""
+"""The next process removes the temporary directory of a process that was killed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def holder() -> tuple[subprocess.Popen[str], Path]:
 
 
 def test_the_next_process_removes_unused_directories(own_tmp: Path) -> None:
-    (own_tmp / "btpy-chaos-7").mkdir()  # somebody else's, under such a name
+    (own_tmp / "btpy-chaos-7").mkdir()  # a file of another user, with a name of this form
     (own_tmp / "other").mkdir()
     (own_tmp / "other" / "lock").touch()
     (own_tmp / "btpy-link").symlink_to(own_tmp / "other")

@@ -1,4 +1,4 @@
-"""btpy as its users run it: a process of its own, started on a target, read as JSON lines, stopped with Ctrl-C."""
+"""btpy as users run it: a process that traces a target, prints JSON lines, and is stopped with Ctrl-C."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ Line = dict[str, Any]
 
 
 class TracerError(AssertionError):
-    """btpy did not do what was waited for; the message holds its output."""
+    """btpy did not reach the expected state; the message has its output."""
 
 
 class Tracer:
     """One run of ``btpy``; ``records`` are the lines of its ndjson output so far, ``stderr`` the lines for people.
 
-    ``unread``: a type of records that are passed over, where there would be too many to keep.
+    ``unread``: a type of records to skip, because there are too many to keep.
     """
 
     def __init__(self, arguments: Sequence[str], env: dict[str, str] | None = None, unread: str = "") -> None:
-        # Tests count exactly, and the first firings on a busy machine are dear.
+        # Tests need exact counts, and the first firings on a busy machine are slow.
         unbounded = [] if "--budget" in arguments or arguments[0] == "attach" else ["--budget", "off"]
         self.command = [sys.executable, "-m", "btpy", *arguments, *unbounded]
         self.process = subprocess.Popen(
@@ -66,7 +66,7 @@ class Tracer:
                 self._changed.wait(min(left, 0.2))
 
     def wait_for_printed(self, count: int, patience: float = PATIENCE) -> None:
-        """Until so many lines have been printed. Raises TracerError when they do not come."""
+        """Waits until this number of lines has been printed. Raises TracerError when they do not come."""
         deadline = time.monotonic() + patience
         with self._changed:
             while len(self.printed()) < count:
@@ -117,9 +117,9 @@ class Tracer:
         return results
 
     def check_complete(self, *, still_woven: Sequence[str] = ()) -> None:
-        """Nothing lost, no probe error, every class put back: what must hold before a count may be compared.
+        """Checks, before counts are compared, that nothing was lost, no probe failed, and every class was restored.
 
-        ``still_woven``: classes that the JVM does not let be put back; the receipt must name them, and no others.
+        ``still_woven``: classes that the JVM refuses to restore; the receipt must name exactly these.
         """
         assert self.of("lost") == [], self._report("records were lost")
         assert self.of("probe_error") == [], self._report("probes failed")

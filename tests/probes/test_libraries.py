@@ -1,4 +1,4 @@
-"""The libraries that btpy ships, each on a real program: every event once, as its manual says."""
+"""The libraries that btpy ships, each on a real program: every event comes once, as its manual says."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ def classes(name: str, *jars: Path) -> list[Path]:
 
 
 def run(program: Target, tracer: Tracer) -> None:
-    """Lets the program do its work, and ends the trace: nothing may be lost, fail or stay woven."""
+    """Lets the program do its work, and ends the trace. No event may be lost, no probe may fail, no class may stay
+    woven.
+    """
     program.send()
     program.wait_for("done")
     assert tracer.stop() == 0, tracer.stderr
@@ -31,7 +33,7 @@ def run(program: Target, tracer: Tracer) -> None:
 
 
 def columns(tracer: Tracer, name: str) -> dict[str, Any]:
-    """What one map has in the last table that has it, by key; of several figures their number."""
+    """The entries of one map by key, from the last table that shows it; for several figures only their count."""
     tables = [record["data"] for record in tracer.of("table")]
     rows = next(rows for rows in reversed(tables) if any(name in row for row in rows.values()))
     cells = {key: row[name] for key, row in rows.items() if row[name] is not None}
@@ -156,7 +158,7 @@ def test_locks(jdk: int) -> None:
 
 @all_jdks
 def test_locks_sees_monitors_and_their_owners_without_being_asked(jdk: int, tmp_path: Path) -> None:
-    """Nothing is woven for a monitor: synchronized methods and blocks of any class are seen."""
+    """Monitors need no weaving, so the library sees synchronized methods and blocks of all classes."""
     script = tmp_path / "script.bt"
     script.write_text(
         "use btpy.locks(every=1h) as locks;\n@OnProbe(locks.blocked) { print(event.waiter, event.owner); }\n"
@@ -175,7 +177,7 @@ def test_locks_sees_monitors_and_their_owners_without_being_asked(jdk: int, tmp_
             "StringBuilder Blocked.throughTheBlock:60": 11,
         }
         assert tracer.printed() == ["waiter holder"] * 18
-        # Where the holder is depends on the moment of the sample; a waiter may have the lock while others wait on.
+        # The holder's place depends on the moment of the sample; a waiter may hold the lock while others still wait.
         held = {tuple(key.split(",")[:2]) for key in tracer.maps()["locks.@holders"]}
         monitors = {("Class", "holder"), ("StringBuilder", "holder")}
         assert monitors <= held
@@ -193,7 +195,7 @@ def test_threads(jdk: int) -> None:
             expected["virtual Starting.main:27"] = virtual
         for column in ("@started", "@life"):
             result = columns(tracer, column)
-            result.pop("platform Starting.main:27", None)  # the JVM's carriers of virtual threads, as many as it wants
+            result.pop("platform Starting.main:27", None)  # carriers of virtual threads; their number varies
             assert result == expected, column
 
 

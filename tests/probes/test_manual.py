@@ -1,4 +1,4 @@
-"""What the libraries say of themselves: their headers are their manual pages."""
+"""The headers of the libraries, which are their manual pages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def source(library: Library) -> Source:
 
 
 def indented(library: Library) -> list[list[str]]:
-    """The paragraphs of a header that show something: what scripts look like, and what is printed."""
+    """The paragraphs of a header that show scripts or output."""
     header = library.path.read_text(encoding="utf-8").split("\n\n", 1)[0]
     paragraphs = "\n".join(line.removeprefix("//") for line in header.splitlines()).split("\n\n")
     return [[line[5:] for line in paragraph.splitlines()] for paragraph in paragraphs if paragraph.startswith("     ")]
@@ -31,7 +31,7 @@ def indented(library: Library) -> list[list[str]]:
 
 @libraries
 def test_no_parameter_has_the_name_of_an_option(library: Library) -> None:
-    """The option would win: the parameter could only be given with -P."""
+    """btpy would take it for the option, and the parameter could only be set with -P."""
     options = {option.key for command in (run_script.COMMAND, run.COMMAND) for option in command.options}
     assert options.isdisjoint(parameter.name for parameter in parameters(source(library)))
 

@@ -1,4 +1,4 @@
-"""H2 executing statements: each text with its exact number, failures included."""
+"""H2 executing statements: the exact number of each text, failures included."""
 
 from __future__ import annotations
 

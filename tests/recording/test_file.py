@@ -1,4 +1,4 @@
-"""The file of a recording: cut off anywhere, damaged, made by somebody who means harm."""
+"""The file of a recording: cut off anywhere, damaged, or made by an attacker."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def replayed(path: Path, changed: list[tuple[int, bytes]], capfd: pytest.Capture
 def test_messages_that_are_not_as_btpy_writes_them(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], changes: list[tuple[int, int, bytes]]
 ) -> None:
-    """With the right checksum: an error that says so, or odd output; no crash, no hang."""
+    """Damage with the right checksum gives an error or odd output, but no crash and no hang."""
     changed = [(entry.code, bytearray(entry.payload)) for entry in entries()]
     for which, at, put in changes:
         _, payload = changed[which % len(changed)]

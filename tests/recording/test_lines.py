@@ -1,4 +1,4 @@
-"""``btpy replay FILE.ndjson``: lines become lines again, and other formats."""
+"""``btpy replay FILE.ndjson``: converts lines into the same lines, and into other formats."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ ANYTHING = st.recursive(
 def test_lines_of_another_program(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], data: st.DataObject, format_: str
 ) -> None:
-    """An error that says so, or odd output; no crash."""
+    """A damaged line gives an error or odd output, but no crash."""
     lines = GOLDEN.read_text().splitlines()
     line: dict[str, Any] = json.loads(data.draw(st.sampled_from(lines)))
     where: Any = line

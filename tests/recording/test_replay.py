@@ -1,4 +1,4 @@
-"""``btpy replay``: a recording shows what the run has shown, or would have."""
+"""``btpy replay``: a recording gives the output of the run, in any format."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_part_of_a_recording(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("format_", ["text", "ndjson"])
 def test_a_recording_that_was_made_once_can_be_read(format_: str) -> None:
-    """When this fails because the layout of a recorded message has changed, VERSION has to go up."""
+    """If this fails because the layout of a recorded message has changed, increase VERSION."""
     shown = replay(GOLDEN / "every_kind.btz", "-f", format_).stdout.decode()
     assert shown == (GOLDEN / f"every_kind.{format_}").read_text()
 
@@ -159,7 +159,7 @@ def test_a_recording_beside_an_output_that_nobody_reads_any_more_has_its_end(tmp
 
 
 def test_recordings_of_several_jvms_are_one_run(tmp_path: Path) -> None:
-    """What they show together is what the run has shown: events by their time, maps merged."""
+    """Together they give the output of the run: events by their time, maps merged."""
     script = "Traffic::serve @entry { @n = count(); @last = arg0; emit('served', n=arg0); }".replace("'", '"')
     live, file = tmp_path / "live", tmp_path / "run.btz"
     flags = ["-e", script, "--hits", 0, "-f", "ndjson", "-o", live, "--record", file]

@@ -1,4 +1,4 @@
-"""The prompt colours words as editors do: both by the table of the language."""
+"""The prompt and editors colour words alike: both use the table of the language."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was typed: its kind, its end, its indentation."""
+"""Typed entries: their kind, their end, their indentation."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_the_class_or_method_under_the_cursor() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a.B::c { print(1", ""),  # one line: what is open can be seen
+        ("a.B::c { print(1", ""),  # one line: the user sees the open brackets
         ("a.B::c {\n  print(1", "`(` of line 2 is not closed yet"),
         ("a.B::c {\n  print(1)", "`{` of line 1 is not closed yet"),
         ("a.B::c {\n  print(1)\n}", ""),

@@ -1,4 +1,4 @@
-"""Keys of the prompt, with a terminal that is none."""
+"""Keys of the prompt, with a simulated terminal."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PASTE, PASTED = "\x1b[200~", "\x1b[201~"
 
 
 class Listener(Repl):
-    """Takes down what is entered. ``check`` is the real one, without a target."""
+    """Records the entries. ``check`` is the real check, without a target."""
 
     def __init__(self) -> None:
         self.name = "shop"
@@ -72,7 +72,7 @@ def typing(keys: str) -> Iterator[tuple[Listener, PipeInput]]:
 
 
 def entered(keys: str) -> list[str]:
-    """What is entered by keys; at the end the person leaves."""
+    """The entries that these keys make; at the end the user leaves."""
     with typing(keys + CTRL_D) as (listener, _):
         Prompt(listener, InMemoryHistory()).run()
         assert listener.texts[-1] == ":quit"

@@ -28,13 +28,13 @@ def till(jdk: int = 17) -> Iterator[Target]:
 
 
 def does(running: Target, line: str) -> None:
-    """Has the till do something, and waits until it has."""
+    """Sends the till an order, and waits until it is done."""
     running.send(line)
     running.wait_for(f"done {line}")
 
 
 class Person:
-    """What a person at a prompt does and sees. ``answers``: what the editor and questions give back."""
+    """A user at a prompt: entries, screen and answers. ``answers``: the results of the editor and of questions."""
 
     def __init__(self, session: Session) -> None:
         self._written: list[str] = []
@@ -56,13 +56,13 @@ class Person:
             return list(self._written)
 
     def enter(self, text: str) -> str:
-        """What the entry is answered with, as far as it is there at once; without events, which come when they come."""
+        """The immediate answer to the entry, without events, which come at any time."""
         before = len(self.seen)
         self.repl.enter(text)
         return "\n".join(line for line in self.seen[before:] if not _EVENT.match(line))
 
     def wait_for(self, wanted: str, times: int = 1) -> list[str]:
-        """The lines that match, once there are so many."""
+        """Waits for this number of matching lines; returns them."""
         pattern = re.compile(wanted)
         deadline = time.monotonic() + PATIENCE
         with self._changed:

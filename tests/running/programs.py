@@ -1,4 +1,4 @@
-"""Real programs that print and write the same each time: what they need, and how they are run."""
+"""Real programs whose output is the same each time, with their files and commands."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ COMMONS_LANG_SOURCES = "org.apache.commons:commons-lang3:3.17.0:jar:sources"
 
 @dataclass(frozen=True)
 class Program:
-    """``main``: a class, or what is given to ``java`` in its place. ``classpath``: directories and jars.
+    """``main``: a class, or the words for ``java`` in its place. ``classpath``: directories and jars.
 
     ``modules``: of the JDK, to be woven too. ``results``: a pattern for the files that are the same after each run.
     """
@@ -57,7 +57,7 @@ def _java(name: str, *libraries: str, flags: tuple[str, ...] = ()) -> Program:
 
 
 def javac_of_a_library() -> Program:
-    """The compiler of a JDK, given the sources of commons-lang3."""
+    """The compiler of a JDK with the sources of commons-lang3."""
     sources = cache() / "sources" / "commons-lang3"
     with locked("sources"):
         if not sources.exists():
@@ -71,7 +71,7 @@ def javac_of_a_library() -> Program:
 
 
 def kotlinc() -> Program:
-    """The Kotlin compiler, given a program."""
+    """The Kotlin compiler with a program."""
     library = os.pathsep.join(str(artifact(jar)) for jar in KOTLIN_LIBRARY)
     arguments = ("-no-stdlib", "-no-reflect", "-cp", library, "-d", "classes", str(SOURCES / "program.kt"))
     jars = tuple(map(artifact, KOTLIN))
@@ -79,7 +79,7 @@ def kotlinc() -> Program:
 
 
 def kotlin() -> Program:
-    """The program that the Kotlin compiler makes, with the library."""
+    """The program compiled by the Kotlin compiler, with the Kotlin library."""
     compiler = kotlinc()
     out = cache() / "classes" / f"kotlin-{hashlib.sha256((SOURCES / 'program.kt').read_bytes()).hexdigest()[:32]}"
     with locked("kotlin"):

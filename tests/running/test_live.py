@@ -1,4 +1,4 @@
-"""A program that uses the JDK in every way, with probes on the packages that the JVM and btpy itself stand on."""
+"""A program that uses many parts of the JDK, with probes on the packages that the JVM and btpy itself need."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.running.programs import SOURCES
 from tests.targets import target
 
 PATIENCE = 300.0
-"""Seconds in which the program must be done: what hangs fails here."""
+"""Seconds in which the program must end; a program that hangs fails here."""
 
 EXACT = ("Object", "String", "Thread", "ThreadLocal", "Class", "ClassLoader")
 """Classes of java.lang that patterns do not reach."""
@@ -44,7 +44,7 @@ def printed(jdk: int) -> list[str]:
 
 
 def check(jdk: int, script: str, allow: tuple[str, ...]) -> int:
-    """The number of entries; everything that was entered was left, but for what is still waiting."""
+    """The number of entries. Every entered method was left, except by threads that still wait."""
     expected = printed(jdk)
     with target(jdk, "JdkStress", "2", "wait", classpath=[compiled([SOURCES / "JdkStress.java"])]) as stress:
         with Session.attach(stress.pid) as session:

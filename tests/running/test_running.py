@@ -1,4 +1,4 @@
-"""Real programs with probes on everything: in all their classes and libraries, they do what they do without."""
+"""Real programs with probes at all points in all their classes and libraries: they behave as without probes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running a program as it is, and again with everything woven into the classes that it loaded."""
+"""Runs a program unwoven, and again with advice in all classes that it loaded."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ _VERSIONED = re.compile(r"META-INF/versions/\d+/")
 
 
 def ends(file: ClassFile) -> ClassPlan:
-    """Everything at the entry and the exits of methods."""
+    """Advice at the entry and the exits of all methods."""
     return advice.everything(file, TALLY)
 
 
 def everything(file: ClassFile) -> ClassPlan:
-    """Everything at every place."""
+    """Advice with all operands at every place."""
     return advice.joined(advice.everything(file, TALLY), advice.inside(file, TALLY))
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """``files``: SHA-256 of what the program wrote, by path, as far as it is the same each time."""
+    """``files``: SHA-256 of each file of the program that is the same each time, by path."""
 
     status: int
     stdout: str
@@ -53,7 +53,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Woven:
-    """``refused``: methods that were left alone, which only those are that would pass 64 kB."""
+    """``refused``: unwoven methods; only methods that would pass 64 kB are refused."""
 
     program: Program
     classes: int
@@ -67,12 +67,13 @@ def handlers() -> Path:
 
 
 def run(java: Path, program: Program, directory: Path) -> tuple[Outcome, frozenset[str]]:
-    """What it did in an empty directory, and the internal names of the classes that it loaded."""
+    """Runs the program in an empty directory. Returns its results and the internal names of its loaded classes."""
     work = directory / "work"
     work.mkdir(parents=True)
     log = directory / "loaded.txt"
     command = [str(java), "-Xmx768m", "-XX:+UseSerialGC", f"-Xlog:class+load:file={log}::filecount=0"]
-    # With classes added to the boot loader the JVM may share fewer of its own; both runs say so, or none.
+    # With classes added to the boot loader the JVM may share fewer of its own classes. It warns in both runs or in
+    # none.
     command += [
         f"-Xbootclasspath/a:{handlers()}",
         "-Xshare:off",
@@ -92,7 +93,7 @@ def run(java: Path, program: Program, directory: Path) -> tuple[Outcome, frozens
     written = sorted(path for path in work.glob(program.results) if path.is_file()) if program.results else []
     files = {str(path.relative_to(work)): hashlib.sha256(path.read_bytes()).hexdigest() for path in written}
     loaded = frozenset(name.replace(".", "/") for name in _LOADED.findall(log.read_text()))
-    stderr = _JAR.sub(r"\1", done.stderr)  # the JVM warns of what libraries do, and names their jars
+    stderr = _JAR.sub(r"\1", done.stderr)  # the JVM warns about calls of libraries, and names their jars
     return Outcome(done.returncode, done.stdout, stderr, files), loaded
 
 
@@ -122,7 +123,7 @@ class _Weaver:
 
 
 def woven(program: Program, loaded: frozenset[str], java: Path, plan: Plan, directory: Path) -> Woven:
-    """The program with the plan in those of its classes, and of the modules that it names, that are in ``loaded``."""
+    """The program with the plan woven into its classes and those of its modules that are in ``loaded``."""
     directory.mkdir()
     weaver = _Weaver(plan)
     classpath = []
@@ -149,7 +150,7 @@ def woven(program: Program, loaded: frozenset[str], java: Path, plan: Plan, dire
 
 
 def _weave_jar(path: Path, out: Path, loaded: frozenset[str], weaver: _Weaver) -> None:
-    """Copies a jar; its signatures, which would no longer be true, are left out."""
+    """Copies a jar without its signatures, which would be wrong for woven classes."""
     with zipfile.ZipFile(path) as jar, zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as copy:
         for entry in jar.infolist():
             if entry.is_dir() or _SIGNATURE.fullmatch(entry.filename):

@@ -20,7 +20,7 @@ def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def outcomes(classes: Path) -> Iterator[Callable[[int], Outcome]]:
-    """The driver run once on each Java version; the tests look at different scenarios of it."""
+    """Runs the driver once on each Java version; the tests read the results of different scenarios."""
     with ExitStack() as running:
 
         @cache

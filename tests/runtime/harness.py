@@ -1,4 +1,4 @@
-"""Runs the Java driver (agent-java/src/test) on one JVM and reads what it left."""
+"""Runs the Java driver (agent-java/src/test) on one JVM and reads its results."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def compile_runtime(target: Path) -> None:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one run of the driver left in ``directory``, and the facts it printed."""
+    """The files of one run of the driver in ``directory``, and its printed facts."""
 
     directory: Path
     facts: dict[tuple[str, str], str]
@@ -57,7 +57,7 @@ class Outcome:
         return {(row.probe, row.position, int(row.kind)): row for row in message.failures}
 
     def stacks(self, scenario: str) -> dict[int, tuple[Frame, ...]]:
-        """Of every STACKS payload of the scenario; one id is defined once."""
+        """The stacks of all STACKS payloads of the scenario; each id is defined once."""
         data = self._bytes(f"{scenario}.stacks")
         results: dict[int, tuple[Frame, ...]] = {}
         at = 0
@@ -88,7 +88,7 @@ class Outcome:
         parameters: Linear | Series | Most | None = None,
         flush: int | None = None,
     ) -> MapContent:
-        """``flush``: the content that this flush took; None: what was there at the end."""
+        """``flush``: the content that this flush took; None: the content at the end."""
         declared = Map(id_, f"m{id_}", kind, keys, ANY, precision, parameters=parameters)
         which = "" if flush is None else f".{flush}"
         return decode_content(self._bytes(f"{scenario}.map{id_}{which}"), {id_: declared})

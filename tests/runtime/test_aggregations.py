@@ -1,4 +1,4 @@
-"""Counts are exact whatever the writers do."""
+"""Counts are exact with any interleaving of the writers."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_compound_keys(outcome: Outcome) -> None:
 
 def test_full_map_counts_what_it_drops(outcome: Outcome) -> None:
     content = outcome.map("full", 0, MapKind.COUNT, 1)
-    assert 1000 <= len(content.entries) < 1000 + 8  # the writers may pass the capacity by one each
+    assert 1000 <= len(content.entries) < 1000 + 8  # each writer may pass the capacity by one
     kept = sum(value.n for _, value in content.entries if isinstance(value, Count))
     assert kept + content.full == 8 * 2000
     assert sum(row.map_full for row in outcome.counters("full").values()) > 0

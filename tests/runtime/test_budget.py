@@ -1,4 +1,4 @@
-"""What the budget does when probes take more than their share, and when they no longer do; by a clock of the test."""
+"""The steps of the budget when probes exceed their share, and afterwards; on a simulated clock."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_far_over_its_share_a_probe_is_sampled_and_its_weights_stay_true(outcome
 
 
 def test_alternating_hits_are_sampled_fairly(outcome: Outcome) -> None:
-    """One in 64 fires: if that were each 64th, one of two keys would get all of the hits."""
+    """One hit in 64 fires. If it were always the 64th, one of the two keys would get all firings."""
     counts = dict(outcome.map("turns", 0, MapKind.COUNT, 1).entries)
     shares = [count.n / TURNS for count in counts.values() if isinstance(count, Count)]
     assert set(counts) == {("even",), ("odd",)}
@@ -79,7 +79,9 @@ def test_what_is_allowed_for_the_beginning_is_gone_when_it_is_over(outcome: Outc
 
 
 def test_a_probe_that_is_hot_all_of_a_sudden_is_restrained_before_anybody_looks(outcome: Outcome) -> None:
-    """5.5 ms are there, a firing takes 10 us: about 550 fire, then one in 64; the other probe takes nearly nothing."""
+    """The allowance is 5.5 ms and a firing takes 10 us, so about 550 hits fire, then one in 64. The other probe costs
+    nearly nothing.
+    """
     assert outcome.fact("at-once", "before") == ""
     fired = int(outcome.fact("at-once", "fired"))
     assert 500 < fired < 2_000
@@ -103,7 +105,9 @@ def test_a_probe_that_cannot_take_less_does_not_protect_the_others(outcome: Outc
 
 
 def test_such_a_probe_far_over_its_share_is_taken_out(outcome: Outcome) -> None:
-    """250,000 hits in 50 ms: to find that it is disabled would take over a hundredth of a core beyond the share."""
+    """250,000 hits in 50 ms: even the test that the probe is disabled would cost more than a hundredth of a core beyond
+    the share.
+    """
     assert (1, RestraintStep.DISABLED) in steps(outcome, "over", "cheap")
     assert (1, RestraintStep.SAMPLED) not in steps(outcome, "over", "cheap")
     assert taken_out(outcome, "over", "cheap") == {1}
@@ -111,7 +115,7 @@ def test_such_a_probe_far_over_its_share_is_taken_out(outcome: Outcome) -> None:
 
 
 def test_what_firings_took_when_they_were_rare_does_not_restrain_them_when_they_are_many(outcome: Outcome) -> None:
-    """20,011 of 100 ns take 2 ms of the 5.5 that are there; of 50 us they would take a second."""
+    """20,011 firings of 100 ns take 2 ms of the allowance of 5.5 ms. At 50 us each they would take a second."""
     assert outcome.fact("learnt", "hot") == ""
     row = outcome.counters("learnt")[1]
     assert (row.fired, row.skipped) == (64 * 4 + 20_011, 0)
@@ -154,7 +158,9 @@ def test_predicates_of_hits_that_are_left_out_are_not_tested(outcome: Outcome) -
 
 
 def test_hits_of_blocks_that_are_never_finished_are_represented_on_average(outcome: Outcome) -> None:
-    """Of each 41 hits the one in 64 that fires is among them with the probability 41/64; ten thousand times that."""
+    """A block of 64 hits ends after 41, so its firing is among them with the probability 41/64. There are ten thousand
+    blocks.
+    """
     row = outcome.counters("unfinished")[1]
     assert row.fired + row.skipped == 410_000
     six_sigma = 6 * 64 * (10_000 * 41 / 64 * 23 / 64) ** 0.5
@@ -162,7 +168,7 @@ def test_hits_of_blocks_that_are_never_finished_are_represented_on_average(outco
 
 
 def test_no_hit_is_forgotten_where_many_threads_count_in_one_place(outcome: Outcome) -> None:
-    """Hits may pass the end of a block before it is opened; the hit that opened it stands for them."""
+    """Hits may pass the end of a block before a thread opens the next one. The hit that opens it represents them."""
     hits = int(outcome.fact("crowded", "hits"))
     assert abs(int(outcome.fact("crowded", "weights")) - hits) <= 2 * 64
     assert int(outcome.fact("crowded", "sampler-hits")) == hits
@@ -170,7 +176,7 @@ def test_no_hit_is_forgotten_where_many_threads_count_in_one_place(outcome: Outc
 
 
 def test_a_probe_that_prints_and_restrains_itself_prints_less_if_that_is_enough(outcome: Outcome) -> None:
-    """How hot it is the look after that shows; at first few of its hits fire."""
+    """At first few of its hits fire; only the next round of the budget sees its full rate."""
     assert outcome.fact("prints-at-once", "first") == ""
     assert steps(outcome, "then", "prints-at-once") == [(1, RestraintStep.PRINTS_LESS)]
     row = outcome.counters("prints-at-once")[1]

@@ -1,4 +1,4 @@
-"""Nothing is lost without being counted."""
+"""Every lost record is counted."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_records_are_whole_and_come_once(outcome: Outcome) -> None:
         index, complement = record.values
         assert isinstance(index, int)
         assert complement == ~index
-        assert record.thread in (f"writer-{record.probe}", "")  # the name may have found the buffers full
+        assert record.thread in (f"writer-{record.probe}", "")  # the record with the name may have met full buffers
         named += record.thread != ""
         seen[record.probe].append(index)
     assert named > 0

@@ -1,4 +1,4 @@
-"""What firings cost is found by timing some of them."""
+"""The cost of firings is measured by timing some of them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from tests.runtime.harness import Outcome
 
 FIRINGS = 1009
 NANOS = 20_000  # of each, at least
-WIDTH = 1 / 8  # of the buckets that durations are put into
-FOURTHS = 65  # while nobody looks one firing in four is timed, so many of them, and then one in sixteen
+WIDTH = 1 / 8  # relative width of the histogram's buckets of durations
+FOURTHS = 65  # at first one firing in four is timed; after this number of timed ones, one in sixteen
 TIMED = FOURTHS + FIRINGS // 16 - 4 * FOURTHS // 16
 
 
@@ -48,14 +48,14 @@ def test_a_timed_run_divides_its_time_among_its_firings(outcome: Outcome) -> Non
 
 
 def test_a_duration_in_which_the_thread_did_not_run_counts_for_little(outcome: Outcome) -> None:
-    """A second, among 999 of 100 ns, and among 49."""
+    """One duration of a second among 999 durations of 100 ns, and among 49."""
     rows = outcome.counters("runs")
     assert 100 * (1 - WIDTH) < rows[3].cost_ps / 1000 < (100 + 4 * 100 / 1000) * (1 + WIDTH)
     assert 100 * (1 - WIDTH) < rows[4].cost_ps / 1000 < (100 + 16 * 100 / 50) * (1 + WIDTH)
 
 
 def test_a_duration_has_the_weight_of_the_firings_since_the_last_timed_one(outcome: Outcome) -> None:
-    """50 of 10 us, each for four firings, and 50 of 100 ns, each for 16,384."""
+    """50 durations of 10 us, each for four firings, and 50 of 100 ns, each for 16,384 firings."""
     row = outcome.counters("runs")[5]
     mean = (50 * 4 * 10_000 + 50 * 16_384 * 100) / (50 * 4 + 50 * 16_384)
     assert mean * (1 - WIDTH) < row.cost_ps / 1000 < mean * (1 + WIDTH)

@@ -1,4 +1,4 @@
-"""The driver of the runtime's scenarios runs the scenarios that it is told to run."""
+"""The driver of the runtime's scenarios runs exactly the requested scenarios."""
 
 from __future__ import annotations
 

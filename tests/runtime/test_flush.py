@@ -1,4 +1,4 @@
-"""A flush takes every sample once, whatever the writers do meanwhile."""
+"""A flush takes every sample once, with any interleaving of the writers."""
 
 from __future__ import annotations
 
@@ -145,5 +145,5 @@ def test_a_map_does_not_take_all_memory(outcome: Outcome) -> None:
 
 
 def test_cells_of_single_threads_leave_room_for_keys(outcome: Outcome) -> None:
-    """With cells of their own for each, all of these keys would take more than a map may."""
+    """With separate cells for each thread these keys would take more memory than a map may."""
     assert outcome.fact("too-much", "owner") == "60013 60013"

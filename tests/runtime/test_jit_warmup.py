@@ -1,4 +1,4 @@
-"""HotSpot keeps what it has compiled before firings take the fast path."""
+"""HotSpot keeps its compiled code when firings begin to take the fast path."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COMPILED = re.compile(r"<nmethod [^>]*level='4'[^>]*method='btpy\.runtime\.Fast
 def test_no_compiled_method_is_thrown_away_when_firings_find_the_fast_path(
     major: int, classes: Path, tmp_path: Path
 ) -> None:
-    """Compilation waits for nothing here (``-Xbatch``), so that each run compiles the same."""
+    """Compilation is synchronous here (``-Xbatch``), so that each run compiles the same."""
     log = tmp_path / "compilation.xml"
     command = [
         *(str(java(major)), "-Xmx256m", "-XX:+UseSerialGC", f"-Xbootclasspath/a:{classes}", *EXPORT, "-Xbatch"),
@@ -40,7 +40,7 @@ def test_no_compiled_method_is_thrown_away_when_firings_find_the_fast_path(
 
 
 def test_the_fast_path_is_there_before_the_budget_looks_again(outcome: Outcome) -> None:
-    """The first firing shows whether a probe may take a fast path; a look at the budget is due every 50 ms."""
+    """The first firing decides whether a probe may take a fast path. The budget checks its costs every 50 ms."""
     assert outcome.fact("fast-paths", "fired") == "true true"
     assert outcome.fact("fast-paths", "ticked") == "false false"
     (tallied, added) = (outcome.map("fast-paths", map_, MapKind.COUNT, map_).entries for map_ in (0, 1))

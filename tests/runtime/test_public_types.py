@@ -62,7 +62,7 @@ def used_by_the_agent() -> frozenset[Member]:
 
 
 def documented() -> dict[str, set[str]]:
-    """The table of the page: for whom each type is public."""
+    """The table of the page: the users of each public type."""
     section = PAGE.read_text(encoding="utf-8").split("## Public types\n")[1].split("\n## ")[0]
     rows = re.findall(r"^\| `(\w+)` \| ([\w, ]+) \|", section, re.MULTILINE)
     return {f"btpy/runtime/{name}": set(users.split(", ")) for name, users in rows}

@@ -1,4 +1,4 @@
-"""Which hits fire: the weights of those that do add up to all hits."""
+"""The weights of the hits that fire add up to all hits."""
 
 from __future__ import annotations
 

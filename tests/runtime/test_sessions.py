@@ -148,7 +148,7 @@ def test_slots(outcome: Outcome, fact: str) -> None:
 
 
 class TestThreadValues:
-    """``thread.x``: 16,384 threads at once, and nothing of a thread that has ended."""
+    """``thread.x``: values of 16,384 threads at once. Values of ended threads are gone."""
 
     @pytest.mark.parametrize("fact", ["nothing", "absent", "object", "cleared"])
     def test_facts(self, outcome: Outcome, fact: str) -> None:

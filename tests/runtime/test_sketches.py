@@ -1,4 +1,4 @@
-"""Summaries that hold values or registers, filled by many threads."""
+"""Summaries with values or registers, filled by many threads."""
 
 from __future__ import annotations
 

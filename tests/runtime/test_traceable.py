@@ -1,4 +1,4 @@
-"""What handlers may call without the guard reaches no method that could itself be traced."""
+"""The methods that handlers call without the guard reach no method that could itself be traced."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NEVER_WOVEN = ("jdk/internal/misc/Unsafe.", "sun/misc/Unsafe.", "java/lang/Objec
 
 
 def calls(classes: Path) -> dict[str, set[str]]:
-    """Every method of the run-time, as ``class.name:descriptor``, and what it calls."""
+    """Every method of the run-time, as ``class.name:descriptor``, and the methods that it calls."""
     names = {source.stem for source in RUNTIME_SOURCES}
     files = sorted(str(path) for path in classes.glob("btpy/runtime/*.class") if path.stem.split("$")[0] in names)
     javap = javac().parent / "javap"
@@ -54,8 +54,8 @@ def test_unguarded_methods_call_nothing_traceable(classes: Path) -> None:
     roots = {f"{row.owner}.{row.name}:{row.descriptor}" for row in rows}
     assert roots <= graph.keys()
     assert len(roots) > 30
-    # Keys that are not plain are looked for under a guard of its own, and so are the parents of spans. The memory of
-    # JDK 12 and later stands for both.
+    # A search for other than plain keys and a parent of spans have their own guard. The Memory class of JDK 12 and
+    # later stands for both.
     guarded = {"Aggregation.claim", "Keys.same", "Keys.hash", "Keys.held", "Spans.open"}
     pending = sorted(roots)
     seen: set[str] = set()

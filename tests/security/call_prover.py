@@ -82,10 +82,12 @@ CALLS: dict[str, tuple[int, str]] = {
     "java/lang/String.substring(I)Ljava/lang/String;": (LINEAR, "copies some of the characters of the receiver"),
     "java/lang/String.substring(II)Ljava/lang/String;": (LINEAR, "copies some of the characters of the receiver"),
 }
-"""Methods that are not looked into: what they take, and why. ``LINEAR``: in the longest argument or the receiver."""
+"""Methods that the prover does not interpret: their cost, and the reason. ``LINEAR``: in the longest argument or the
+receiver.
+"""
 
 SIZED = frozenset(("java/lang/StringBuilder.<init>(I)V",))
-"""Methods of ``CALLS`` that take what their number says."""
+"""Methods of ``CALLS`` whose cost is given by the number in their argument."""
 
 NATIVES: dict[str, str] = {
     "java/lang/Class.getName0()Ljava/lang/String;": "makes the string of the class's name",
@@ -96,7 +98,7 @@ NATIVES: dict[str, str] = {
     "java/lang/Double.longBitsToDouble(J)D": "an intrinsic that moves a register",
     "java/lang/Thread.isAlive()Z": "reads the state of the thread",
 }
-"""Native methods by internal name of the class, name and descriptor: why they may run."""
+"""Native methods by internal name of the class, name and descriptor, with the reason why they may run."""
 
 BENIGN: dict[str, str] = {
     "java/lang/Class.name": "the same text every time; the field is there to keep it",
@@ -229,11 +231,11 @@ class Prover:
         self._summaries: dict[tuple[str, tuple[Value, ...], frozenset[str]], Summary | RefusedError] = {}
         self._running: list[str] = []
         self.used: set[str] = set()
-        """The axioms that proofs have relied on."""
+        """The axioms that proofs have used."""
         self.initialized = frozenset(INITIALIZED)
 
     def prove(self, owner: str, name: str, parameters: Iterable[str], subtypes: bool) -> Summary:
-        """What a call of the method takes; types are spelled as by ``Class.getName``. Raises RefusedError."""
+        """The cost of a call of the method. Types are spelled as by ``Class.getName``. Raises RefusedError."""
         internal = owner.replace(".", "/")
         types = tuple(_descriptor(parameter) for parameter in parameters)
         file, method = self._declared_method(internal, name, types)
@@ -331,7 +333,7 @@ class Prover:
             self.initialized = before
 
     def initialize(self, name: str) -> int:
-        """What the initialisers of the class and its superclasses take."""
+        """The cost of the initialisers of the class and its superclasses."""
         cost = CONSTANT
         for holder in (name, *self.classes.superclasses(name)):
             if holder in self.initialized:
@@ -344,7 +346,7 @@ class Prover:
         return cost
 
     def initializes(self, name: str) -> bool:
-        """Whether the class is being initialised by what is looked into now."""
+        """Whether the method that is interpreted now initialises the class."""
         return f"{name}.<clinit>()V" in self._running
 
     # ------------------------------------------------------------ which methods a call runs
@@ -352,7 +354,7 @@ class Prover:
     def called(
         self, opcode: int, owner: str, name: str, descriptor: str, receiver: Value | None
     ) -> list[tuple[ClassFile, Member]]:
-        """Raises RefusedError when an application may have another one."""
+        """Raises RefusedError if an application can have another implementation."""
         if receiver is None or opcode == op.INVOKESPECIAL:
             return [self._implementation(owner, name, descriptor)]
         if receiver.exact and receiver.type[0] == "L":
@@ -481,7 +483,7 @@ class _Run:
     # ------------------------------------------------------------ control flow
 
     def _successors(self, at: int) -> tuple[list[int], list[int]]:
-        """Where control goes, and the handlers of what is thrown."""
+        """The successors of an instruction, and the handlers of its exceptions."""
         code = self._code
         opcode = code[at]
         after: list[int] = []
@@ -500,7 +502,7 @@ class _Run:
         ]
 
     def _dominating(self) -> dict[int, int]:
-        """By instruction the set of those that every path to it goes through, as bits."""
+        """By instruction, the set of instructions on every path to it (its dominators), as bits."""
         index = {at: number for number, at in enumerate(self._starts)}
         before: dict[int, list[int]] = {at: [] for at in self._starts}
         for at, (after, handlers) in self._after.items():
@@ -548,7 +550,7 @@ class _Run:
         return loops
 
     def _reaches(self, start: int, goal: int) -> bool:
-        """Whether a path leads there without an instruction that dominates the start; those loops have a header."""
+        """Whether a path leads there that avoids the dominators of the start; the loops of dominators have a header."""
         seen: set[int] = set()
         pending = [start]
         while pending:
@@ -617,7 +619,7 @@ class _Run:
         return opcode - op.ISTORE_0 & 3 if op.ISTORE_0 <= opcode <= op.ASTORE_3 else -1
 
     def _bound(self, loop: Loop) -> int:
-        """How often the loop runs. Raises RefusedError when that is not known."""
+        """The bound on the number of rounds. Raises RefusedError if it is not known."""
         bounds: list[int] = []
         for at in loop.body:
             leaves = [target for target in self._after[at][0] if target not in loop.body]
@@ -630,7 +632,7 @@ class _Run:
         return bound
 
     def _bounds_of(self, at: int, loop: Loop, leaves: int) -> Iterator[int]:
-        """Of ``counter < limit`` and the like, where each round counts the counter up or down."""
+        """The bound of a loop with a condition like ``counter < limit``, which counts up or down in each round."""
         opcode = self._code[at]
         stack = self._states[at][1]
         if op.IFEQ <= opcode <= op.IFLE:

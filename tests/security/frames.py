@@ -1,4 +1,4 @@
-"""Frames that an attacker could send: the messages of the protocol, right, nearly right and wrong; by a seed."""
+"""Frames that an attacker could send: right, nearly right and wrong messages of the protocol, chosen by a seed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TEXTS = ("", "a", "Subject", "java.lang.String", "**", "(a+)+$", "[", "\ud800",
 
 
 class Frames:
-    """A sequence that depends on the seed alone; ``kinds``: of which messages."""
+    """A sequence that depends on the seed alone. ``kinds``: the types of the messages."""
 
     def __init__(self, seed: int, kinds: Sequence[type[Message]]) -> None:
         self._random = random.Random(seed)

@@ -1,4 +1,4 @@
-"""Lies that an agent or a client can tell in one kind of message.
+"""Lies: wrong contents of one kind of message from an agent or a client.
 
 They are made from the fields of the message, so a new message of the protocol gets all of them.
 """

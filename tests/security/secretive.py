@@ -13,7 +13,7 @@ from tests.targets import PATIENCE, Target
 def traced(
     program: Target, calls: int, script: str, *options: str, environment: Mapping[str, str] | None = None
 ) -> bytes:
-    """All that a run prints, of a program that made some calls meanwhile."""
+    """The whole output of a run on a program that makes some calls."""
     command = [sys.executable, "-m", "btpy", str(program.pid), "-e", script, "--budget", "off", "--hits", "0", *options]
     variables = {**os.environ, "NO_COLOR": "1", "LC_ALL": "C.UTF-8", **(environment or {})}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=variables) as run:

@@ -85,9 +85,10 @@ def honest(message: Message, impostor: Impostor) -> Sequence[bytes]:
 
 
 class Impostor(Peer):
-    """``classes``: names and class files that it reports as loaded. ``program``: the script; it says what records look
-    like. ``lie``: changes each message that it sends. ``extra``: messages that it sends after the first weave, beside
-    those that every agent sends."""
+    """``classes``: names and class files that it reports as loaded. ``program``: the script, which defines the layout
+    of records. ``lie``: changes each message that it sends. ``extra``: further messages that it sends after the first
+    weave.
+    """
 
     def __init__(
         self,
@@ -119,7 +120,7 @@ class Impostor(Peer):
                 raise ConnectionError("this agent has hung up")
 
     def introduce(self, jdk: int) -> None:
-        """The handshake. The client's proof is not checked: this agent wants to talk to anybody."""
+        """The handshake. Does not check the client's proof: this agent accepts any client."""
         nonce = os.urandom(32)
         self.say(messages.Hello(messages.MAGIC, messages.VERSION, nonce))
         proof = self.receive()

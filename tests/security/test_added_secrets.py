@@ -1,4 +1,6 @@
-"""What a user adds with ``--secret`` reaches nothing that btpy shows or stores, in that user's session alone."""
+"""Secrets that a user adds with ``--secret`` reach no output and no file of that user's session; other sessions show
+them.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,7 @@ def test_no_format_shows_what_was_added(program: Target, format_: str, tmp_path:
     assert_without_secrets(shown + written)
     if format_ in ("text", "ndjson", "json", "logfmt"):
         assert b"alice paid with ***" in written
-        assert b"&page=2" in written  # what stands beside a secret is shown
+        assert b"&page=2" in written  # the text beside a secret is shown
         assert written.count("•••".encode()) >= 15 * CALLS
 
 
@@ -177,7 +179,7 @@ def test_the_file_of_the_user_adds_to_every_run(program: Target, tmp_path: Path)
 
 @pytest.mark.parametrize("value", ["/[/", "a b", "/x*/", "*", ""])
 def test_what_is_wrong_is_refused_before_anything_is_attached(value: str) -> None:
-    """There is no such JVM: nobody comes to look for it."""
+    """No such JVM exists, and the command ends before it searches for one."""
     with pytest.raises(UsageError, match="secrets: "):
         btpy.attach("no.such.Program", secrets=[value])
     command = [sys.executable, "-m", "btpy", "no.such.Program", "-e", "A::b { print(1) }", "--secret", value]

@@ -1,4 +1,4 @@
-"""A traced application gains nothing by btpy: what it tries with the classes of btpy is refused."""
+"""A traced application gains nothing from btpy: the JVM refuses its attempts to use btpy's classes."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_an_application_gains_nothing(jdk: int, monkeypatch: pytest.MonkeyPatch)
 
 @all_jdks
 def test_modules_that_are_woven_can_call_handlers(jdk: int, tmp_path: Path) -> None:
-    """A named module of the application, and java.base itself, do not read the module of the handlers unasked."""
+    """A named module of the application and java.base itself do not read the handlers' module without a probe."""
     sources = {
         "module-info.java": "module modular { }",
         "modular/Program.java": PROGRAM,

@@ -1,4 +1,6 @@
-"""Small inputs that would take much memory. What a reader takes is bounded, by its input or by a constant."""
+"""Small inputs that could take much memory. The memory of each reader is bounded by the size of its input or by a
+constant.
+"""
 
 from __future__ import annotations
 
@@ -38,10 +40,10 @@ from tests.security.frames import Frames
 
 MIB = 1 << 20
 SMALL = 4 * MIB
-"""What a reader may take beside what it was given."""
+"""Bytes that a reader may take in addition to its input."""
 
 RATIO = 64
-"""How many bytes of objects may come of a byte of input."""
+"""Bytes of objects that a reader may create for each byte of input."""
 
 
 def peak(read: Callable[[], object]) -> int:
@@ -55,13 +57,13 @@ def peak(read: Callable[[], object]) -> int:
 
 
 def held(read: Callable[[], object], size: int, extra: int = SMALL) -> None:
-    """``read`` takes no more than is allowed for an input of that size."""
+    """Checks that ``read`` takes no more than the bound for an input of this size."""
 
     def quietly() -> None:
         with contextlib.suppress(BtpyError, OSError, zipfile.BadZipFile, zlib.error):
             read()
 
-    quietly()  # tables that are made once
+    quietly()  # tables that are created once
     assert peak(quietly) <= extra + RATIO * size
 
 
@@ -291,7 +293,7 @@ def test_frames_of_both_directions() -> None:
 
 @pytest.mark.parametrize("kind", [*FROM_AGENT, *FROM_CLIENT, *HANDSHAKE], ids=lambda kind: kind.__name__)
 def test_frames_that_claim_long_lists(kind: type) -> None:
-    """Every count says as much as it can, and all bytes are 0 else: the shortest elements."""
+    """Every count has its maximum and all other bytes are 0, which gives the shortest elements."""
     for payload in (bytes(64 * 1024), b"\xff" * 4 + bytes(64 * 1024), bytes(4) + b"\xff\xff" + bytes(64 * 1024)):
         for shift in range(0, 24, 4):
             data = payload[:shift] + b"\0\0\xff\xff" + payload[shift:]
@@ -412,7 +414,7 @@ def test_protocol_errors_are_btpys() -> None:
 
 
 def test_an_archive_that_claims_a_long_entry(tmp_path: Path) -> None:
-    """Nothing is allocated on the word of the directory."""
+    """No memory is allocated for sizes that only the directory claims."""
     path = tmp_path / "x.jar"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as jar:
         jar.writestr("a/B.class", bytes(100))

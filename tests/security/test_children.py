@@ -1,5 +1,6 @@
-"""What runs besides btpy itself: no module, option, class or library of the directory or the environment that btpy is
-started in gets into a process that belongs to btpy."""
+"""Child processes: btpy's children load no module, option, class or library from the working directory or the
+environment of btpy.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ STARTING = ("exec", "spawn", "posix_spawn", "system", "popen", "startfile")
 
 @pytest.fixture
 def hostile(tmp_path: Path) -> Path:
-    """A directory with modules that leave a file when they are run."""
+    """A directory with modules that create a file when they run."""
     directory = tmp_path / "hostile"
     directory.mkdir()
     for name in MODULES:
@@ -96,7 +97,9 @@ def test_modules_of_the_directory_of_a_tested_library_do_not_run(hostile: Path) 
 
 
 def test_python_dash_m_leaves_the_working_directory_out(hostile: Path) -> None:
-    """Python imports a few modules of its library, and btpy itself, before btpy can say so (`python -P -m btpy`)."""
+    """Python imports a few modules of its library and btpy itself before btpy can change the path (`python -P -m btpy`
+    avoids that).
+    """
     late = ("lark", "hmac", "prompt_toolkit", "json")
     for path in hostile.iterdir():
         if path.stem not in late:
@@ -184,7 +187,7 @@ def test_one_module_starts_processes(path: Path) -> None:
 
 @needs_root
 def test_a_normal_user_traces_in_a_hostile_directory(hostile: Path) -> None:
-    """The helper gets by with the rights of that user, and takes nothing from the directory either."""
+    """The helper has only the rights of that user, and loads nothing from the directory either."""
     require("setpriv")
     for path in (hostile, *hostile.iterdir(), hostile.parent):
         os.chown(path, NOBODY, NOBODY)

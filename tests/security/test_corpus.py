@@ -1,9 +1,9 @@
-"""A kept corpus: every reader of foreign bytes, its seeds, and every input that has broken it.
+"""A corpus for every reader of foreign bytes: seeds, and every input that has broken it.
 
 The directories of ``tests/security/corpus`` are named as the readers. Each file is read, and so are mutations of it by
-a seed: bytes changed, cut out, doubled, put in. A reader raises an error of btpy, or takes the input; what it allocates
-is bounded. To add a finding, put the smallest input that shows it into the directory of its reader, with a name that
-says what is wrong with it.
+a seed: changed, removed, doubled and inserted bytes. A reader raises an error of btpy or accepts the input, and its
+memory is bounded. To add a finding, put the smallest input that shows it into the directory of its reader, and name the
+file after the fault.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from tests.security.test_otlp_answers import answered
 CORPUS = Path(__file__).parent / "corpus"
 GOLDEN = Path(__file__).parent.parent / "golden" / "recording"
 SEEDS = {"recording": [GOLDEN / "every_kind.btz"], "ndjson": [GOLDEN / "every_kind.ndjson"]}
-"""Files of other tests that are seeds, too."""
+"""Files of other tests that are also seeds."""
 
 MUTATIONS = 20
 MANY_MUTATIONS = 2_000
@@ -113,7 +113,7 @@ READERS: dict[str, tuple[Callable[[Path], object], int]] = {
     "script": (read_script, 32 * MIB),
     "otlp-answer": (read_answer, MIB),
 }
-"""By directory: the reader, and the bytes that it may take beside what its input allows."""
+"""By directory: the reader, and the bytes that it may take beyond the bound for its input."""
 
 
 def files(reader: str) -> list[Path]:

@@ -1,4 +1,4 @@
-"""What others can learn from what btpy writes, and what its own readers make of what others wrote."""
+"""Other users learn nothing from files of btpy, and btpy's readers handle files of other users safely."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_file_that_is_there_keeps_its_mode(tmp_path: Path) -> None:
 
 
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """Every secret and nonce from now on."""
+    """Records every secret and nonce from now on."""
     results: list[bytes] = []
     token_bytes = secrets.token_bytes
 

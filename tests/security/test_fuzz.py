@@ -1,4 +1,4 @@
-"""Frames of all sorts, at both sides: refused, or taken for what they are; never with another effect."""
+"""Random frames to both sides: each is refused, or handled as the message that it is."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ A::b @entry { @n = count(); @s[method] = stats(arg1); @h = hist(arg1); print(@n)
 
 
 def client_takes(seed: int, count: int) -> int:
-    """Gives the client's decoders that many frames; how many were messages. Anything but ProtocolError fails."""
+    """Gives the client's decoders this number of frames; returns how many were messages. Any exception but
+    ProtocolError fails the test.
+    """
     program = check_source(Source("fuzz.bt", SCRIPT))
     maps = {map_.id: map_ for map_ in program.maps}
     outline = outline_of(program)
@@ -60,7 +62,9 @@ def client_takes(seed: int, count: int) -> int:
 
 
 def agent_takes(program: Target, jar: Path, seed: int, count: int) -> None:
-    """Sends that many frames to agents, from clients that know the secret; a new one where the last was thrown out."""
+    """Sends this number of frames to agents, from clients that know the secret. A new client replaces one that the
+    agent has disconnected.
+    """
     frames = Frames(seed, [kind for kind in FROM_CLIENT if kind not in (Restore, Leave)])  # which do what they say
     sent = 0
     while sent < count:

@@ -76,7 +76,7 @@ class Attacked:
         assert self.target.stderr == []
 
     def check_alone(self) -> None:
-        """No session but that of this process is left."""
+        """Waits until the session of this process is the only one."""
 
         def others() -> list[str]:
             names = []
@@ -176,7 +176,7 @@ def lie(victim: Attacked, names: Sequence[str]) -> None:
 
 
 def end_unattended(victim: Attacked) -> None:
-    """Ends the sessions that lies in LEAVE have left."""
+    """Ends the unattended sessions that lies in LEAVE have started."""
     client = victim.client()
     try:
         listed = client.call(messages.Sessions, messages.ListSessions).sessions
@@ -220,7 +220,7 @@ GARBAGE: dict[str, bytes] = {
 
 
 def test_garbage_before_the_proof(victim: Attacked) -> None:
-    """Whoever the agent has called, it tells nothing to a client without the secret, and leaves."""
+    """The agent tells a client without the secret nothing, and leaves."""
     for garbage in GARBAGE.values():
         with victim.door() as door, door.accept() as connection:
             hello = connection.recv(1 << 16)
@@ -254,7 +254,7 @@ def test_more_requests_than_answers_are_read(victim: Attacked) -> None:
 
 
 def test_a_client_that_stops_in_the_middle_of_a_frame(victim: Attacked) -> None:
-    """Its lease ends, as that of a client which was stopped by a signal."""
+    """Its lease ends, like the lease of a client that a signal has stopped."""
     client = victim.client()
     try:
         client.configure(lease_ms=1000)
@@ -271,7 +271,7 @@ def test_a_client_that_stops_in_the_middle_of_a_frame(victim: Attacked) -> None:
 
 
 def test_slots_run_out(victim: Attacked) -> None:
-    """The client that finds no slot is told, and the others go on."""
+    """A client without a free slot gets an error, and the other sessions go on."""
     clients: list[Client] = []
     try:
         while len(clients) < SLOTS:
@@ -312,7 +312,7 @@ EVIL: dict[str, Callable[[bytes], bytes]] = {
 
 
 def test_class_files_that_the_jvm_must_not_take(victim: Attacked, good: HandlerClass) -> None:
-    """Each is refused with an answer, and the session of this client goes on."""
+    """The agent answers each with a refusal, and the session of this client goes on."""
     client = victim.client()
     client.configure()
     before = client.detach().handler_classes

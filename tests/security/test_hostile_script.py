@@ -1,6 +1,6 @@
 """A script by somebody who wants to harm the program that it traces, the user who runs it, or their memory.
 
-It tries to run long, to allocate, to lock, to call itself, to fill maps, to print without end, and to be too large for
+It tries to run long, to allocate, to lock, to recurse, to fill maps, to print without end, and to be too large for
 every stage. These must hold: btpy refuses it with a clear error before it attaches, or bounds what it does. Then the
 application computes what it computes without btpy, nothing runs out of memory, and the receipt is clean.
 """
@@ -103,7 +103,7 @@ TAKEN = (
 
 @pytest.mark.parametrize("name", TOO_MUCH)
 def test_a_script_that_is_too_much_is_refused_or_taken(name: str, tmp_path: Path) -> None:
-    """In a process of its own, with bounded memory and time."""
+    """Runs the check in its own process, with bounded memory and time."""
     file = tmp_path / "hostile.bt"
     file.write_text(TOO_MUCH[name])
     done = subprocess.run(
@@ -201,7 +201,7 @@ class Traced:
         self.running = running
 
     def trace(self, text: str) -> str:
-        """Runs a script while the program works; why it was refused, or nothing."""
+        """Runs a script while the program works. Returns the reason if btpy refused it, else an empty text."""
         with Session.attach(self.running.pid, Limits.of({})) as session:
             refusal = ""
             try:
@@ -260,7 +260,7 @@ DEAR = ("four thousand probes", "timers", "flushes")
 
 @pytest.mark.parametrize("name", [name for name in BOUNDED if name not in (*DEAR, *FILLING)])
 def test_a_script_is_bounded_while_it_runs(name: str, traced: Callable[[int], Traced]) -> None:
-    """By turns on JDK 11 and 25."""
+    """Alternates between JDK 11 and 25."""
     jdk = JDKS[list(BOUNDED).index(name) % 2]
     refusal = traced(jdk).trace(BOUNDED[name])
     assert bool(refusal) == (name in REFUSED), refusal

@@ -274,7 +274,7 @@ COMMANDS: dict[type[Message], Callable[[Run, StandIn], None]] = {
     messages.Joined: joining,
     messages.Left: unattended,
 }
-"""The command in which a message of each kind comes."""
+"""For each kind of message, the command that receives it."""
 
 EXTRA: dict[type[Message], Message] = {
     messages.Exiting: messages.Exiting(),
@@ -324,13 +324,15 @@ def test_an_honest_stand_in_is_traced(targets: Callable[..., StandIn], run: Run,
 
 @KINDS
 def test_lies_in_each_message(kind: type[Message], targets: Callable[..., StandIn], run: Run) -> None:
-    """A quarter of the lies for each kind of message, by turns on a stand-in of JDK 11 and of JDK 25."""
+    """A quarter of the lies for each kind of message, alternately on a stand-in of JDK 11 and of JDK 25."""
     lies = enumerate(some_commands(kind, 4))
     all_lied(run, kind, ((name, targets((11, 25)[at % 2]), command) for at, (name, command) in lies))
 
 
 def some_commands(kind: type[Message], every: int) -> Iterator[tuple[str, Callable[[Run, StandIn], None]]]:
-    """One lie of so many, beginning with another one for each kind of message. Every other run is exported."""
+    """Every n-th lie (``every``), with a different first lie for each kind of message. Every second run exports to a
+    backend.
+    """
     first = list(COMMANDS).index(kind) % every
     for at, name in enumerate(list(LIES)[first::every]):
         yield name, exported if at % 2 and COMMANDS[kind] is traced else COMMANDS[kind]
@@ -339,7 +341,7 @@ def some_commands(kind: type[Message], every: int) -> Iterator[tuple[str, Callab
 @needs_root
 @KINDS
 def test_lies_to_an_ordinary_user(kind: type[Message], targets: Callable[..., StandIn], run_as_user: Run) -> None:
-    """btpy and the target are of the same user."""
+    """btpy and the target run as the same user."""
     target = targets(25, NOBODY)
     all_lied(run_as_user, kind, ((name, target, command) for name, command in some_commands(kind, len(LIES))))
 

@@ -23,7 +23,7 @@ MOST_GROWTH = 128 << 20
 
 
 class Messages:
-    """Messages made at random of what messages consist of."""
+    """Random messages from the parts of real messages."""
 
     def __init__(self, seed: int, path: Path) -> None:
         self._random = random.Random(seed)
@@ -51,7 +51,7 @@ class Messages:
         return message
 
     def _likely(self) -> dict[str, Any]:
-        """Parameters of the right shape, one of them replaced by anything."""
+        """Parameters of the right shape, one of them replaced by a random value."""
         place = {"line": self._number(), "character": self._number()}
         params: dict[str, Any] = {
             "textDocument": {"uri": self._uri, "languageId": "btpy", "version": self._number(), "text": self._text()},

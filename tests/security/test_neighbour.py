@@ -1,4 +1,4 @@
-"""Another user of the machine puts things where btpy looks: FIFOs, links, large and strange files. btpy neither waits
+"""Another user of the machine places files where btpy reads: FIFOs, links, large and strange files. btpy neither waits
 for them, nor follows them, nor takes memory for them."""
 
 from __future__ import annotations
@@ -217,7 +217,7 @@ def test_a_link_in_the_root_of_a_target_is_resolved_there(tmp_path: Path) -> Non
 
 
 def test_a_command_goes_to_the_jvm_itself_alone(tmp_path: Path) -> None:
-    """Where another process listens under the name of the attach socket, it is told nothing."""
+    """btpy tells nothing to another process that listens under the name of the attach socket."""
     with counted(17) as target:
         process = processes.describe(target.pid)
         door = Path(f"/tmp/.java_pid{target.pid}")
@@ -277,7 +277,7 @@ def identity(path: Path) -> tuple[int, ...]:
 @needs_root
 @pytest.mark.parametrize("jdk", [11, 17])
 def test_links_that_a_target_swaps_in_give_nothing_away(jdk: int, tmp_path: Path) -> None:
-    """An unprivileged user with a /tmp of his own swaps whatever btpy makes for links to files of root."""
+    """An unprivileged user with a private /tmp replaces all files that btpy creates by links to files of root."""
     require_to_run(*NEW_TMP)
     victims = tmp_path / "victims"
     victims.mkdir(mode=0o755)
@@ -316,8 +316,9 @@ def test_links_that_a_target_swaps_in_give_nothing_away(jdk: int, tmp_path: Path
 
 
 def test_no_other_module_works_in_the_root_of_a_target() -> None:
-    """A path below /proc/PID/root is followed by its name, link by link. The delegate gets the root, and says there is
-    none; :mod:`btpy.jvm.processes` opens it for :mod:`btpy.files`."""
+    """btpy follows a path below /proc/PID/root by name, link by link. The delegate opens the root and reports that it
+    is missing; :mod:`btpy.jvm.processes` opens it for :mod:`btpy.files`.
+    """
     package = Path(files.__file__).parent
     users = {
         str(path.relative_to(package))

@@ -45,7 +45,7 @@ def endpoint(url: str) -> Endpoint:
 
 
 def answered(answer: bytes) -> Outcome:
-    """What a request comes to that gets this answer, and then the end of the connection."""
+    """The outcome of a request that gets this answer and then the end of the connection."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         theirs.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, len(answer) + 4096)
@@ -196,7 +196,7 @@ def silent(connection: socket.socket) -> None:
 
 
 def dripping_handshake(connection: socket.socket) -> None:
-    """Begins a record of TLS and sends a byte of it now and then."""
+    """Begins a record of TLS and sends one byte of it from time to time."""
     connection.recv(65536)
     connection.sendall(b"\x16\x03\x03\x40\x00")
     while True:
@@ -218,7 +218,7 @@ def test_a_backend_that_stalls_holds_no_run_at_its_end(serve: Callable[[socket.s
 
 @pytest.fixture
 def slow_names(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Nothing ends a look-up of a host name before its time."""
+    """No call can end a look-up of a host name early."""
     answered = threading.Event()
 
     def look_up(*arguments: object, **options: object) -> list[object]:
@@ -238,7 +238,9 @@ def test_a_name_server_that_does_not_answer_holds_no_run_at_its_end() -> None:
 
 
 def test_a_slow_handshake_does_not_use_up_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The deadline passes while the connection is made. Then the answer has no time left, not all the time."""
+    """The deadline passes while the connection is made. Then no time is left for the answer, instead of the whole
+    time.
+    """
     with server(flooding(HEAD, b"X")) as port:
         connect = http.client.HTTPConnection.connect
 
@@ -253,7 +255,7 @@ def test_a_slow_handshake_does_not_use_up_the_deadline(monkeypatch: pytest.Monke
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_records_are_counted_when_a_sender_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever ends the thread of a sender, its records are not reported as delivered."""
+    """If the thread of a sender ends for any reason, its records are not reported as delivered."""
 
     def broken(transport: Transport, body: bytes) -> Outcome:
         raise SystemExit

@@ -1,4 +1,4 @@
-"""Strangers at the loopback port that an agent before Java 16 connects to: they take no place of the agent's."""
+"""Other processes at the loopback port to which an agent before Java 16 connects: they cannot keep the agent out."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ KNOCK = textwrap.dedent("""
 
 @contextmanager
 def strangers(port: int, prefix: tuple[str, ...] = ()) -> Iterator[subprocess.Popen[str]]:
-    """A process that has connected many times and says nothing."""
+    """A process that has connected many times and sends nothing."""
     command = [*prefix, sys.executable, "-I", "-c", KNOCK, str(port), str(STRANGERS)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

@@ -1,4 +1,6 @@
-"""Who can reach a session, and what anybody can see of it: ports, sockets, files, command lines, properties, names."""
+"""The reach of a session: other users find no way in, and no secret in ports, sockets, files, command lines, properties
+and names.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,7 @@ def listening(pid: int) -> set[str]:
 
 
 class Watch(threading.Thread):
-    """Looks again and again, until the block ends."""
+    """Repeats the look until the block ends."""
 
     def __init__(self, pid: int) -> None:
         super().__init__(daemon=True)
@@ -143,7 +145,7 @@ def test_another_user_cannot_connect_read_or_take_its_place(listener: Listener) 
 
 @as_nobody
 def test_another_user_cannot_join_an_unattended_session() -> None:
-    """Joining goes through the attach mechanism of the JVM, which lets nobody else in."""
+    """A client joins through the attach mechanism of the JVM, which refuses other users."""
     with counted(17) as target:
         with Session.attach(target.pid) as session:
             session.deployer.load(program(SCRIPT))
@@ -157,7 +159,7 @@ def test_another_user_cannot_join_an_unattended_session() -> None:
 
 
 def test_a_peer_without_the_secret_gets_nothing_and_blocks_no_other_peer() -> None:
-    """On the loopback port of a client whose target is too old for Unix sockets."""
+    """The loopback port of a client whose target is too old for Unix sockets."""
     result = Listener.tcp()
     try:
         port = int(result.address.removeprefix("tcp:"))
@@ -174,7 +176,9 @@ def test_a_peer_without_the_secret_gets_nothing_and_blocks_no_other_peer() -> No
 
 @all_jdks
 def test_nothing_secret_can_be_seen(jdk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not in arguments, environment, thread names or output of the target, nor in arguments of the client's helper."""
+    """The secret is not in arguments, environment, thread names or output of the target, nor in arguments of the
+    client's helper.
+    """
     drawn: list[bytes] = []
     token_bytes = secrets.token_bytes
 

@@ -1,4 +1,4 @@
-"""No secret of a program that handles many kinds of them reaches what btpy shows or stores."""
+"""No secret of a program with many kinds of secrets reaches an output or a file of btpy."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_no_format_shows_a_secret(secretive: Target, format_: str, tmp_path: Pat
     written = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
     assert_without_secrets(shown + written)
     if format_ in ("text", "ndjson", "json", "logfmt"):
-        assert b"alice" in written  # what is no secret is shown
+        assert b"alice" in written  # values that are not secret are shown
         assert b"jdbc:postgresql://db1/shop?user=app&password=***" in written
         assert written.count("•••".encode()) >= 5 * CALLS
 
@@ -207,7 +207,7 @@ def test_secrets_are_shown_when_the_user_asks_for_them(secretive: Target) -> Non
 
 
 def test_equal_texts_have_other_hashes_in_another_run(secretive: Target) -> None:
-    """Or a code of six digits could be found by trying all."""
+    """Otherwise an attacker could find a code of six digits by trying all."""
     script = 'Secretive::authenticate @entry { print("hash", hash(arg1), hash(arg0) == hash("alice")); }'
     lines = [traced(secretive, script=script).decode().splitlines() for _ in range(2)]
     first, second = ({line for line in run if line.startswith("hash ")} for run in lines)

@@ -1,4 +1,6 @@
-"""No secret reaches a notebook or the screen of the prompt: what btpy hides by itself, and what the user adds."""
+"""No secret reaches a notebook or the screen of the prompt: neither one that btpy recognises nor one that the user
+adds.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,7 @@ def test_a_notebook_shows_nothing_that_was_added(owner: Target) -> None:
 
 
 def notebook(running: Target, script: str, secrets: Sequence[str]) -> bytes:
-    """All that a notebook can make of the maps and events of a session."""
+    """Every form in which a notebook can show the maps and events of a session."""
     with btpy.attach(running.pid, secrets=secrets) as session:
         session.add(script)
         made(running, CALLS)
@@ -135,7 +137,7 @@ def test_the_prompt_shows_nothing_that_was_added(owner: Target) -> None:
 
 
 def at_the_prompt(running: Target, entries: Sequence[str], secrets: Sequence[str]) -> str:
-    """All that the prompt writes, draws and completes."""
+    """All texts that the prompt writes, draws and completes."""
     with closing(btpy.attach(running.pid, secrets=secrets)) as session:
         person = Person(session)
         try:

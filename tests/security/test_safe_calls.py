@@ -32,7 +32,7 @@ def prover(jdk: int) -> Prover:
 
 
 def refusal(prover: Prover, method: SafeMethod) -> str | None:
-    """Why the method cannot be shown to be harmless; None where it can."""
+    """The reason why the prover refuses the method; None if it is proven harmless."""
     try:
         prover.prove(method.owner, method.name, method.parameters or (), method.subtypes)
     except RefusedError as refused:
@@ -214,7 +214,9 @@ COPIED = {
 
 @all_jdks_and_8
 def test_nothing_that_a_probe_calls_runs_waits_or_takes_memory(jdk: int) -> None:
-    """Another thread has the monitor of the path for good; the heap is small, and an error of memory ends the JVM."""
+    """Another thread holds the monitor of the path for ever. The heap is small, and an OutOfMemoryError ends the
+    JVM.
+    """
     probes = "".join(
         f"Treacherous::look @entry {{ print({number}, {call}); }}\n" for number, call in enumerate(ATTACKS)
     )

@@ -1,4 +1,4 @@
-"""Which files may decide what btpy does: scripts, libraries, tests of libraries, the Java runtime that btpy loads."""
+"""Files that control btpy must be trusted: scripts, libraries, tests of libraries, the Java runtime that btpy loads."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def btpy(directory: Path, *arguments: str, **environment: str) -> subprocess.Com
 
 @pytest.fixture
 def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A directory that only this user can write, and no other user that is trusted."""
+    """A directory that only this user, who is not trusted, can write."""
     for name in ("BTPY_TRUST", "SUDO_UID"):
         monkeypatch.delenv(name, raising=False)
     tmp_path.chmod(0o755)
@@ -57,7 +57,7 @@ def written(path: Path, text: str = SCRIPT, mode: int = 0o644) -> Path:
 
 
 def test_a_name_is_the_library_that_comes_with_btpy(alone: Path) -> None:
-    """Not a file of the working directory, which anybody may have put there."""
+    """btpy does not read the file from the working directory, where any user may have put it."""
     written(alone / "jdbc.bt", "Evil::e { @evil = count() }")
     written(alone / "jdbc", "Evil::e { @evil = count() }")
     for shown in (btpy(alone, "lib", "show", "jdbc"), btpy(alone, "help", "jdbc")):
@@ -193,7 +193,9 @@ def test_every_way_in_refuses(alone: Path) -> None:
 
 @needs_root
 def test_a_normal_user_names_the_file_of_another_user(alone: Path) -> None:
-    """A path that the user wrote may be of another user, who alone can write it; what is searched may not."""
+    """A path that the user wrote may belong to another user, if only that user can write it. A searched directory may
+    not.
+    """
     path = written(alone / "theirs" / "mine.bt")
     for target in (path, path.parent):
         os.chown(target, OTHER, OTHER)
@@ -223,7 +225,7 @@ for named in (True, False):
 
 
 def test_the_decision_is_about_the_open_file(alone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A name that means another file as soon as it has been looked at changes nothing."""
+    """A name that is swapped for another file after the check has no effect."""
     path = written(alone / "mine.bt")
     evil = written(alone / "evil.bt", "evil", mode=0o666)
     judged = files._require_trust

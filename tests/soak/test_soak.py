@@ -1,4 +1,4 @@
-"""Attach, trace, detach, over and over in one JVM: afterwards it is what it was before.
+"""Attach, trace and detach, over and over in one JVM: afterwards its state is as before.
 
 Cycles: a few in every run of the tests; ``-m proof`` as many as ``$BTPY_SOAK_CYCLES`` says.
 """
@@ -20,7 +20,7 @@ from tests.targets import Target, target
 
 CALLS = 101
 SETTLING = 10
-"""Cycles after which everything has been loaded and compiled that ever will be, or nearly."""
+"""Cycles after which nearly all classes have been loaded and compiled."""
 
 SCRIPT = """
 Soaked::step @entry { @n = count(); print(arg0); }
@@ -43,7 +43,7 @@ def state(program: Target) -> dict[str, int]:
 
 
 def cycle(program: Target) -> int:
-    """How many classes the target had: the JVM's own counter counts each retransformation of one again."""
+    """The number of classes of the target. The JVM's own counter also counts each retransformation."""
     with Session.attach(program.pid) as session:
         session.deployer.load(check_source(Source("soak.bt", SCRIPT)))
         program.send(f"call {CALLS}")
@@ -71,10 +71,11 @@ def soak(jdk: int, cycles: int) -> None:
         assert after["locals"] >= 0
         for exact in ("threads", "locals"):
             assert after[exact] == before[exact], (before, after)
-        # Reflection of the JVM makes classes of its own after some calls; what grew with the cycles would be far more.
+        # After some calls the JVM generates classes for reflection. A leak in each cycle would be far larger.
         assert after["classes"] - before["classes"] <= 100, (before, after)
         assert after["files"] - before["files"] <= 2, (before, after)
-        # HotSpot keeps old versions of a retransformed class until they are collected: flat after some hundred.
+        # HotSpot keeps old versions of a retransformed class until they are collected, so the size is constant after
+        # some hundred cycles.
         for size, slack in (("heap", 2 << 20), ("metaspace", 4 << 20), ("code", 16 << 20)):
             assert after[size] - before[size] <= slack, (before, after)
         assert program.stderr == []

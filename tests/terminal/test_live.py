@@ -1,4 +1,4 @@
-"""A run as the person at the terminal sees it: views, keys, signals, the end."""
+"""A run as the user at the terminal sees it: views, keys, signals, the end."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_events_scroll_by_above_the_view_and_garble_nothing(clerk: Target, golde
 
 @pytest.mark.parametrize("wraps_anew", [True, False], ids=["wraps-anew", "cuts-off"])
 def test_a_view_is_whole_after_each_resize_and_so_is_what_was_printed(clerk: Target, wraps_anew: bool) -> None:
-    """tmux cuts off what does not fit, as xterm does, in its alternate screen; elsewhere it wraps it anew."""
+    """In its alternate screen tmux cuts off long lines, as xterm does; on the normal screen it wraps them again."""
     alternate = "" if wraps_anew else "\x1b[?1049h"
     words = command(clerk, "-e", BOTH, "-i", "200ms", "--hits", "0", "--rate", "0")
     with terminal(["sh", "-c", 'printf %s "$1"; shift; "$@"', "sh", alternate, *words], lines=20) as screen:
@@ -148,7 +148,8 @@ def test_a_view_is_whole_after_each_resize_and_so_is_what_was_printed(clerk: Tar
             return (
                 len(headers) == 1
                 and above == events[len(events) - len(above) :]
-                # None was drawn over. What tmux wraps anew may go into its history, which is looked at below.
+                # No event was overwritten. Lines that tmux wraps again may go into its history, which the test reads
+                # below.
                 and (wraps_anew or above == events or len(lines) == int(screen.ask("#{window_height}")))
                 and all(re.match(r"\d\d-|  … \d+ more", line) for line in lines[headers[0] + 1 : -1])
                 and lines[-1].endswith(f"{len(events)} events · ? keys")
@@ -259,7 +260,7 @@ def test_a_view_follows_the_window(clerk: Target, golden: Golden) -> None:
         for number in range(30):
             sell(clerk, f"thing-number-{number:02}", 1 + number)
         screen.wait_for(counted("thing-number-29", 30))
-        screen.resize(30, 100)  # the terminal wraps what is there, before the view hears of it
+        screen.resize(30, 100)  # the terminal wraps the old lines before the view gets the signal
         drawn_anew = screen.wait_for("thing-numbe…")
         assert "thing-number-" not in drawn_anew
         screen.resize(30, 8)

@@ -1,4 +1,4 @@
-"""The prompt as a person has it: real keys, a real program, what the screen shows."""
+"""The prompt as a user has it: real keys, a real program, a real screen."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def shop() -> Iterator[Target]:
 def prompt(
     running: Target, home: Path, *, columns: int = 80, lines: int = 24, term: str = "tmux-256color", **env: str
 ) -> Iterator[Terminal]:
-    """At the first prompt. ``home``: where history is kept."""
+    """Starts btpy and waits for the first prompt. ``home``: where history is kept."""
     command = [sys.executable, "-m", "btpy", str(running.pid)]
     variables = {"XDG_STATE_HOME": str(home), **env}
     with terminal(command, columns=columns, lines=lines, env=variables, term=term) as screen:
@@ -53,7 +53,7 @@ def plain(screen: str) -> str:
 
 
 def answered(screen: Terminal, entry: str, wanted: str) -> str:
-    """The screen, once the entry has its answer and the prompt is there again."""
+    """Waits until the entry has its answer and the prompt is back; returns the screen."""
     screen.enter(entry)
     screen.wait_for(wanted)
     return screen.wait_for(PROMPT)
@@ -119,7 +119,7 @@ def test_what_probes_print_does_not_touch_the_line_that_is_typed(shop: Target, t
 
 
 def give_up(screen: Terminal) -> None:
-    """The line that is being typed."""
+    """The line that the user is typing."""
     screen.press("C-c")
     screen.wait_for(PROMPT)
 

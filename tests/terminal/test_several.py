@@ -1,4 +1,4 @@
-"""Several JVMs at a terminal: one view of their merged maps, which outlives each of them."""
+"""Several JVMs at a terminal: one view of their merged maps, which stays when one JVM ends."""
 
 from __future__ import annotations
 

@@ -37,11 +37,11 @@ _OPTIONS = {
 
 
 _AND_THEN = """trap : INT QUIT TSTP; "$@"; echo status=$? >"$0.new"; stty -a >>"$0.new"; mv "$0.new" "$0" """
-"""Runs a program, then writes how it ended, which tmux may miss, and how it left the terminal, which tmux forgets."""
+"""Runs a program, then writes its status, which tmux may miss, and the state of the terminal, which tmux forgets."""
 
 
 class TerminalError(AssertionError):
-    """The screen did not show what was waited for; the message holds the screen."""
+    """The screen did not show the expected text; the message has the screen."""
 
 
 class Terminal:
@@ -84,7 +84,9 @@ class Terminal:
 
     def text(self, *, styled: bool = False, scrolled: bool = False) -> str:
         """The screen: lines without trailing blanks, without the empty ones at the end, those that the terminal wrapped
-        as one. ``styled``: with the escape sequences of colours; ``scrolled``: with what has left it at the top."""
+        as one. ``styled``: with the escape sequences of colours; ``scrolled``: with the lines that have scrolled
+        off.
+        """
         flags = [*(["-e"] if styled else []), *(["-S", "-"] if scrolled else [])]
         lines = self._tmux("capture-pane", "-p", "-J", *flags).split("\n")
         return "\n".join(line.rstrip() for line in lines).rstrip("\n") + "\n"
@@ -151,7 +153,7 @@ class Terminal:
         self.press("Enter")
 
     def paste(self, text: str) -> None:
-        """All at once, bracketed where the program has asked for that."""
+        """Pastes the text at once, bracketed if the program has requested that."""
         self._tmux("load-buffer", "-", typed=text)
         self._tmux("paste-buffer", "-p", "-d")
 
@@ -159,7 +161,7 @@ class Terminal:
         self._tmux("resize-window", "-x", str(columns), "-y", str(lines))
 
     def close_window(self) -> None:
-        """As a person closes a terminal: the program gets SIGHUP, and there is nothing left to write to."""
+        """Closes the terminal, as a user closes a window: the program gets SIGHUP, and its output is gone."""
         self._tmux("kill-window")
 
     # ---- its end
@@ -172,11 +174,11 @@ class Terminal:
 
     @property
     def ended(self) -> bool:
-        """Whether all that was on the terminal has ended, and all that it wrote is on the screen."""
+        """Whether the programs on the terminal have ended, and the screen has all their output."""
         return self.ask("#{pane_dead}") == "1"
 
     def wait_for_end(self, patience: float = PATIENCE) -> int:
-        """The exit status; of a signal 128 and its number, as a shell says it. Raises TerminalError."""
+        """The exit status, or 128 plus the number of the signal, as in a shell. Raises TerminalError."""
         deadline = time.monotonic() + patience
         while not (self.ended and self._left.exists()):
             if time.monotonic() > deadline:

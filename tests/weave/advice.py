@@ -1,4 +1,4 @@
-"""Plans that ask for everything at every method, with the calls of ``java/Recorder.java`` as handlers."""
+"""Plans with all advice and operands at every method; the handlers are methods of ``java/Recorder.java``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from btpy.plan.plan import (
 
 RECORDER = "Recorder"
 
-# Probe ids: what a site counts.
+# Probe ids: the kind of a site's count.
 DEPTH, ENTRY, RETURN, RETURN_TIME, RESULT, RETURN_SELF, THROW, THROW_TIME, EXCEPTION, SELF_LOCAL = range(10)
 ENTRY_ARGUMENT = 100
 RETURN_ARGUMENT = 200
@@ -44,7 +44,7 @@ def everything(file: ClassFile, recorder: str = RECORDER) -> ClassPlan:
 
 
 def points(file: ClassFile, *wanted: Point) -> ClassPlan:
-    """A plain call at the points of all methods with code: nothing has to be kept from entry to exit."""
+    """A call without operands at the points of all methods with code: no value is kept from entry to exit."""
     probes = {Point.ENTRY: ENTRY, Point.RETURN: RETURN, Point.THROW: THROW}
     advice = tuple(_call(RECORDER, point, probes[point], "call") for point in wanted)
     methods = [method for method in file.methods if method.code is not None]
@@ -99,7 +99,7 @@ class Count:
 
 @dataclass(frozen=True)
 class Report:
-    """What ``Recorder.report`` printed, by site."""
+    """The output of ``Recorder.report``, by site."""
 
     sites: tuple[Site, ...]
     counts: Mapping[int, Count]
@@ -146,7 +146,7 @@ def inside(
 
 
 def probe_of(point: Point, operand: int = 0) -> int:
-    """The probe of a point that is given no operand (0), or the ``operand``-th of those in :data:`VALUES`."""
+    """The probe id of a point without an operand (0), or with the ``operand``-th of :data:`VALUES`."""
     return 1000 * (1 + INSIDE_POINTS.index(point)) + operand
 
 
@@ -204,7 +204,9 @@ def _inside(
 def _at(
     method: Member, point: Point, place: locations.Place, of: MethodOperations, recorder: str, of_method: bool
 ) -> Iterator[Advice]:
-    """A plain call and one for each value that the place has, with those ``of_method`` that it has anywhere."""
+    """A call without operands and one for each value of the place, with the values ``of_method`` that every place
+    has.
+    """
     facts = (place.at, place.target_class, place.member)
     missing = {kind for kind, _ in place.missing}
     yield Advice(point, probe_of(point), _handler(recorder, "call"), (), *facts)
@@ -290,7 +292,7 @@ def _line(at: int, state: typeflow.State | None, recorder: str) -> Iterator[Advi
 
 
 def joined(*plans: ClassPlan) -> ClassPlan:
-    """One plan with the advice of all of them."""
+    """Merges the advice of all plans into one."""
     methods: dict[tuple[str, str], MethodPlan] = {}
     for plan in plans:
         for method in plan.methods:

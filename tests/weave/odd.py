@@ -1,4 +1,4 @@
-"""A class built with our own assembler, run as it is and woven."""
+"""A class built with btpy's assembler, run unwoven and woven."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def sum_of(code: CodeBuilder, method: str, arguments: range) -> None:
 
 
 class Execute(Protocol):
-    """Runs a class as it is and woven, with everything in it unless a plan is given; both must print the same."""
+    """Runs a class unwoven and woven, with all advice unless there is a plan. Both must print the same."""
 
     def __call__(self, builder: ClassBuilder, plan: ClassPlan | None = None) -> Run: ...
 

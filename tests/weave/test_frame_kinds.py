@@ -1,4 +1,4 @@
-"""Each kind of stack map frame (JVMS §4.7.4) where its offset is short, and where weaving makes it long."""
+"""Each kind of stack map frame (JVMS §4.7.4) with a short offset, and with an offset that weaving makes long."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.weave.advice import probe_of
 from tests.weave.odd import STATIC, Execute, everything_but_main, main, odd, sum_of
 
 PADS = (0, 1, *range(44, 68))
-"""Bytes between a jump and its target: on both sides of 63 for every shape, before weaving and after."""
+"""Bytes between a jump and its target: below and above 63 for every shape, before and after weaving."""
 
 LOAD = bytes((op.ILOAD_0,))
 ANSWER = bytes((op.ILOAD_0, op.IRETURN))
@@ -29,7 +29,9 @@ NEW_AT = b"\0\x01"  # after a nop
 
 @dataclass(frozen=True)
 class Shape:
-    """``targets``: offsets of the code that have ``table``'s frames. ``kinds``: their types, when they are short."""
+    """``targets``: offsets of the instructions to which the frames in ``table`` belong. ``kinds``: their types, when
+    they are short.
+    """
 
     code: bytes
     targets: tuple[int, ...]
@@ -41,7 +43,7 @@ def jump(distance: int) -> bytes:
 
 
 def over(pad: int) -> bytes:
-    """Jumps over padding, or runs through it."""
+    """Code that jumps over padding, or runs through it."""
     return LOAD + jump(3 + pad) + bytes(pad)
 
 
@@ -70,7 +72,7 @@ def one_item(type_: bytes) -> Callable[[int], bytes]:
 
 
 def changed(kind: int, *types: bytes) -> Callable[[int], bytes]:
-    """Chops, appends, and the extended frame with an item on the stack."""
+    """A chop or append frame, or the extended frame with an item on the stack."""
     return lambda delta: pack(">BH", kind, delta) + b"".join(types)
 
 
@@ -196,7 +198,7 @@ def test_frames_that_only_move(leaving: bool, execute: Execute) -> None:
         for kind in KINDS:
             if kind != "adjacent":
                 assert distances & {(kind, 62), (kind, 63)}, kind
-                assert distances & {(kind, 64), (kind, 65)}, kind  # numbers of sites grow, too, from 127 to 128
+                assert distances & {(kind, 64), (kind, 65)}, kind  # site ids also grow, from 127 to 128
 
 
 def test_frames_that_get_new_variables(execute: Execute) -> None:

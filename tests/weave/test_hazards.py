@@ -1,4 +1,4 @@
-"""Code that no Java compiler writes today but that class files may hold, woven and run under ``-Xverify:all``."""
+"""Code that no Java compiler emits today but class files may contain, woven and run under ``-Xverify:all``."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_this_may_wait_for_super_in_another_local_variable(execute: Execute) -> 
 
 
 def test_super_may_be_called_in_a_handler(execute: Execute) -> None:
-    """For an exception that came before the first call of it."""
+    """The entry advice must have a value even for an exception before the call of super."""
     builder = divider(52)
     code = builder.method(ACC_PUBLIC, "<init>", "(I)V")
     failed = Label()
@@ -184,7 +184,7 @@ def test_jsr_and_ret(execute: Execute) -> None:
 
 
 def test_calls_on_an_object_after_a_subroutine(execute: Execute) -> None:
-    """Nothing is known of local variables then; what is called is an object whatever its type."""
+    """Then the types of local variables are unknown, and the receiver of the call is only known to be an object."""
     builder = odd(major=48)
     code = builder.method(STATIC, "lengthOf", "(I)I", tracking=Tracking.OFF)
     code.limits(2, 4)
@@ -370,7 +370,7 @@ def test_a_goto_that_no_longer_reaches(execute: Execute) -> None:
 
 
 def test_a_subroutine_that_is_no_longer_reached(execute: Execute) -> None:
-    """Its address is kept beyond the 255th local variable."""
+    """The return address is in a local variable beyond the 255th."""
     builder = odd(major=48)
     code = builder.method(STATIC, "away", "(I)I", tracking=Tracking.OFF)
     code.limits(1, 301)
@@ -415,7 +415,7 @@ def test_a_method_that_would_be_too_large_is_left_alone_and_the_others_are_woven
 
 def test_a_full_constant_pool_refuses_the_method() -> None:
     builder = divider(major=52)
-    builder.to_bytes()  # all that the class itself needs is in the pool now
+    builder.to_bytes()  # the pool now has every entry that the class itself needs
     while builder.pool.count < 65_534:
         builder.pool.integer(1_000_000 + builder.pool.count)
     woven = woven_everything(builder)
@@ -524,7 +524,7 @@ def test_the_same_input_gives_the_same_bytes() -> None:
 
 
 def test_a_class_can_be_woven_again(execute: Execute) -> None:
-    """Another session, or another agent, may have woven what arrives."""
+    """Another session or another agent may have woven the class already."""
     builder = divider(52)
     main(builder, lambda code: sum_of(code, "divide", range(1, 4)))
     once = weave(builder.to_bytes(), everything_but_main(builder.to_bytes()), 1000)

@@ -196,7 +196,7 @@ def test_a_method_may_become_as_long_as_one_can_be(tmp_path: Path) -> None:
 
 
 def longer(data: bytes) -> int:
-    """How long the woven method is."""
+    """The length of the woven method."""
     woven = entered(data)
     assert woven.data is not None
     (code,) = [method.code for method in ClassFile.parse(woven.data).methods if method.name == "full"]
@@ -208,7 +208,7 @@ def test_a_constant_pool_may_become_as_full_as_one_can_be() -> None:
     def crowded(room: int) -> Woven:
         builder = odd()
         calls_twice(builder)
-        builder.to_bytes()  # all that the class itself needs is in the pool now
+        builder.to_bytes()  # the pool now has every entry that the class itself needs
         while builder.pool.count < 65_535 - room:
             builder.pool.integer(1_000_000 + builder.pool.count)
         data = builder.to_bytes()
@@ -299,7 +299,7 @@ def test_operations_that_only_a_stack_map_frame_reaches(execute: Execute) -> Non
 
 
 def test_a_handler_that_covers_itself(execute: Execute) -> None:
-    """It is entered again for an exception of its own: by 2, that becomes 3 and divides by zero."""
+    """The handler runs again for its own exception: the value 2 becomes 3, and the code divides by zero."""
     builder = odd()
     calls_twice(builder)
     code = builder.method(STATIC, "again", "(I)I", tracking=Tracking.OFF)
@@ -350,7 +350,7 @@ def test_a_jump_past_a_call_is_no_return_of_it(execute: Execute) -> None:
 
 
 def test_names_that_are_not_text(execute: Execute) -> None:
-    """Half a surrogate pair is a name to the JVM, and no Unicode."""
+    """The JVM accepts half a surrogate pair as a name, although it is not valid Unicode."""
     half = "half \ud800"
     builder = odd()
     builder.field(STATIC, half, "I")

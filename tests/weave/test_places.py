@@ -1,4 +1,6 @@
-"""Points inside methods, run: programs print what they printed, and every place fired as often as it must."""
+"""Runs programs with advice at points inside methods: the output is the same, and every place fires as often as
+expected.
+"""
 
 from __future__ import annotations
 
@@ -189,11 +191,13 @@ def test_operands_of_a_place_that_has_them_not_are_an_error_of_the_plan(places: 
 
 @all_jdks
 def test_methods_with_monitors_are_still_compiled(jdk: int, tmp_path: Path) -> None:
-    """HotSpot never compiles a method that may throw between a monitorenter and the range that gives it back."""
+    """HotSpot never compiles a method that may throw between a monitorenter and the range whose handler leaves the
+    monitor.
+    """
     program = compiled([JAVA / "Monitors.java", JAVA / "Recorder.java"])
     sites = woven(program, tmp_path, everything)
     done = run(jdk, tmp_path, "Monitors", "-Xbatch", "-XX:+PrintCompilation", "-Xverify:all")
-    # The first compiler never takes a handler that covers itself and calls something; the second one must.
+    # C1 never compiles a handler that covers itself and calls a method; C2 must compile it.
     compiled_fully = [line for line in done.stdout.splitlines() if re.search(r" 4 +Monitors::blocks ", line)]
     assert compiled_fully
     assert not any("COMPILE SKIPPED" in line for line in compiled_fully)
@@ -215,14 +219,14 @@ def test_places_share_the_slots_of_their_values(places: Path) -> None:
 def test_a_second_weaver_sees_the_program_and_not_the_first(
     name: str, places: Path, shapes: Path, tmp_path: Path
 ) -> None:
-    """As sessions do that share a class: each finds the same places, the same number of times, with the same values."""
+    """Several weavers on one class, like sessions that share it: each finds the same places, numbers and values."""
     once, twice = tmp_path / "once", tmp_path / "twice"
     once.mkdir()
     twice.mkdir()
     program = places if name == "Places" else shapes
     first = woven(program, once, everything)
     second = woven(once, twice, everything, len(first))
-    # Where the program has nothing but a return, what can throw now is the first one's code; it does not.
+    # The program's method has only a return. Now the code of the first weaver could throw there, but does not.
     left = {(site.class_name, site.method, site.descriptor) for site in first if site.point is Point.THROW}
     never = {
         site.id
@@ -242,7 +246,7 @@ def test_a_second_weaver_sees_the_program_and_not_the_first(
 
 
 def test_an_inserted_attribute_of_other_code_is_ignored() -> None:
-    """A tool that changes code and copies the attributes that it does not know leaves one of the code before."""
+    """A tool that changes the code but copies unknown attributes leaves an outdated attribute."""
     ranges = (2, 5)
     for said_of, believed in ((bytes((op.NOP, op.NOP, op.RETURN)), False), (bytes((op.NOP, op.RETURN)), True)):
         builder = ClassBuilder("Changed")

@@ -1,4 +1,4 @@
-"""Random methods with random advice: what they compute stays, and what is entered is left, called is returned from."""
+"""Random methods with random advice: their results stay, and every entry has an exit, every call a return."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ JAVA = Path(__file__).parent / "java"
 STATIC = ACC_PUBLIC | ACC_STATIC
 ARGUMENTS = range(-2, 5)
 
-# What a statement is: its kind, a number, and the statements inside it.
+# A statement: its kind, a number, and the statements inside it.
 Statement = tuple[str, int, list]  # type: ignore[type-arg]
 
 _SIMPLE = ("add", "call", "fails", "field", "static", "array", "wide array", "make", "cast", "long", "raise")
@@ -353,7 +353,7 @@ def woven(data: bytes, plan: ClassPlan) -> Woven:
 
 
 def some(plan: ClassPlan, share: float, generator: random.Random) -> ClassPlan:
-    """A part of the advice; what is kept of it stays in order."""
+    """A random part of the advice, in the same order."""
 
     def part(method: MethodPlan) -> MethodPlan:
         return replace(method, advice=tuple(block for block in method.advice if generator.random() < share))
@@ -395,7 +395,7 @@ def test_random_methods_compute_what_they_did(
 
 
 def check(report: Report) -> None:
-    """What holds whatever the program does."""
+    """Properties that hold for every program."""
     for method in report.methods():
 
         def calls(probe: int, method: tuple[str, str, str] = method) -> int:
@@ -403,7 +403,7 @@ def check(report: Report) -> None:
 
         inside = {point: calls(probe_of(point)) for point in advice.INSIDE_POINTS}
         assert calls(advice.ENTRY) == calls(advice.RETURN) + calls(advice.THROW), method
-        # super(…) is a call whose exceptions nobody sees; none comes here
+        # advice cannot see exceptions of super(…); here it throws none
         assert inside[Point.CALL_BEFORE] == inside[Point.CALL_RETURN] + inside[Point.CALL_THROW], method
         assert inside[Point.SYNC_ENTER_BEFORE] == inside[Point.SYNC_ENTER] == inside[Point.SYNC_EXIT], method
         assert inside[Point.SYNC_EXIT] == inside[Point.SYNC_EXIT_AFTER], method

@@ -1,4 +1,4 @@
-"""Woven programs, run: they print what they printed, and every site was reached exactly as often as it must be."""
+"""Runs woven programs: the output is the same, and every site is reached exactly as often as expected."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ def shapes() -> Path:
 
 
 def woven(program: Path, out: Path, plan: Callable[[ClassFile], ClassPlan], before: int = 0) -> list[Site]:
-    """Weaves all classes of ``program`` but the recorder into ``out``. ``before``: sites that others have numbered."""
+    """Weaves all classes of ``program`` but the recorder into ``out``. ``before``: the number of sites of earlier
+    weavers.
+    """
     sites: list[Site] = []
     for path in sorted(program.glob("*.class")):
         data = path.read_bytes()
@@ -73,7 +75,7 @@ def test_stack_maps_may_be_missing(jdk: int, shapes: Path, tmp_path: Path) -> No
             if method.code is not None and scan(method.code.code).branches:
                 assert "StackMapTable" not in [
                     attribute.name for attribute in method.code.attributes
-                ]  # none is made up
+                ]  # no frame is invented
     unverified = ("-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote")
     check(Report.read(sites, run(jdk, out, "Shapes", *unverified).stderr))
 

@@ -1,4 +1,4 @@
-"""The agent's side of the protocol, for tests of the client's side: a socket and the messages, nothing clever."""
+"""The agent's side of the protocol, for tests of the client's side: a socket and the messages, nothing more."""
 
 from __future__ import annotations
 

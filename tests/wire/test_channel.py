@@ -38,7 +38,7 @@ PATIENCE = 30.0
 
 
 class Connected:
-    """A channel, the peer at its other end, and what the channel handed on."""
+    """A channel, the peer at its other end, and the messages that the channel has delivered."""
 
     def __init__(self, peer: Peer, connection: socket.socket, welcome: Welcome) -> None:
         self.peer = peer

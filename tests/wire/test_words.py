@@ -1,4 +1,4 @@
-"""Words that have a number on the wire, beside the numbers of the agent."""
+"""Words with a number on the wire, compared with the numbers in the agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-/** Exceptions that are made, thrown or not, and collections that are asked for: a known number of each. */
+/** Exceptions that are created, thrown or not, and requested garbage collections: a known number of each. */
 public final class Failing {
     private Failing() {}
 

@@ -14,7 +14,7 @@ public final class Reading {
 
     public static void main(String[] arguments) throws Exception {
         Path directory = Path.of(arguments[0]);
-        // Some JDKs load it with the first channel; on a busy machine its first calls might run before it is woven.
+        // Some JDKs load this class with the first channel; on a busy machine its first calls might run before it is woven.
         Class.forName("sun.nio.ch.FileChannelImpl");
         Gate.await();
         stream(directory.resolve("stream.dat").toString());

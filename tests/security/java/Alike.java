@@ -15,7 +15,7 @@ import java.time.YearMonth;
 import java.time.ZoneOffset;
 import java.util.UUID;
 
-/** Values, and what their own methods say about them: the substitutes of the agent must say the same. */
+/** Values and the results of their own methods; the substitutes of the agent must give the same results. */
 public class Alike {
     static int values;
 

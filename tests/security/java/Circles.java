@@ -6,7 +6,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Hands a traced method values that are hard to show: they contain themselves, or are deep, or long. */
+/** Passes values to a traced method that are hard to show: they contain themselves, or are deep, or long. */
 public class Circles {
     static final class Node {
         Object next;

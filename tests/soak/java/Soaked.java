@@ -6,7 +6,7 @@ import java.lang.management.MemoryPoolMXBean;
 import java.lang.reflect.Array;
 import java.lang.reflect.Field;
 
-/** Calls what is traced, and says what it consists of: {@code call N}, {@code state}. */
+/** Calls the traced method ({@code call N}), and prints its threads, files and memory ({@code state}). */
 public final class Soaked {
     private Soaked() {}
 
@@ -51,7 +51,7 @@ public final class Soaked {
             + " metaspace=" + metaspace + " code=" + code;
     }
 
-    /** Entries of the main thread; −1 where the JDK does not let itself be looked into. */
+    /** Entries of the main thread; −1 if the JDK does not allow access to them. */
     private static int threadLocals() {
         try {
             Field map = Thread.class.getDeclaredField("threadLocals");

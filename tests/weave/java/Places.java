@@ -2,7 +2,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Methods that each do one thing that a probe can be at. {@code main} calls each a prime number of times. */
+/** Methods that each have one kind of place for probes. {@code main} calls each a prime number of times. */
 public class Places {
     static long total;
     static int count;

@@ -1,6 +1,6 @@
 import java.io.PrintStream;
 
-/** What woven code calls: counts the calls of each site and adds up the values. */
+/** The handlers of woven code: they count the calls of each site and add up the values. */
 public final class Recorder {
     private static final int SITES = 1 << 17;
     private static final long[] CALLS = new long[SITES];
@@ -55,7 +55,7 @@ public final class Recorder {
         add(site, value instanceof String ? ((String) value).length() : value == null ? 0 : 1);
     }
 
-    /** Adds 1 for a time that can be true: not negative and less than an hour. */
+    /** Adds 1 for a plausible duration: not negative and less than an hour. */
     public static void duration(int site, long nanos) {
         add(site, nanos >= 0 && nanos < 3_600_000_000_000L ? 1 : 0);
     }
@@ -73,7 +73,7 @@ public final class Recorder {
         DEPTHS[site] = depth;
     }
 
-    /** One line for each site that was reached: id, calls, sum, depth that is left. */
+    /** One line for each reached site: id, calls, sum, remaining depth. */
     public static void report(PrintStream out) {
         for (int site = 0; site < SITES; site++) {
             if (CALLS[site] != 0 || DEPTHS[site] != 0) {

@@ -3,7 +3,7 @@ import java.util.List;
 import java.util.function.IntSupplier;
 import java.util.function.Supplier;
 
-/** Methods of every shape that a compiler makes and a weaver can get wrong. Each is called a prime number of times. */
+/** Methods of every shape that compilers emit and that a weaver could handle wrongly. Each is called a prime number of times. */
 public class Shapes {
     static final int[] PRIMES = {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47};
     static long sum;

@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Paths;
 
-/** Handlers that look at what they are given, and tell at the end how often they were called: to the file btpy.tally. */
+/** Handlers that read all their inputs, and write their number of calls to the file btpy.tally at the end. */
 public final class Tally {
     private static long calls;
     private static long values;
