@@ -85,7 +85,7 @@ def test_values(nothing: Any, point: Any, named: Any, spoken: Any) -> None:
 
 
 @BOTH
-def test_what_is_refused(nothing: Any, point: Any, named: Any, spoken: Any) -> None:
+def test_changes_and_wrong_calls_are_refused(nothing: Any, point: Any, named: Any, spoken: Any) -> None:
     changes: tuple[Callable[[], object], ...] = (
         lambda: setattr(point(1), "x", 2),
         lambda: setattr(named(1), "y", 2),

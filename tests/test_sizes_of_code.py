@@ -47,11 +47,11 @@ def too_large(path: Path) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_what_is_large_has_a_reason(path: Path) -> None:
+def test_large_functions_and_classes_have_a_reason(path: Path) -> None:
     assert {name: size for name, size in too_large(path) if name not in REASONS} == {}
 
 
-def test_reasons_are_of_what_is_large() -> None:
+def test_reasons_exist_only_for_large_code() -> None:
     large = {name for path in MODULES for name, _ in too_large(path)}
     assert sorted(REASONS.keys() - large) == []
     assert all(len(reason) > 20 for reason in REASONS.values())

@@ -64,7 +64,7 @@ classes, which made little difference.
 
 
 @pytest.mark.parametrize("shift", [0, 13, 20, 35])
-def test_on_a_busy_machine_stops_are_few_all_the_same(classes: Path, shift: int) -> None:
+def test_on_a_busy_machine_there_are_still_few_stops(classes: Path, shift: int) -> None:
     recorded = [1000 * milliseconds for milliseconds in BUSY_MS[shift:] + BUSY_MS[:shift]]
     sizes, _ = batches(classes, 0, 41, 0, recorded)
     assert len(sizes) <= 75

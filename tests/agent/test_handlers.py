@@ -267,7 +267,7 @@ GUARDED = f"""
 
 
 @all_jdks
-def test_what_the_agent_calls_while_a_class_is_loaded_fires_nothing(
+def test_calls_of_the_agent_during_class_loading_fire_nothing(
     jdk: int, subject: Subject, attach: Attach, tmp_path: Path
 ) -> None:
     """The transformer turns slashes into dots with String.replace; class loaders turn dots into slashes with it."""

@@ -20,7 +20,7 @@ from tests.jdks import all_jdks
 
 
 @all_jdks
-def test_the_agent_tells_what_it_runs_in_and_configures_a_session(
+def test_the_agent_describes_its_jvm_and_configures_a_session(
     jdk: int, subject: Subject, attach: Attach, jar: Path, hatch_build: ModuleType
 ) -> None:
     with subject(jdk) as program:

@@ -46,7 +46,7 @@ def watch(client: Client) -> None:
 
 
 @all_jdks
-def test_a_class_is_loaded_with_what_was_prewoven(
+def test_a_class_is_loaded_with_its_prewoven_answer(
     jdk: int, subject: Subject, attach: Attach, subject_classes: Path
 ) -> None:
     with subject(jdk) as program:
@@ -85,7 +85,7 @@ def test_the_agent_reports_a_prewoven_class_that_stays_unchanged(
         assert client.asked == []
 
 
-def test_what_was_taken_back_or_is_of_other_bytes_is_asked_about(
+def test_withdrawn_answers_and_other_bytes_lead_to_a_question(
     subject: Subject, attach: Attach, subject_classes: Path
 ) -> None:
     with subject(17) as program:
@@ -99,7 +99,7 @@ def test_what_was_taken_back_or_is_of_other_bytes_is_asked_about(
         assert [class_.name for class_ in client.asked] == [LATER]
 
 
-def test_nothing_is_given_to_a_loader_that_does_not_see_the_runtime(
+def test_a_loader_that_does_not_see_the_runtime_gets_no_answer(
     subject: Subject, attach: Attach, subject_classes: Path
 ) -> None:
     with subject(17) as program:
@@ -111,7 +111,7 @@ def test_nothing_is_given_to_a_loader_that_does_not_see_the_runtime(
         assert answer(program, f"make {LATER}") == "Later says woven!"
 
 
-def test_nothing_is_given_that_no_pattern_names(subject: Subject, attach: Attach, subject_classes: Path) -> None:
+def test_classes_that_no_pattern_names_get_no_answer(subject: Subject, attach: Attach, subject_classes: Path) -> None:
     with subject(17) as program:
         client = attach(program, 17)
         preweave(client, later(subject_classes, client))
@@ -120,7 +120,7 @@ def test_nothing_is_given_that_no_pattern_names(subject: Subject, attach: Attach
         assert client.restore().woven == 0
 
 
-def test_without_a_place_for_files_the_agent_says_so_and_asks(
+def test_without_a_place_for_files_the_agent_reports_it_and_asks(
     subject: Subject, attach: Attach, subject_classes: Path, tmp_path: Path
 ) -> None:
     with subject(17, f"-Djava.io.tmpdir={tmp_path}/nowhere") as program:

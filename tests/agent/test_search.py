@@ -79,7 +79,9 @@ SAYS = b"\x01\x00\x13Derived says plain!"  # a Utf8 constant: its tag, its lengt
         (ClassPatternKind.EXACT, "Subject$Derived"),
     ],
 )
-def test_what_a_class_file_must_hold(subject: Subject, attach: Attach, kind: ClassPatternKind, text: str) -> None:
+def test_search_by_contents_of_the_class_file(
+    subject: Subject, attach: Attach, kind: ClassPatternKind, text: str
+) -> None:
     with subject(17) as program:
         client = attach(program, 17)
 
@@ -108,7 +110,7 @@ def test_classes_that_a_search_has_seen_are_left_out_of_the_next(subject: Subjec
         } | names(first), "the search before was another one"
 
 
-def test_what_is_told_of_a_class(subject: Subject, attach: Attach) -> None:
+def test_description_of_a_class(subject: Subject, attach: Attach) -> None:
     with subject(17) as program:
         client = attach(program, 17)
         (derived,) = client.search(ClassPatternKind.EXACT, "Subject$Derived").classes

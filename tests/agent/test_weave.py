@@ -152,7 +152,9 @@ def test_prewoven_methods_take_their_places_without_a_question(jdk: int, subject
         *("version", "constant", "longer", "endless", "flags", "code", "sum", "shorter", "name", "twice", "no code"),
     ],
 )
-def test_the_agent_asks_when_that_was_woven_into_something_else(subject: Subject, attach: Attach, change: str) -> None:
+def test_the_agent_asks_when_methods_were_prewoven_into_other_code(
+    subject: Subject, attach: Attach, change: str
+) -> None:
     with subject(17) as program:
         client = attach(program, 17)
         (base,) = client.ids("Subject$Base")
@@ -230,7 +232,7 @@ def test_classes_are_woven_while_they_are_loaded(
         assert client.order(program, "make Subject$Later") == "Later says plain!"
 
 
-def test_classes_being_loaded_are_asked_about_when_they_hold_what_they_must(subject: Subject, attach: Attach) -> None:
+def test_the_agent_asks_about_loading_classes_with_the_required_contents(subject: Subject, attach: Attach) -> None:
     with subject(17) as program:
         client = attach(program, 17)
         client.weaver = mark
@@ -242,7 +244,7 @@ def test_classes_being_loaded_are_asked_about_when_they_hold_what_they_must(subj
 
 
 @all_jdks
-def test_a_subtype_is_found_whatever_is_loaded_first(jdk: int, subject: Subject, attach: Attach) -> None:
+def test_a_subtype_is_found_in_any_order_of_loading(jdk: int, subject: Subject, attach: Attach) -> None:
     with subject(jdk) as program:
         client = attach(program, jdk)
         client.weaver = mark

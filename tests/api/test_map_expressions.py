@@ -68,7 +68,7 @@ def test_names() -> None:
 @pytest.mark.parametrize(
     "text", ["@hits == 3", "duration", '"a"', "@hits[x]", "len(@hits)", "!@hits", "@hits +", "(@hits"]
 )
-def test_what_cannot_be_computed_is_told_before_anything_is_asked(text: str) -> None:
+def test_impossible_expressions_are_refused_before_any_read(text: str) -> None:
     with pytest.raises(ScriptError):
         parse(Source("<repl:1>", text))
 

@@ -165,7 +165,7 @@ def test_finalizers() -> None:
     assert maps("finalizers", "finalize")["finalized"] == {f"{WORKSHOP}$Mortal": 31}
 
 
-def test_histogram_when_it_is_asked_for() -> None:
+def test_histogram_on_request() -> None:
     with watched("histogram_on_event", "turn") as tracer:
         tracer.process.send_signal(signal.SIGUSR1)
         asked = tracer.wait_for("hist")["data"]["@by"]

@@ -31,14 +31,14 @@ def read(path: Path, *names: str) -> list[bytes | None]:
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
 @pytest.mark.parametrize("comment", [b"", b"PK\5\6" * 7 + b"." * 60_000])
-def test_what_it_has(tmp_path: Path, method: int, comment: bytes) -> None:
+def test_contents_of_an_archive(tmp_path: Path, method: int, comment: bytes) -> None:
     entries = {"acme/Till.class": b"till" * 4099, "acme/Größe.class": b"", "acme/notes.txt": b"notes"}
     path = written(tmp_path / "a.jar", entries, method=method, comment=comment)
     names = ("acme/Till.class", "acme/Größe.class", "acme/notes.txt", "Till.class", "")
     assert read(path, *names) == [entries["acme/Till.class"], b"", None, None, None]
 
 
-def test_of_a_server_it_has_what_zipfile_has() -> None:
+def test_the_archive_of_a_server_equals_zipfile() -> None:
     path = artifact(WIREMOCK)
     with zipfile.ZipFile(path) as archive:
         entries = {entry.filename: zlib.crc32(archive.read(entry)) for entry in archive.infolist()}
@@ -60,7 +60,7 @@ def test_a_class_in_several_versions_is_left_to_the_loader(tmp_path: Path) -> No
     assert read(written(tmp_path / "a.jar", entries), "A.class", "B.class") == [None, b"b"]
 
 
-def test_what_is_no_class_file_is_not_read(tmp_path: Path) -> None:
+def test_other_files_than_class_files_are_not_read(tmp_path: Path) -> None:
     entries = {"Large.class": bytes(MAX_CLASS_BYTES + 1), "A.class": b"a"}
     assert read(written(tmp_path / "a.jar", entries), "Large.class", "A.class") == [None, b"a"]
 
@@ -83,7 +83,7 @@ def test_damaged_archives_are_refused_and_nothing_else(tmp_path: Path) -> None:
             assert result in (None, b"abc" * 11)
 
 
-def test_what_is_no_archive(tmp_path: Path) -> None:
+def test_files_that_are_not_archives(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.jar")
     for path in (tmp_path / "pipe.jar", tmp_path, tmp_path / "nowhere.jar"):
         with pytest.raises((OSError, ValueError)):

@@ -656,7 +656,7 @@ def _too_many_locals(code: CodeBuilder) -> None:
         (_too_many_locals, "at most 65536 local variables"),
     ],
 )
-def test_what_cannot_be_verified_is_refused(write: Callable[[CodeBuilder], None], message: str) -> None:
+def test_unverifiable_code_is_refused(write: Callable[[CodeBuilder], None], message: str) -> None:
     with pytest.raises(ClassFileError, match=message):
         write(_method())
 
@@ -834,7 +834,7 @@ def _random_methods(seeds: range) -> Iterator[tuple[str, bytes, dict[str, str]]]
         yield f"Random{first}", built.to_bytes(), expected
 
 
-def test_random_programs_verify_and_compute_what_the_model_computes(
+def test_random_programs_verify_and_agree_with_the_model(
     call_all: Callable[..., dict[str, str]],
 ) -> None:
     built = list(_random_methods(range(600)))

@@ -59,7 +59,7 @@ def test_descriptors() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "I", "(", "()", "(V)V", "()VV", "(Lx)V", "([)V", "()Lx", "()[V", "(Q)V", "()I;"])
-def test_what_is_not_a_descriptor(text: str) -> None:
+def test_invalid_descriptors(text: str) -> None:
     with pytest.raises(ClassFileError):
         descriptors.parse(text)
 

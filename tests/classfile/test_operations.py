@@ -27,7 +27,7 @@ def kind(value: typeflow.Value) -> typeflow.Value:
 
 
 @pytest.mark.parametrize("program", ["Places", "Shapes"])
-def test_the_flow_over_all_paths_finds_what_the_stack_maps_say(program: str) -> None:
+def test_the_flow_over_all_paths_agrees_with_the_stack_maps(program: str) -> None:
     compared = 0
     for path in compiled([JAVA / f"{program}.java", JAVA / "Recorder.java"]).glob("*.class"):
         file = ClassFile.parse(path.read_bytes())
@@ -80,7 +80,7 @@ def test_constructor_calls_know_their_objects_through_nested_news() -> None:
     assert results == [ops.Made(None), ops.Made(1), None]
 
 
-def test_super_is_no_new_object_and_nothing_runs_before_it_unseen() -> None:
+def test_super_creates_no_object_and_code_before_it_is_visible() -> None:
     file = ClassFile.parse((compiled([JAVA / "Places.java", JAVA / "Recorder.java"]) / "Places.class").read_bytes())
     (method,) = [method for method in file.methods if method.name + method.descriptor == "<init>(I)V"]
     assert method.code is not None
@@ -94,7 +94,7 @@ def test_super_is_no_new_object_and_nothing_runs_before_it_unseen() -> None:
     assert not of.before_super(written.at)
 
 
-def test_byte_and_boolean_arrays_are_told_apart_where_data_flow_knows() -> None:
+def test_data_flow_distinguishes_byte_and_boolean_arrays() -> None:
     builder = ClassBuilder("Odd", major=52, super_name="java/lang/Object")
     code = builder.method(STATIC, "take", "([Z[BLjava/lang/Object;)V")
     for slot in (0, 1):
@@ -156,7 +156,7 @@ def test_an_annotation_of_a_handler_follows_its_row() -> None:
         assert tables.relocated(name, content, relocation) == content
 
 
-def test_paths_that_meet_keep_what_they_agree_on() -> None:
+def test_paths_that_meet_keep_their_common_types() -> None:
     builder = ClassBuilder("Odd", major=49, super_name="java/lang/Object")
     code = builder.method(STATIC, "meet", "(ILjava/lang/String;Ljava/lang/Integer;)V", tracking=Tracking.OFF)
     code.limits(2, 6)

@@ -89,11 +89,11 @@ def test_other_line_ends_are_read() -> None:
         KOTLIN.replace("#", "!").replace(":", ";"),
     ],
 )
-def test_what_is_no_map_is_none(text: str) -> None:
+def test_malformed_maps_give_none(text: str) -> None:
     assert parse(text, "Orders.kt") is None
 
 
-def test_a_row_may_say_that_it_has_any_number_of_lines() -> None:
+def test_a_row_may_claim_any_number_of_lines() -> None:
     lines = read(KOTLIN.replace("8#2,2:22", "8#2,999999999:22,999999999"), "Orders.kt")
     assert lines.origin(65_535) == Origin("Timing.kt", 8)
     assert parse(KOTLIN.replace("7#2:21", "7#2:" + "2" * 10_000), "Orders.kt") is not None

@@ -64,7 +64,7 @@ def test_the_flag_of_a_run_asks_no_jvm() -> None:
     assert btpy("4711", "-e", "A::b { print( }", "--check").returncode == 2
 
 
-def test_what_an_argument_is_not_there_for(classes: str) -> None:
+def test_an_argument_that_the_method_lacks(classes: str) -> None:
     code, _, stderr = check("Inspected::look { print(arg7) }", "--cp", classes)
     assert (code, "= note: matched  Inspected.look" in stderr) == (2, True)
     assert check('Inspected::look { print(arg7 ?? "none", $nobody ?? arg0) }', "--cp", classes)[0] == 0
@@ -170,7 +170,7 @@ def test_a_probe_in_default_methods_only_says_which_methods_have_no_code(overloa
         assert "BT302" not in check(right, "--cp", overloaded)[2]
 
 
-def test_what_is_no_container_is_not_indexed(overloaded: str) -> None:
+def test_only_containers_are_indexed(overloaded: str) -> None:
     stderr = problem("Overloaded::ship(Basket) { print($basket[0]) }", overloaded)
     assert "error[BT201]: `Overloaded$Basket` is not an array, list or map" in stderr
     assert "it has:  $basket.lines" in stderr

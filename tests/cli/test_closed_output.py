@@ -107,7 +107,7 @@ def ends(kind: str) -> tuple[int, Any]:
 
 @pytest.mark.parametrize("kind", ["pipe", "socket", "terminal"])
 @pytest.mark.parametrize("format_", ["text", "ndjson"])
-def test_a_run_that_writes_nothing_sees_that_its_reader_has_gone(program: Target, kind: str, format_: str) -> None:
+def test_a_run_that_writes_nothing_notices_the_closed_output(program: Target, kind: str, format_: str) -> None:
     output, close = ends(kind)
     btpy = Btpy(output, program.pid, "-e", COUNTS, "-f", format_)
     btpy.wait_for("Ctrl-C to end")
@@ -131,7 +131,7 @@ def test_a_run_with_several_jvms(program: Target) -> None:
     assert sum("classes restored 1/1" in line for line in told) == 2, told
 
 
-def test_what_was_left_running_is_not_ended_by_a_closed_pipe(program: Target) -> None:
+def test_a_closed_pipe_does_not_end_an_unattended_session(program: Target) -> None:
     line = shlex.join(command(program.pid, "-e", PRINTS, "-x", "--name", "night", "--budget", "off"))
     assert run(line).returncode == 0
     call(program, 13)
@@ -156,7 +156,7 @@ def test_keep_keeps_it(program: Target) -> None:
     assert run(shlex.join(command("stop", program.pid, "kept"))).returncode == 0
 
 
-def test_a_full_disk_does_not_end_what_was_left_running(program: Target) -> None:
+def test_a_full_disk_does_not_end_an_unattended_session(program: Target) -> None:
     assert run(shlex.join(command(program.pid, "-e", PRINTS, "-x", "--name", "night"))).returncode == 0
     call(program, 3)
     attached = run(f"{shlex.join(command('attach', program.pid, 'night'))} >/dev/full")

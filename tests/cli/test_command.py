@@ -110,7 +110,7 @@ def test_files_that_are_no_scripts(tmp_path: Path, data: bytes, message: str) ->
     assert shown.stderr.splitlines()[0] == f"error: {path} {message}"
 
 
-def test_check_finds_what_is_wrong_and_where() -> None:
+def test_check_finds_errors_and_their_places() -> None:
     wrong = btpy("check", "-", stdin="A::b @entry { print(durration) }\n")
     assert wrong.returncode == 2
     assert "error[BT101]: unknown name `durration`" in wrong.stderr
@@ -162,7 +162,7 @@ def test_a_name_that_two_jvms_have_is_no_name(tmp_path: Path) -> None:
         assert any(line.split()[0] == str(one.pid) and line.endswith("Twin") for line in table.splitlines())
 
 
-def test_check_expand_prints_what_short_forms_stand_for(tmp_path: Path) -> None:
+def test_check_expand_prints_the_long_forms(tmp_path: Path) -> None:
     script = tmp_path / "a.bt"
     script.write_text("a.B::c @exit { print(1) }", encoding="utf-8")
     shown = btpy("check", "--expand", script)

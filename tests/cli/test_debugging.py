@@ -66,7 +66,7 @@ def test_every_stage_shows_its_work(target: Target, script: Path) -> None:
     assert any("←" in line for line in shown["wire"])
 
 
-def test_only_the_stages_that_are_asked_for_are_shown(target: Target, script: Path) -> None:
+def test_only_the_requested_stages_are_shown(target: Target, script: Path) -> None:
     assert set(stages(target, script, "link,plan")) == {"link", "plan"}
 
 

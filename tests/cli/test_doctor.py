@@ -125,7 +125,7 @@ def test_a_stale_socket(monkeypatch: pytest.MonkeyPatch) -> None:
         assert steps["leaves clean"].outcome is Outcome.PASSED
 
 
-def test_no_java_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_java_for_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
     def nothing() -> Path:
         raise problems.no_java(["no JAVA_HOME", "no java on PATH"])
 

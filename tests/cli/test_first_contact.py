@@ -86,7 +86,7 @@ def test_exit_codes_are_documented() -> None:
         ("btpy nonsense with many words ", []),
     ],
 )
-def test_what_can_come(line: str, expected: list[str] | None) -> None:
+def test_candidates_for_each_word(line: str, expected: list[str] | None) -> None:
     words = line.split(" ")
     candidate_ = [candidate.text for candidate in candidates(words, len(words) - 1, HERE)]
     if expected is None:

@@ -61,7 +61,7 @@ def test_a_faulty_script_is_left_alone(tmp_path: Path) -> None:
         ("A::b { print('it') }", 'print("it")'),
     ],
 )
-def test_fix_applies_what_diagnostics_offer(text: str, fixed: str, tmp_path: Path) -> None:
+def test_fix_applies_the_fixes_of_diagnostics(text: str, fixed: str, tmp_path: Path) -> None:
     script = tmp_path / "a.bt"
     script.write_text(text, encoding="utf-8")
     shown = btpy("fmt", "--fix", script)

@@ -39,7 +39,7 @@ def test_letters_may_be_joined() -> None:
     assert parsed("-vofile", "a").text("output") == "file"
 
 
-def test_what_follows_two_dashes_is_no_option_and_one_dash_is_a_file() -> None:
+def test_words_after_two_dashes_are_no_options_and_one_dash_is_a_file() -> None:
     assert parsed("--", "-q", "-v").positionals == ["-q", "-v"]
     assert parsed("a", "-").positionals == ["a", "-"]
 
@@ -64,7 +64,7 @@ def test_help_wins_over_everything_after_it() -> None:
         ([], "an argument is missing"),
     ],
 )
-def test_what_cannot_be_is_refused(arguments: list[str], message: str) -> None:
+def test_invalid_options_are_refused(arguments: list[str], message: str) -> None:
     with pytest.raises(UsageError) as caught:
         parsed(*arguments)
     assert str(caught.value) == message

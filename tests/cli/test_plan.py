@@ -32,7 +32,7 @@ def test_a_dry_run_touches_nothing(target: Target) -> None:
     assert not any("[redefine" in line for line in target.stdout)
 
 
-def test_a_dry_run_of_what_matches_nothing(target: Target) -> None:
+def test_a_dry_run_without_a_match(target: Target) -> None:
     shown = btpy(target.pid, "-e", "Counted::stop @entry { print(1) }", "--plan")
     assert shown.returncode == 4
     assert "did you mean `step`?" in shown.stderr

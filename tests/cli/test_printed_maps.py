@@ -69,7 +69,7 @@ def traced(program: Target, script: str, until: str, *options: str) -> tuple[lis
         return "".join([*printed, rest]).splitlines(), "".join([*told, more]).splitlines()
 
 
-def test_the_end_does_not_repeat_what_a_timer_printed_last(program: Target) -> None:
+def test_the_end_does_not_repeat_the_last_print_of_a_timer(program: Target) -> None:
     printed, _ = traced(program, PERIODIC.replace("PERIOD", "50ms"), "@n  7")
     assert printed[printed.index("end") :] == ["end"]
     assert "@n  7" in printed
@@ -83,7 +83,7 @@ def test_maps_without_an_end_of_their_own_are_not_repeated_either(program: Targe
     assert {line.split()[0] for line in printed[:-1]} == {"@n"}
 
 
-def test_programs_get_all_of_it(program: Target) -> None:
+def test_programs_get_every_map(program: Target) -> None:
     printed, _ = traced(program, PERIODIC.replace("PERIOD", "50ms"), '"@n":7', "-f", "ndjson")
     records = [json.loads(line) for line in printed]
     end = next(at for at, record in enumerate(records) if record.get("data") == "end")

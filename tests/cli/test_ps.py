@@ -76,7 +76,7 @@ def test_a_narrow_terminal_keeps_the_end_of_names() -> None:
     assert table(OTHERS[:1], None, commands=True)[2] == "    java com.acme.shop.OrderApp --port=80"
 
 
-def test_nobody_is_asked_anything_and_little_is_imported() -> None:
+def test_the_command_asks_no_process_and_imports_little() -> None:
     code = "import sys; from btpy.cli.main import main; main(['ps']); print(*sorted(sys.modules), file=sys.stderr)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     heavy = {"lark", "jpype", "subprocess", "json", "unicodedata", "btpy.events", "btpy.lang", "btpy.engine"}
@@ -108,7 +108,7 @@ def test_the_sessions_of_a_jvm_are_seen_from_outside(monkeypatch: pytest.MonkeyP
         ("0::/user.slice/session-1.scope\n", ""),
     ],
 )
-def test_the_container_is_told_by_the_control_group(
+def test_the_control_group_names_the_container(
     text: str, id_: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.undo()

@@ -23,7 +23,7 @@ def run(*arguments: object, jdk: int = 17, flags: tuple[str, ...] = ()) -> subpr
 
 
 @pytest.mark.parametrize("jdk", MAJORS)
-def test_nothing_is_missed_from_the_first_call_to_the_last(jdk: int) -> None:
+def test_every_call_from_the_first_to_the_last_is_counted(jdk: int) -> None:
     shown = run(jdk=jdk)
     assert shown.returncode == 0, shown.stderr
     assert shown.stdout == "worked\n"
@@ -63,7 +63,7 @@ def test_the_program_keeps_running_when_tracing_ends() -> None:
         (["-e", "A::b { }", "--", str(java(17)), "-no-such-flag"], "error[BT507]", 3),
     ],
 )
-def test_what_cannot_be_started_is_said(arguments: list[str], message: str, status: int) -> None:
+def test_a_failed_start_is_reported(arguments: list[str], message: str, status: int) -> None:
     shown = btpy("run", *arguments)
     assert shown.returncode == status, shown.stderr
     assert message in shown.stderr

@@ -131,7 +131,7 @@ def test_a_killed_client_does_not_end_it_and_another_takes_over(program: Target,
         joined.kill()
 
 
-def test_what_another_user_left_can_be_ended_but_not_read(program: Target, script: Path, tmp_path: Path) -> None:
+def test_sessions_of_another_user_can_be_ended_but_not_read(program: Target, script: Path, tmp_path: Path) -> None:
     (session,) = btpy(program.pid, script, "-x", "--budget", "off")
     (tmp_path / "btpy" / "key").unlink()
     assert "another user" in btpy("attach", program.pid, session, status=2)[0]
@@ -153,7 +153,7 @@ def test_flags_that_make_no_sense(program: Target, script: Path, flags: list[str
     assert words in btpy(program.pid, script, *flags, status=2)[0]
 
 
-def test_who_leaves_a_session_alone_learns_when_its_end_runs(program: Target, script: Path) -> None:
+def test_a_client_that_leaves_a_session_learns_when_its_end_runs(program: Target, script: Path) -> None:
     command = [sys.executable, "-m", "btpy", str(program.pid), str(script), "-x", "--ttl", "30s"]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE * 2)
     assert "@OnEnd runs at btpy stop; if the session ends by itself after 30s" in ran.stderr

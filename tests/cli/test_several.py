@@ -35,7 +35,7 @@ def told(tracer: Tracer, wanted: str) -> None:
     waited(lambda: any(wanted in line for line in list(tracer.stderr)), f"no line {wanted!r}")
 
 
-def test_records_are_told_apart_and_maps_put_together() -> None:
+def test_records_name_their_jvm_and_maps_are_merged() -> None:
     with traffic() as one, traffic(21) as other:
         with started([f"{one.pid},{other.pid}", "-e", SCRIPT, "--hits", "0", "-f", "ndjson"]) as tracer:
             told(tracer, "tracing 2 JVMs")
@@ -88,7 +88,7 @@ def test_maps_merge_at_every_interval_and_plain_values_name_their_jvm() -> None:
         assert last == {one.pid: {"@last": 100}, other.pid: {"@last": 52}}
 
 
-def test_what_is_asked_for_at_the_end_is_asked_of_all_together() -> None:
+def test_requests_at_the_end_go_to_all_targets() -> None:
     with traffic() as one, traffic() as other, traffic() as third:
         with started(["count", f"{one.pid},{other.pid},{third.pid}", "Traffic::serve", "--json"]) as tracer:
             told(tracer, "tracing 3 JVMs")
@@ -101,7 +101,7 @@ def test_what_is_asked_for_at_the_end_is_asked_of_all_together() -> None:
         assert [(record.get("pid"), record["data"]) for record in tracer.of("map")] == [(None, {"@count": 23})]
 
 
-def test_what_holds_of_all_together_ends_them_all() -> None:
+def test_a_stop_condition_on_merged_maps_ends_all() -> None:
     with traffic() as one, traffic() as other:
         with started(
             [f"{one.pid},{other.pid}", "-e", SCRIPT, "--hits", "0", "--until", "@n >= 23", "-f", "ndjson"]
@@ -210,7 +210,7 @@ def test_a_line_of_logfmt_has_the_pid(tmp_path: Path) -> None:
     ]
 
 
-def test_each_is_recorded_in_a_file_of_its_own(tmp_path: Path) -> None:
+def test_each_target_has_its_own_recording(tmp_path: Path) -> None:
     with traffic() as one, traffic() as other:
         with started([f"{one.pid},{other.pid}", "-e", SCRIPT, "-o", str(tmp_path / "run.btz")]) as tracer:
             told(tracer, "tracing 2 JVMs")
@@ -232,7 +232,7 @@ def test_each_is_left_running_and_its_session_named() -> None:
             assert btpy("stop", pid, session).returncode == 0
 
 
-def test_when_all_have_ended_the_run_says_so() -> None:
+def test_the_run_reports_that_all_targets_have_ended() -> None:
     with traffic() as one, traffic() as other:
         with started([f"{one.pid},{other.pid}", "-e", SCRIPT, "--hits", "0", "-f", "ndjson"]) as tracer:
             told(tracer, "tracing 2 JVMs")
@@ -268,6 +268,6 @@ def test_every_jvm_of_a_name_as_text() -> None:
         (["-l"], "= help: btpy PID -e 'TEXT' --list"),
     ],
 )
-def test_what_is_for_one_jvm_is_refused_with_another_way(flags: list[str], help_: str) -> None:
+def test_options_for_one_jvm_are_refused_with_an_alternative(flags: list[str], help_: str) -> None:
     refused = btpy("4711,4712", "-e", SCRIPT, *flags)
     assert (refused.returncode, help_ in refused.stderr) == (2, True), refused.stderr

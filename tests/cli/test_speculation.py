@@ -27,7 +27,7 @@ Requests::handle @return as end {
 
 
 @pytest.mark.parametrize("format_", ["text", "ndjson"])
-def test_what_is_committed_is_shown_in_order_and_all_is_accounted_for(format_: str) -> None:
+def test_committed_records_come_in_order_and_every_record_is_counted(format_: str) -> None:
     with requests(17) as running, started(running.pid, "-e", SCRIPT, "--hits", 0, "--format", format_) as tracer:
         until(lambda: any("Ctrl-C to end" in line for line in tracer.stderr))
         running.send(f"platform {THREADS} {STEPS}")

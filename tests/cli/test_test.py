@@ -52,7 +52,7 @@ def test_recorded_and_compared(library: Path) -> None:
     assert shown.stderr == f"{library}: classes 1 passes\n{library}: run 1 passes\n2 passed, 0 failed\n"
 
 
-def test_what_differs_is_shown(library: Path) -> None:
+def test_differences_are_shown(library: Path) -> None:
     assert btpy("test", "--record", library).returncode == 0
     library.write_text(LIBRARY.replace(">=", ">").replace("work @return", "main @return"), encoding="utf-8")
     shown = btpy("test", library)
@@ -88,7 +88,7 @@ def test_a_file_of_tests_that_is_wrong(text: str, message: str, library: Path) -
     assert message in shown.stderr
 
 
-def test_what_is_compared() -> None:
+def test_compared_fields() -> None:
     lines = (
         '{"v":1,"type":"attached_probes","count":1}\n'
         '{"v":1,"type":"event","ts":"x","tid":3,"data":{"a":1,"took":5}}\n'

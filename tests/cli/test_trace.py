@@ -65,7 +65,7 @@ def check_restored(stderr: list[str]) -> None:
     assert any("classes restored 1/1 " in line for line in stderr), stderr
 
 
-def test_script_output_alone_is_on_standard_output(shop: Target) -> None:
+def test_standard_output_has_only_output_of_the_script(shop: Target) -> None:
     code, stdout, stderr = btpy(shop.pid, "-e", EVERY_QUOTE, "--hits", 3)
     assert code == 0
     assert [line.startswith("SKU-") for line in stdout[:3]] == [True] * 3

@@ -142,7 +142,7 @@ def test_mistakes(arguments: list[str], status: int, message: str, nested: Targe
     assert message in shown.stderr
 
 
-def test_what_trees_cannot_be_is_refused_with_a_reason(nested: Target) -> None:
+def test_impossible_trees_are_refused_with_a_reason(nested: Target) -> None:
     for flags, reason in [
         (["--until", "@n > 1"], "--until is not for btpy trace: call trees do not use maps"),
         (["-x"], "-x is not for btpy trace: trees are put together"),

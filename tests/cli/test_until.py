@@ -50,11 +50,11 @@ def holds(text: str, n: int, by: dict[int, int]) -> bool:
         ("@n * 2 < 22", False),
     ],
 )
-def test_what_holds(text: str, expected: bool) -> None:
+def test_values_of_conditions(text: str, expected: bool) -> None:
     assert holds(text, 11, {0: 7, 1: 4}) is expected
 
 
-def test_what_is_no_condition() -> None:
+def test_invalid_conditions() -> None:
     compiled = program(SCRIPT)
     for text, message in [("@n + 1", "is not a comparison"), ("@m > 1", "the script has no map @m")]:
         with pytest.raises(UsageError, match=message):
@@ -75,7 +75,7 @@ def test_a_run_ends_when_the_stop_condition_is_true(target: Target) -> None:
         assert tracer.maps()["n"] == 11
 
 
-def test_mistakes_are_told_before_anything_is_touched(target: Target) -> None:
+def test_mistakes_are_reported_before_the_target_changes(target: Target) -> None:
     shown = btpy(target.pid, "-e", SCRIPT, "--until", "@m > 1")
     assert shown.returncode == 2
     assert shown.stderr.splitlines() == [
@@ -112,7 +112,7 @@ def test_classes_that_are_loaded_later_are_bounded_too(target: Target) -> None:
     assert any("may be in 0 classes (--max-classes)" in line for line in tracer.stderr), tracer.stderr
 
 
-def test_hits_are_sampled_and_maps_say_so(target: Target) -> None:
+def test_sampled_maps_are_marked_as_estimates(target: Target) -> None:
     with tracing(target.pid, "-e", SCRIPT, "--sample", "1/10") as tracer:
         target.send("call 101")
         target.wait_for("called 101")

@@ -132,7 +132,7 @@ def test_mistakes(arguments: list[str], status: int, message: str, program: Targ
 
 
 @pytest.mark.parametrize("verb", ["count", "latency", "args", "stacks", "fields"])
-def test_a_pattern_before_the_jvm_is_told_apart(verb: str) -> None:
+def test_a_pattern_before_the_jvm_is_recognised(verb: str) -> None:
     shown = btpy(verb, "Counted::step", "4711")
     assert shown.returncode == 2
     assert "error: 'Counted::step' is a pattern, and the JVM comes first" in shown.stderr

@@ -68,7 +68,7 @@ def test_a_file_is_swapped_when_it_changes_and_kept_when_it_is_wrong(program: Ta
     assert tracer.maps() == {"n": 5 * CALLS, "old": 3 * CALLS, "big": 51 + 11}
 
 
-def test_what_cannot_be_watched_is_refused(program: Target, tmp_path: Path) -> None:
+def test_impossible_uses_of_watch_are_refused(program: Target, tmp_path: Path) -> None:
     path = tmp_path / "script.bt"
     path.write_text("Counted::step @entry { @n = count(); }")
     for arguments, reason in [

@@ -52,7 +52,7 @@ def classes() -> Path:
     return compiled([JAVA / "Places.java", JAVA / "Recorder.java"])
 
 
-def test_the_report_says_what_is_woven_and_what_is_not(
+def test_the_report_lists_woven_and_refused_methods(
     script: Path, classes: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["weave", str(script), "--cp", str(classes)]) == 0
@@ -126,7 +126,7 @@ def test_a_jdk_needs_no_jvm(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -
     assert {site["member"] for class_ in records for site in class_["sites"]} == {"elementData"}
 
 
-def test_what_makes_no_sense_is_an_error(script: Path, classes: Path, tmp_path: Path) -> None:
+def test_wrong_arguments_are_errors(script: Path, classes: Path, tmp_path: Path) -> None:
     assert main(["weave", str(script)]) == 2
     assert main(["weave", str(script), "--cp", str(script)]) == 2
     assert main(["weave", str(script), "--jdk", str(tmp_path)]) == 2
@@ -196,7 +196,7 @@ def test_processes_change_nothing(options: tuple[str, ...], tmp_path: Path) -> N
     assert "BT" in said[0][2]
 
 
-def test_a_class_is_woven_alike_whatever_else_is_there(tmp_path: Path) -> None:
+def test_a_class_is_woven_the_same_with_any_other_classes(tmp_path: Path) -> None:
     script = '@OnMethod(class="org.h2.util.*", method="*", location=EXIT) { @took[method] = hist(duration); }'
     jar = maven.artifact(maven.H2)
     alone = tmp_path / "alone.jar"
@@ -292,7 +292,7 @@ def test_a_full_disk_leaves_no_half_of_a_class(script: Path, classes: Path, tmp_
     assert list(tmp_path.rglob("*.class")) == []
 
 
-def test_what_a_directory_has_when_weaving_fails_is_said(
+def test_a_failed_weaving_reports_the_state_of_the_directory(
     classes: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Of a jar with a bad entry."""
@@ -441,7 +441,7 @@ def test_a_jar_that_is_signed_or_sealed_is_written_whole(
 
 @pytest.mark.parametrize("entry", ["../p/Number.class", "/p/Number.class", "p/../../Number.class", "C:/p/Number.class"])
 @pytest.mark.parametrize("name", ["deep/out", "deep/out.jar"])
-def test_no_entry_leads_out_of_what_is_written(
+def test_no_entry_leads_out_of_the_output(
     entry: str, name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (data,) = classes_of(tmp_path / "s", 11, Number=VERSIONED % 1).values()

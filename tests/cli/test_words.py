@@ -30,7 +30,7 @@ def test_an_unknown_word_is_an_error() -> None:
     assert "help: did you mean `duration`?" in btpy("help", "durration").stderr
 
 
-def test_a_plan_says_what_would_be_woven(tmp_path: Path) -> None:
+def test_a_plan_lists_the_methods_to_weave(tmp_path: Path) -> None:
     script = tmp_path / "a.bt"
     script.write_text(
         "com.acme.shop.PricingEngine::quote @exit as q { @t = hist(duration) }\n"
@@ -61,5 +61,5 @@ def test_a_plan_needs_classes(tmp_path: Path) -> None:
     assert "--plan needs classes" in shown.stderr
 
 
-def test_help_of_a_command_is_what_its_own_option_prints() -> None:
+def test_help_of_a_command_equals_its_own_option() -> None:
     assert btpy("help", "weave").stdout == btpy("weave", "--help").stdout

@@ -306,7 +306,7 @@ def _prove(jvm: Target, kinds: Mapping[str, Kind], runtime: Points, keep: Callab
     return faults
 
 
-def test_what_is_not_covered_cannot_fail() -> None:
+def test_uncovered_places_cannot_fail() -> None:
     for kind in KINDS.values():
         program = checker.check_source(Source("injected.bt", kind.text))
         handler = compile_fire(program, bind(program, program.probes[0], kind.shape))

@@ -176,7 +176,7 @@ def _shown(values: list[Value]) -> str:
     return str(ord(value) if isinstance(value, str) else value)
 
 
-def test_what_an_expression_gives_is_what_java_gives(jvm17: Target, expected: list[list[str]]) -> None:
+def test_expressions_give_the_same_value_as_java(jvm17: Target, expected: list[list[str]]) -> None:
     kinds = set()
     for text, wanted in zip(expressions(), expected, strict=True):
         source = re.sub(rf"\b[{''.join(NAMES)}]\b", r"$\g<0>", text)

@@ -227,7 +227,7 @@ def test_operands_of_advice() -> None:
         ("line(3)", "duration", Point.LINE, Operand(OperandKind.DURATION, 0, "J")),
     ],
 )
-def test_what_the_weaver_is_asked_for(location: str, expression: str, point: Point, operand: Operand) -> None:
+def test_the_advice_that_the_weaver_gets(location: str, expression: str, point: Point, operand: Operand) -> None:
     program = checker.check_source(Source("test.bt", f"A::b @{location} {{ print({expression}) }}"))
     against = shape(point, operation=operation("La/B;", value="S"))
     bound = bind(program, program.probes[0], against)

@@ -192,7 +192,7 @@ def test_elements_that_a_loop_without_a_bound_leaves_out_are_counted(jvm17: Targ
 
 
 @pytest.mark.parametrize("container", ["$b", "$b.view", "$b.list[0]"])
-def test_what_has_no_elements_that_can_be_known(jvm17: Target, container: str) -> None:
+def test_values_without_known_elements(jvm17: Target, container: str) -> None:
     assert run(jvm17, f"for x in {container} {{ print(x); }}") == ([], [(BAD_CAST, container)])
     assert run(jvm17, f"print(1 in {container});") == ([], [(BAD_CAST, f"1 in {container}")])
 
@@ -235,7 +235,7 @@ class TestWork:
     def test_a_thousand_statements_are_enough(self, jvm17: Target) -> None:
         assert len(printed(jvm17, "for i in 1 .. 999 { print(i); }")) == 999
 
-    def test_what_is_proven_costs_nothing(self) -> None:
+    def test_loops_with_a_proven_bound_are_not_counted(self) -> None:
         assert b"exhausted" not in handler("for x in $numbers { print(x); }")[1].data
         assert b"exhausted" not in handler("for x in $numbers limit 999 { print(x); }")[1].data
         assert b"exhausted" in handler("for x in $numbers limit 999 { print(x); print(x); }")[1].data

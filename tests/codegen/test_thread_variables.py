@@ -51,7 +51,7 @@ def test_other_values(jvm: Target) -> None:
     assert printed(jvm, body) == [("xy", 1, "java.lang.String", "text", 2.5), (None,) * 5]
 
 
-def test_what_may_be_null_is_nothing(jvm17: Target) -> None:
+def test_a_null_value_unsets_a_thread_variable(jvm17: Target) -> None:
     assert printed(jvm17, "thread.n = 1; thread.n = len($b.list[2]); print(thread.n);") == [(None,)]
     assert printed(jvm17, "thread.n = 1; thread.n = len($b.list); print(thread.n);") == [(4,)]
     assert run(jvm17, "print(thread.n + 1); thread.n = 2;") == ([], [(NULL_OPERAND, "thread.n")])

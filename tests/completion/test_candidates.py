@@ -96,7 +96,7 @@ def test_tables_of_the_language_are_complete(shop: Shop) -> None:
     assert set(FUNCTIONS) - offered == set()
 
 
-def test_functions_show_what_they_take(shop: Shop) -> None:
+def test_functions_show_their_parameters(shop: Shop) -> None:
     candidate = one(QUOTE + "{ print(substr", "substr(", shop)
     assert candidate.shown == "substr(text, start, end)"
     assert "top=" in texts(QUOTE + "{ print(@lat, t", shop)
@@ -119,7 +119,7 @@ def test_words_of_the_session(shop: Shop) -> None:
     assert texts(":nothing ", shop) == []
 
 
-def test_what_an_abbreviation_is_short_for(shop: Shop) -> None:
+def test_the_long_form_of_an_abbreviation(shop: Shop) -> None:
     def short_for(pattern: str) -> str | None:
         return expanded(pattern, shop.classes)
 

@@ -137,7 +137,7 @@ probe p(String a, int b) when duration > slow && any(x in $items: x.qty < 0) {
 """
 
 
-def test_every_prefix_of_a_script_can_be_asked_about() -> None:
+def test_every_prefix_of_a_script_can_be_completed() -> None:
     for end in range(len(_SCRIPT)):
         for item in suggest(_SCRIPT[:end]).items:
             assert isinstance(item, Suggestion)

@@ -165,7 +165,7 @@ def test_a_jvm_in_a_user_namespace_of_its_own_is_traced(jdk: int) -> None:
         target_cell.assert_undisturbed()
 
 
-def test_btpy_in_a_user_namespace_of_its_own_gets_an_error() -> None:
+def test_btpy_in_its_own_user_namespace_gets_an_error() -> None:
     require_to_run(*OWN_USERS)
     with cell(17, prefix=NEW_TMP) as target_cell:
         said = refusal(target_cell, *OWN_USERS)

@@ -45,7 +45,7 @@ def test_archives_and_directories(tmp_path: Path) -> None:
     ]
 
 
-def test_what_manifests_name_and_what_directories_of_modules_hold(tmp_path: Path) -> None:
+def test_class_paths_in_manifests_and_directories_of_modules(tmp_path: Path) -> None:
     (tmp_path / "lib").mkdir()
     manifest = b"Manifest-Version: 1.0\r\nClass-Path: lib/a.jar file:lib/\r\n b.jar\r\n\r\n"
     jar(tmp_path / "app.jar", {"META-INF/MANIFEST.MF": manifest, "App.class": b"app"})
@@ -73,7 +73,7 @@ def test_archives_in_archives_and_classes_for_versions(tmp_path: Path) -> None:
     assert found(tmp_path, "/boot.jar", version=21) == [*entries[:2], ("acme.New", b"newer"), entries[2]]
 
 
-def test_what_is_damaged_or_no_file_is_left_out(tmp_path: Path) -> None:
+def test_damaged_archives_and_other_files_are_skipped(tmp_path: Path) -> None:
     (tmp_path / "app").mkdir()
     os.mkfifo(tmp_path / "pipe.jar")
     os.mkfifo(tmp_path / "app" / "Pipe.class")

@@ -47,7 +47,7 @@ def test_of_archives_that_the_process_has_open(tmp_path: Path) -> None:
     assert found(Process([str(one)], shares_files=False), of_one) == [None]
 
 
-def test_what_is_not_in_an_archive(tmp_path: Path) -> None:
+def test_classes_that_are_in_no_archive(tmp_path: Path) -> None:
     path = archive(tmp_path / "a.jar", Till=b"till")
     (tmp_path / "broken.jar").write_bytes(b"PK")
     os.mkfifo(tmp_path / "pipe.jar")

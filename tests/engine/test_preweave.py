@@ -36,7 +36,7 @@ def test_more_classes_may_match_a_wide_pattern() -> None:
         'class="acme.**", method="run", location=CALL(class="+Till")',
     ],
 )
-def test_nothing_is_foreseen_that_depends_on_other_classes(attributes: str) -> None:
+def test_classes_that_depend_on_other_classes_are_not_prewoven(attributes: str) -> None:
     assert not version(attributes).preweaves
 
 

@@ -43,7 +43,7 @@ def test_the_last_numbers_are_given_out() -> None:
     assert first_site(SLOT + 1) not in session.weave_state.sites
 
 
-def test_what_comes_later_is_refused_by_name() -> None:
+def test_classes_loaded_later_are_refused_by_name() -> None:
     session = instrumentation(left=1)
     assert verdict(session, "OrderService") is Verdict.UNCHANGED
     assert session.weave_state.sites == {}

@@ -168,7 +168,7 @@ def test_texts_are_found_where_they_are(first: str, second: str) -> None:
 
 
 @given(st.binary(max_size=200))
-def test_lengths_stay_whatever_comes(content: bytes) -> None:
+def test_masking_never_changes_lengths(content: bytes) -> None:
     content += bytes(-len(content) % 8)
     payload = struct.pack("<iiiiqq", 40 + len(content), 0, 0, 0, 1, 1) + content + bytes(8)
     masked = AddedSecrets(Secrets.of(["/.+/"])).records(payload)

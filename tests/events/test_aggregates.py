@@ -140,7 +140,7 @@ def test_cells_of_recordings_with_log_linear_buckets() -> None:
     assert (hist.n, hist.percentile(100)) == (3, Percentile(8, 8, 9))
 
 
-def test_hits_that_were_skipped_come_with_what_the_error_follows_from() -> None:
+def test_skipped_hits_come_with_the_data_for_their_error() -> None:
     weights = encode_cells(3, 24, 168.0, 336.0, 672.0)
     data = encode_content(0, 0, [(("k",), encode_cells(27))], skips=(21, 8, 2, 0), weights=weights)
     content = decode_content(data, {0: a_map(MapKind.COUNT)})
@@ -154,7 +154,7 @@ def test_hits_that_were_skipped_come_with_what_the_error_follows_from() -> None:
     assert (content.entries, content.skips) == (((("k",), Count(27)),), None)
 
 
-def test_what_one_of_several_jvms_skipped_counts_for_all_keys() -> None:
+def test_hits_skipped_in_one_of_several_jvms_count_for_all_keys() -> None:
     exact = content(MapKind.COUNT, ("a", Count(5)), ("b", Count(7)))
     skips = Skips(90, 8)
     sampled = replace(content(MapKind.COUNT, ("a", Count(80, Weights(skips, 10, 80, 560.0)))), skips=skips)

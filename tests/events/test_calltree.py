@@ -43,7 +43,7 @@ def check(plan: Plan, step: int, late: int) -> None:
 
 
 @given(plans, st.integers(0, MOST_LATE))
-def test_what_was_called_is_put_together_again(plan: Plan, late: int) -> None:
+def test_calls_are_assembled_into_their_tree(plan: Plan, late: int) -> None:
     """Random calls, each of which takes longer than its report."""
     check(plan, MOST_LATE + 1, late)
 
@@ -59,7 +59,7 @@ def test_calls_that_are_shorter_than_telling_them(plan: Plan, late: int) -> None
     check(numbered(plan), 1, late)
 
 
-def test_first_children_are_told_by_their_caller() -> None:
+def test_first_children_are_found_by_their_caller() -> None:
     """The root was reported so late that the first call seems to have ended before the root began."""
     trees = CallTrees()
     first = Call("D", "find", 3, end=100, took=5, caller=("C", "quote"))

@@ -69,7 +69,7 @@ def test_while_a_probe_rested_there_is_no_upper_bound() -> None:
     assert (result["min"], result["max"]) == (Interval(None, 3), Interval(20, None))
 
 
-def test_what_is_exact_has_no_interval() -> None:
+def test_exact_values_have_no_interval() -> None:
     assert intervals(Count(7)) == {}
     assert intervals("plain") == {}
 

@@ -27,7 +27,7 @@ def decode(payload: bytes) -> list[Record]:
 
 
 @given(st.lists(st.lists(VALUES, max_size=4), max_size=4))
-def test_what_was_encoded_is_decoded(records: list[list[Value]]) -> None:
+def test_decoding_inverts_encoding(records: list[list[Value]]) -> None:
     payload = b"".join(encode_record(values, template=at, tid=-at) for at, values in enumerate(records))
     decoded = decode(payload)
     assert [list(record.values) for record in decoded] == records

@@ -93,6 +93,6 @@ def test_lengths_stay(payload: bytes) -> None:
 
 
 @given(st.text(st.characters(max_codepoint=0xFF), max_size=30))
-def test_what_is_masked_is_not_masked_again_otherwise(text: str) -> None:
+def test_masked_text_is_not_masked_again(text: str) -> None:
     once = masked(text.encode("latin-1"))
     assert len(masked(once)) == len(once)

@@ -31,7 +31,7 @@ def settled(speculations: Speculations, *records: Record) -> list[tuple[Value, .
     return [record.values for record in speculations.settle(list(records))]
 
 
-def test_what_is_committed_comes_in_order_and_without_its_id() -> None:
+def test_committed_records_come_in_order_and_without_their_id() -> None:
     speculations = Speculations(TEMPLATES)
     held = [
         record(HELD, 7, "a"),
@@ -80,7 +80,7 @@ def test_a_program_that_does_not_speculate_is_left_alone() -> None:
 
 
 @pytest.mark.parametrize("bad", [record(COMMIT), record(HELD), record(PLAIN)._replace(template=17)])
-def test_what_the_agent_got_wrong(bad: Record) -> None:
+def test_errors_in_the_records_of_the_agent(bad: Record) -> None:
     with pytest.raises(ProtocolError):
         Speculations(TEMPLATES).settle([bad])
 

@@ -153,7 +153,7 @@ def test_json_is_json() -> None:
 
 
 @pytest.mark.parametrize("command", [command for command in COMMANDS if command not in TYPED], ids=lambda c: c.place)
-def test_other_commands_are_about_what_exists(command: Command) -> None:
+def test_other_commands_name_existing_targets(command: Command) -> None:
     """Targets of make, and files that are given to Python, pytest and git."""
     words = command.words()
     if words[:1] == ["make"]:
@@ -265,7 +265,7 @@ def run(command: Command, directory: Path, targets: dict[str, Target]) -> None:
 
 
 @pytest.mark.parametrize("page", LIVE, ids=lambda page: str(page.relative_to(ROOT)))
-def test_the_commands_of_a_page_do_what_it_shows(page: Path, shop: Target, tmp_path: Path) -> None:
+def test_the_commands_of_a_page_print_the_lines_shown(page: Path, shop: Target, tmp_path: Path) -> None:
     """Runs the commands in the order of the page, in one directory, with the files that the page says to save."""
     for name in ("btpy", "examples", "probes"):
         (tmp_path / name).symlink_to(ROOT / name)

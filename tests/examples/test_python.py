@@ -33,7 +33,7 @@ def ran(text: str, shop: Target, names: dict[str, Any]) -> None:
     exec(compile(text.replace(NAME, str(shop.pid)), "<example>", "exec"), names)
 
 
-def test_the_document_does_what_it_says(shop: Target, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_document_gives_the_results_shown(shop: Target, capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, Any] = {}
     assert len(BLOCKS) == 5
     for block in BLOCKS:

@@ -17,7 +17,7 @@ import java.util.jar.JarFile;
 
 /** Carries out the lines of its standard input, with {@link Subject} and with classes of short-lived loaders. */
 public final class Stage {
-    /** Prints whether a dropped loader is still reachable. */
+    /** The last dropped loader, as long as it is reachable. */
     private static WeakReference<ClassLoader> loader;
 
     private static Runnable guest;

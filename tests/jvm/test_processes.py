@@ -104,7 +104,7 @@ def test_jvms_that_cannot_be_traced_say_why(flag: str, code: str, counters: str)
         assert obstacle.help
 
 
-def test_a_stopped_jvm_is_told_apart_from_a_dead_one() -> None:
+def test_a_stopped_jvm_is_distinguished_from_a_dead_one() -> None:
     with counted(17) as target:
         os.kill(target.pid, signal.SIGSTOP)
         waited(lambda: Path(f"/proc/{target.pid}/stat").read_text().split()[2] == "T", "it does not stop")
@@ -176,7 +176,7 @@ def test_counters_that_claim_too_much_end_where_the_file_does() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"\xca\xfe\xc0\xc0", b"x" * 64, counters()[:5] + b"\x01" + counters()[6:]])
-def test_what_is_no_counter_file_is_none(data: bytes) -> None:
+def test_other_files_are_not_read_as_counters(data: bytes) -> None:
     assert perfdata.parse(data) is None
 
 

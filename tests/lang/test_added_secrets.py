@@ -78,7 +78,7 @@ def test_values_are_collected() -> None:
         ("/(a|b)*a(a|b){12}/", "too large", "split it"),
     ],
 )
-def test_what_is_wrong(value: str, message: str, help_: str) -> None:
+def test_invalid_secrets(value: str, message: str, help_: str) -> None:
     with pytest.raises(UsageError, match=message) as caught:
         Secrets.of([value])
     assert str(caught.value).startswith("--secret ")
@@ -110,13 +110,13 @@ def test_there_are_not_too_many(most: int, form: str) -> None:
         ("@m = last($x.taxId)", "taxId"),
     ],
 )
-def test_a_script_hides_what_was_added(body: str, added: str) -> None:
+def test_a_script_hides_added_secrets(body: str, added: str) -> None:
     script = f"A::b @entry {{ {body} }}"
     assert not redacted_with(script, NO_SECRETS)
     assert redacted_with(script, Secrets.of([added]))
 
 
-def test_a_script_is_checked_with_what_was_added() -> None:
+def test_a_script_is_checked_with_added_secrets() -> None:
     permissions = replace(DEFAULT_PERMISSIONS, secrets=Secrets.of(["a"]))
     assert check_source(Source("a.bt", "A::b { print(1) }"), permissions=permissions).permissions == permissions
 

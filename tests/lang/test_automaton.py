@@ -54,7 +54,7 @@ def matches(table: str, text: str) -> bool:
 
 @settings(max_examples=211, deadline=None)
 @given(_PATTERNS, st.lists(st.text("abc1.é😀😁\n", max_size=7), min_size=7, max_size=7))
-def test_matches_what_the_expression_does(pattern: str, texts: list[str]) -> None:
+def test_the_table_matches_the_same_texts_as_the_expression(pattern: str, texts: list[str]) -> None:
     table = compile_regex(pattern)
     for text in texts:
         assert matches(table, text) == (re.fullmatch(pattern, text, re.ASCII) is not None), text
@@ -110,7 +110,7 @@ def test_spellings_of_java(pattern: str, fitting: str, other: str) -> None:
         ("(a|b)*a(a|b){12}", 0),
     ],
 )
-def test_what_is_refused(pattern: str, at: int) -> None:
+def test_unsupported_expressions(pattern: str, at: int) -> None:
     with pytest.raises(PatternError) as raised:
         compile_regex(pattern)
     assert raised.value.at == at

@@ -173,7 +173,7 @@ def test_locations(location: str, points: tuple[Point, ...]) -> None:
     assert attachment.points == points
 
 
-def test_a_list_of_locations_allows_only_what_all_of_them_have() -> None:
+def test_a_list_of_locations_allows_only_their_common_variables() -> None:
     assert errors_of('@OnMethod(class="A", location=[ENTRY, RETURN]) { print(duration) }') == ["BT105"]
     assert checked('@OnMethod(class="A", location=[RETURN, THROW]) { print(duration, retval, exception) }').probes
 
@@ -241,7 +241,7 @@ def test_outermost_is_depth_0_and_the_predicate() -> None:
         ("@m = max(arg0)", MapKind.MAX, ANY),
     ],
 )
-def test_what_a_map_holds(statements: str, kind: MapKind, type_: Type) -> None:
+def test_kind_and_type_of_a_map(statements: str, kind: MapKind, type_: Type) -> None:
     (checked_program,) = checked(f"A::b @exit {{ {statements} }}").maps
     assert (checked_program.kind, checked_program.type) == (kind, type_)
 
@@ -388,7 +388,7 @@ def test_type_errors_against_a_method(expression: str, code: str) -> None:
     assert errors_of(f"A::b @exit {{ @m[1] = {expression} }}", EVERYTHING) == [code]
 
 
-def test_what_depends_on_the_method_is_accepted_before_it_is_known() -> None:
+def test_code_that_depends_on_the_method_is_accepted_before_binding() -> None:
     for expression in ("$text > 50ms", "$order > 3", "!$i", "lower($i)", "duration > $i", "arg14", "retval.x[0].y"):
         assert checked(f"A::b @exit {{ @m[1] = {expression} }}").probes
 

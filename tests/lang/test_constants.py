@@ -47,7 +47,7 @@ def test_no_constant(text: str) -> None:
     assert constant(parse_expression(Source("x", text))) is None
 
 
-def test_where_constants_are_asked_for() -> None:
+def test_places_that_need_constants() -> None:
     program = check_source(
         Source(
             "probe.bt",

@@ -62,7 +62,7 @@ def test_control_characters_never_reach_the_terminal() -> None:
     assert drawn.split("\n")[4].index("^") == drawn.split("\n")[3].rindex("x")
 
 
-def test_ascii_mode_spells_out_what_is_not_ascii() -> None:
+def test_ascii_mode_escapes_other_characters() -> None:
     diagnostic = Diagnostic("BT001", "a…b ≤ c", Label(place("é x", "x"), "“here”"))
     drawn = render(diagnostic, unicode=False)
     assert drawn.isascii()

@@ -52,7 +52,7 @@ def test_short_and_long(short: str, long: str) -> None:
 
 
 @pytest.mark.parametrize("name", ALL_SCRIPTS)
-def test_expansion_is_what_the_compiler_sees(name: str) -> None:
+def test_the_compiler_sees_the_expansion(name: str) -> None:
     items = parser.parse(Source("a", ALL_SCRIPTS[name])).items
     seen = [nodes.expand(item) if isinstance(item, nodes.PointProbe) else item for item in items]
     written = parser.parse(Source("b", expanded(ALL_SCRIPTS[name]))).items

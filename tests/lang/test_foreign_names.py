@@ -15,7 +15,7 @@ CALLS = re.compile(r"\b([a-z_]\w*)\(")
 
 
 @pytest.mark.parametrize("written", sorted(set(foreign_names.NAMES.values())))
-def test_what_stands_for_a_name_can_be_printed(written: str) -> None:
+def test_values_in_place_of_names_can_be_printed(written: str) -> None:
     point = "throw" if written == "exception" else "return"
     assert check_source(Source("a.bt", f"A::b @{point} {{ print({written}) }}")).probes
 

@@ -127,7 +127,7 @@ def test_empty_lines_are_single_and_probes_of_several_lines_apart() -> None:
     )
 
 
-def test_what_does_not_parse_is_refused() -> None:
+def test_text_that_does_not_parse_is_refused() -> None:
     with pytest.raises(ScriptError):
         formatted("A::b { print( }")
 

@@ -80,7 +80,7 @@ def test_a_use_runs_everything(files: Files) -> None:
     assert [map_.title for map_ in program.maps] == ["shop.@paths", "shop.@others"]
 
 
-def test_a_subscription_runs_its_probe_and_what_that_needs(files: Files) -> None:
+def test_a_subscription_runs_its_probe_and_the_probes_it_needs(files: Files) -> None:
     files.write("shop.bt", SHOP)
     program = files.check("import shop; @OnProbe(shop.request) probe mine { print(event.path) }")
     assert names(program) == ["shop.begin", "shop.request", "mine"]
@@ -88,7 +88,7 @@ def test_a_subscription_runs_its_probe_and_what_that_needs(files: Files) -> None
     assert program.subscribers(program.probes[1]) == (program.probes[2],)
 
 
-def test_reading_a_map_or_calling_what_reads_it_runs_what_writes_it(files: Files) -> None:
+def test_reading_a_map_runs_the_probes_that_write_it(files: Files) -> None:
     files.write("shop.bt", SHOP)
     assert names(files.check("import shop as s; @OnEnd { print(s.@others) }")) == ["s.other", "end"]
     assert names(files.check("import shop as s; A::b { print(s.path()) }")) == ["s.begin", "b"]
@@ -262,7 +262,7 @@ def test_settings_in_a_library(files: Files) -> None:
 
 
 @pytest.mark.parametrize("what", ["the file", "its directory"])
-def test_what_anybody_can_write_to_is_refused(files: Files, what: str) -> None:
+def test_files_that_any_user_can_write_are_refused(files: Files, what: str) -> None:
     path = files.write("lib/open.bt", "param x = 1;")
     (path if what == "the file" else path.parent).chmod(0o777)
     (diagnostic,) = files.errors('import "lib/open.bt"; @OnEnd { print(open.x) }')

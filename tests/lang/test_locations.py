@@ -215,7 +215,7 @@ def test_types_exceptions_and_monitors() -> None:
 
 
 @pytest.mark.parametrize(("location", "point"), [("raise", Point.RAISE), ("catch", Point.CATCH)])
-def test_a_type_of_exceptions_is_asked_of_the_exception(location: str, point: Point) -> None:
+def test_a_type_of_exceptions_tests_the_exception(location: str, point: Point) -> None:
     checked_program = checked(f"A::b @{location}(+a.E) {{ print(1) }}")
     bound = bind(checked_program, checked_program.probes[0], at(point, operation()))
     assert (bound.thrown, [show_input(input_) for input_ in bound.inputs]) == ("+a.E", ["exception0:Object"])

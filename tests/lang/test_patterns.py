@@ -93,5 +93,5 @@ def test_signatures(signature: str, instead: str) -> None:
         'class="a.B", type="java.lang.String (int[], *, String[][], ..)"',
     ],
 )
-def test_what_can_match(arguments: str) -> None:
+def test_patterns_that_can_match(arguments: str) -> None:
     assert diagnosed(arguments) == []

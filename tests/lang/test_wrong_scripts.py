@@ -50,7 +50,7 @@ def words(diagnostic: Diagnostic) -> str:
 
 
 @pytest.mark.parametrize("number", range(len(SCRIPTS)), ids=lambda number: f"{SCRIPTS[number]['from']}-{number}")
-def test_the_answer_names_the_fault_and_says_what_to_write(number: int) -> None:
+def test_the_message_names_the_fault_and_the_right_form(number: int) -> None:
     wrong = SCRIPTS[number]
     (answer,) = answers(wrong["script"], against_shop=wrong.get("shop", False))
     line, column = answer.primary.span.source.position(answer.primary.span.start)

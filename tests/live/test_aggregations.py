@@ -129,7 +129,7 @@ def test_every_kind(jdk: int) -> None:
 
 
 @all_jdks_and_8
-def test_sampled_probes_weigh_what_they_count(jdk: int) -> None:
+def test_sampled_probes_weight_their_counts(jdk: int) -> None:
     with counted(jdk) as target, Session.attach(target.pid) as session:
         checked = program(SAMPLED)
         assert {map_.name: map_.estimated for map_ in checked.maps} == dict.fromkeys(

@@ -60,7 +60,7 @@ def holds(interval: list[float | None], exact: float, *, times: int = 1) -> bool
 
 @pytest.mark.parametrize("jdk", [17, 25])
 @pytest.mark.parametrize("budget", ["0.01%", "0.1%", "1%"])
-def test_every_figure_is_exact_or_says_between_what_the_true_one_lies(jdk: int, budget: str) -> None:
+def test_every_figure_is_exact_or_has_an_interval_for_the_true_one(jdk: int, budget: str) -> None:
     """One interval of 99 % in a hundred may miss the true figure, but no true figure lies further away than the
     interval is wide.
     """

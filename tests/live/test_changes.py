@@ -55,7 +55,7 @@ def ids(session: Session, *names: str) -> list[int]:
     return [probe.id for probe in running.active if probe.name in names]
 
 
-def test_what_was_only_tried_is_not_what_comes_after_it() -> None:
+def test_a_tried_script_does_not_affect_later_ones() -> None:
     with traffic() as running, Session.attach(running.pid) as session:
         begun(session, "Traffic::serve @entry { @old = count(); }")
         tried = extended(session, "Traffic::serve @entry { @tried = count(); }")
@@ -279,7 +279,7 @@ def test_classes_that_are_loaded_meanwhile_count_every_call_once() -> None:
         assert session.departure.detach().woven == 0
 
 
-def test_what_two_scripts_print_is_told_apart_after_one_has_gone() -> None:
+def test_records_of_two_scripts_keep_their_script_after_one_is_removed() -> None:
     with counted(17) as running, Session.attach(running.pid) as session:
         begun(session, 'Counted::step @entry { print("one", arg1) }')
         session.deployer.load(extended(session, 'Counted::step @entry { print("two", arg1) }'))

@@ -50,7 +50,7 @@ def test_a_collector_passes_on_every_count(tmp_path: Path, environment: dict[str
 
 
 @pytest.mark.parametrize("environment", [{}, DELTA], ids=["cumulative", "delta"])
-def test_a_collector_that_ends_and_comes_back_has_every_count(tmp_path: Path, environment: dict[str, str]) -> None:
+def test_a_collector_that_restarts_has_every_count(tmp_path: Path, environment: dict[str, str]) -> None:
     """Asks the Collector to end, so that it passes on everything that it has accepted."""
     port = free_port()
     with backend() as running, traffic() as one, ExitStack() as stack:

@@ -302,7 +302,7 @@ def test_probes_that_a_redefined_class_loses_are_reported(jdk: int, tmp_path: Pa
         assert changes(session) == [("Subject", ""), ("Subject", "")]
 
 
-def test_who_watches_is_told_of_a_redefinition(tmp_path: Path) -> None:
+def test_a_watcher_is_told_of_a_redefinition(tmp_path: Path) -> None:
     other = compiled([JAVA / "other" / "Subject.java"]) / "Subject.class"
     with stage(17, tmp_path) as running:
         asked(running, "call 1")

@@ -231,7 +231,7 @@ def test_without_a_library_all_is_null_and_that_is_said_once(jdk: int) -> None:
     ]
 
 
-def test_classes_of_a_version_that_nobody_knows_are_named_once() -> None:
+def test_classes_of_unknown_versions_are_named_once() -> None:
     classes = compiled(sorted((CONTEXTS / "unknown").glob("*.java")))
     with target(17, "Unknown", classpath=[classes]) as running:
         script = 'Unknown::work { emit("seen", trace=trace_id, user=mdc("userId")) }'

@@ -88,7 +88,7 @@ def test_records_are_counted_by_probe_but_not_the_names_of_threads() -> None:
 @pytest.mark.parametrize(
     "records", [b"\0" * 16, struct.pack("<i", 15) + bytes(12), bytes(7), struct.pack("<i", -8) * 4]
 )
-def test_records_that_cannot_be_told_apart_are_a_breach(records: bytes) -> None:
+def test_ambiguous_records_breach_the_protocol(records: bytes) -> None:
     with pytest.raises(ProtocolError):
         EventQueue(lambda size: None).put(Events(records))
 
@@ -116,7 +116,7 @@ def test_the_latest_counters_are_known_even_when_they_could_not_be_kept(monkeypa
     assert inbox.counters == counters
 
 
-def test_the_end_comes_after_what_was_sent_before() -> None:
+def test_the_end_comes_after_all_earlier_messages() -> None:
     inbox = EventQueue(lambda size: None)
     inbox.put(events(RECORD))
     inbox.end(TargetGone("gone"))

@@ -59,7 +59,7 @@ def test_polars(maps: Mapping[str, btpy.MapView]) -> None:
     assert maps["@top"].to_polars().height == 1
 
 
-def test_what_a_notebook_shows(maps: Mapping[str, btpy.MapView]) -> None:
+def test_maps_in_a_notebook(maps: Mapping[str, btpy.MapView]) -> None:
     """The few rows that a terminal shows: from 1 us to 150 us in powers of two, and 0."""
     shown = maps["@took"]._repr_html_()
     assert re.search(rf"n={CALLS}\b", shown)

@@ -78,7 +78,7 @@ def test_a_class_load_after_restoring_runs_no_hook() -> None:
         assert drained(session, None) == []
 
 
-def test_a_memory_pool_that_fills_up_is_told_once() -> None:
+def test_a_memory_pool_that_fills_up_is_reported_once() -> None:
     script = '@OnLowMemory(pool="*Old Gen", above=0.5) { print(pool, used > limit / 2, limit); }'
     with happening(17, "-XX:+UseSerialGC", "-Xmx96m") as running, Session.attach(running.pid) as session:
         session.deployer.load(program(script.replace("*Old Gen", "Tenured Gen")))
@@ -119,7 +119,7 @@ def test_events_are_sent_by_probes_and_by_the_client() -> None:
         session.departure.detach()
 
 
-def test_failing_probes_are_told_to_the_probes_about_them_and_never_of_themselves() -> None:
+def test_error_probes_see_other_failing_probes_and_never_themselves() -> None:
     script = """Happening::step @entry { print(arg0.nothing); }
 Happening::step @entry when arg0.missing == 1 {
   print(1);

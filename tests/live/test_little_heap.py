@@ -139,7 +139,7 @@ def test_every_program_survives(cell: Cell, what: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("jdk", [17, 21, 25])
 @pytest.mark.parametrize("arguments", [SESSION, DOCTOR], ids=["session", "doctor"])
-def test_a_heap_of_few_pages_is_not_asked_about(jdk: int, arguments: tuple[str, ...]) -> None:
+def test_a_heap_of_few_pages_gets_no_question(jdk: int, arguments: tuple[str, ...]) -> None:
     """The answering thread of the JVM would need the next page of memory."""
     with filled(jdk, "Z", 16, 6 * 1024) as jvm:
         shown = command(*(argument.format(pid=jvm.pid) for argument in arguments))
@@ -240,7 +240,7 @@ OF_SHENANDOAH = "Shenandoah Heap\n 4096M max, 128M soft max, 128M committed, 101
         ("", None),
     ],
 )
-def test_what_the_jvm_tells_is_understood(answer: str, room: Heap | None) -> None:
+def test_the_memory_counters_of_the_jvm_are_read(answer: str, room: Heap | None) -> None:
     assert heap.parse(answer) == room
 
 

@@ -75,7 +75,7 @@ def test_the_refused_attach_would_have_ended_the_jvm(
         assert any("java.lang.OutOfMemoryError" in line for line in jvm.stdout)
 
 
-def test_it_may_be_allowed_and_what_is_there_is_not_asked_for_again() -> None:
+def test_permission_lets_it_attach_and_a_loaded_agent_needs_none() -> None:
     with cramped(17, METASPACE, 6000) as jvm:
         with btpy.attach(jvm.pid, allow=["little-metaspace"]) as session:
             session.add("Cramped::step { @n = count() }")
@@ -88,7 +88,7 @@ def test_it_may_be_allowed_and_what_is_there_is_not_asked_for_again() -> None:
             assert again.departure.detach().clean
 
 
-def test_an_agent_that_was_there_from_the_start_has_taken_nothing_yet() -> None:
+def test_an_agent_loaded_at_start_has_taken_no_memory_yet() -> None:
     with cramped(17, METASPACE, 6000, f"-javaagent:{agent_jar()}") as jvm:
         with pytest.raises(AttachError) as caught:
             Session.attach(jvm.pid)
@@ -106,7 +106,7 @@ def test_the_doctor_loads_nothing_either() -> None:
 
 
 @pytest.mark.parametrize("jdk", [11, 25])
-def test_where_there_is_more_nothing_is_said(jdk: int) -> None:
+def test_without_shortage_nothing_is_reported(jdk: int) -> None:
     with cramped(jdk, METASPACE, 12_000) as jvm:
         results = {step.name: step for step in examine(str(jvm.pid))}
         assert results["metaspace"].outcome is Outcome.PASSED
@@ -115,7 +115,7 @@ def test_where_there_is_more_nothing_is_said(jdk: int) -> None:
 
 
 @needs_root
-def test_a_jvm_in_a_container_is_asked_too() -> None:
+def test_a_jvm_in_a_container_is_checked_too() -> None:
     with cramped(17, METASPACE, 6000, "-Dbtpy.name=cramped", prefix=namespaces("--pid", "--fork", "--kill-child")):
         with pytest.raises(AttachError) as caught:
             Session.attach("cramped")
@@ -176,7 +176,7 @@ No class space
         ("Both: 1.2.3 KB capacity\nMaxMetaspaceSize: 9" + "9" * 5000 + ".00 KB\n" + " " * 3000 + "\n" + "1" * 3000, []),
     ],
 )
-def test_what_the_jvm_tells_is_understood(answer: str, left: list[tuple[str, int]]) -> None:
+def test_the_memory_counters_of_the_jvm_are_read(answer: str, left: list[tuple[str, int]]) -> None:
     assert [(space.name, space.left) for space in metaspace.parse(answer)] == left
 
 

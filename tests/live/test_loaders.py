@@ -140,7 +140,7 @@ def test_hidden_classes_are_refused_and_run(jdk: int, tmp_path: Path) -> None:
             assert session.departure.detach().woven == 0
 
 
-def test_who_watches_is_told_of_a_class_whose_loader_hides_the_run_time(tmp_path: Path) -> None:
+def test_a_watcher_is_told_of_a_class_whose_loader_hides_the_run_time(tmp_path: Path) -> None:
     with stage(17, tmp_path) as running, started(running.pid, "-e", GUEST.format(key="cls")) as tracer:
         waited(lambda: any("Ctrl-C to end" in line for line in tracer.stderr), "the banner")
         asked(running, f"seclude {guests()} Guest")

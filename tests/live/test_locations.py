@@ -453,7 +453,7 @@ emit("p{index}", self=typeof(self), first=arg0, given=args[0] == arg0, depth=dep
 
 
 @all_jdks
-def test_what_exists_everywhere_exists_at_every_location(jdk: int, tmp_path: Path) -> None:
+def test_variables_of_every_place_exist_at_every_location(jdk: int, tmp_path: Path) -> None:
     script = []
     for index, (location, (method, _)) in enumerate(PLACES.items()):
         place = location.format(last=line_of("@last"))

@@ -69,7 +69,7 @@ def run(jdk: int, *, loaded_first: bool) -> None:
 
 
 @all_jdks
-def test_nothing_stands_still_with_probes_in_all_of_it(jdk: int) -> None:
+def test_no_thread_stalls_with_probes_in_all_classes(jdk: int) -> None:
     run(jdk, loaded_first=True)
 
 

@@ -97,7 +97,7 @@ def traced(running: Target) -> None:
 
 
 @all_jdks
-def test_the_target_is_not_asked_for_what_is_in_its_archive(
+def test_class_files_in_the_archive_are_not_requested_from_the_target(
     jdk: int, tmp_path: Path, read: list[str], asked: list[str]
 ) -> None:
     with crowd(jdk, archive(tmp_path / "crowd", "n + 1")) as running:
@@ -114,7 +114,7 @@ def test_an_archive_that_was_replaced_is_not_looked_at(tmp_path: Path, read: lis
     assert len(read) == CLASSES
 
 
-def test_of_another_class_file_than_was_loaded_nothing_is_woven(
+def test_a_class_file_that_differs_from_the_loaded_one_is_not_woven(
     tmp_path: Path, read: list[str], asked: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = Archive(str(archive(tmp_path / "other", "Math.addExact(n, 2)")))
@@ -126,7 +126,7 @@ def test_of_another_class_file_than_was_loaded_nothing_is_woven(
     assert len(asked) == CLASSES
 
 
-def test_what_cannot_be_read_there_the_target_is_asked_for(
+def test_other_class_files_are_requested_from_the_target(
     tmp_path: Path, read: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def some(self: Archive, path: str, read: object = Archive.read) -> bytes | None:

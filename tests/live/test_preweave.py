@@ -113,7 +113,7 @@ def test_another_loader_of_the_same_class_asks_and_has_sites_of_its_own(tmp_path
         assert session.departure.detach().clean
 
 
-def test_a_class_that_is_not_what_the_archive_holds_is_asked_about(tmp_path: Path, asked: list[str]) -> None:
+def test_a_class_that_differs_from_its_archive_leads_to_a_question(tmp_path: Path, asked: list[str]) -> None:
     with lazy(17, tmp_path) as running, Session.attach(running.pid, PATIENT) as session:
         loaded(session, RUNS)
         ran(running, f"altered {FIRST} 101")
@@ -124,7 +124,7 @@ def test_a_class_that_is_not_what_the_archive_holds_is_asked_about(tmp_path: Pat
         assert session.departure.detach().clean
 
 
-def test_classes_in_which_nothing_is_woven_are_not_asked_about_either(tmp_path: Path, asked: list[str]) -> None:
+def test_classes_without_probes_lead_to_no_question(tmp_path: Path, asked: list[str]) -> None:
     with lazy(17, tmp_path) as running, Session.attach(running.pid, PATIENT) as session:
         loaded(session, '@OnMethod(class="G????", method="nothing", pending=true) { @n = count(); }')
         ran(running, f"run {FIRST} 3")
@@ -219,7 +219,7 @@ def test_no_more_methods_when_classes_come_while_room_is_made(tmp_path: Path) ->
         assert session.departure.detach().woven == 5
 
 
-def test_a_session_that_is_joined_foresees_again(tmp_path: Path, asked: list[str]) -> None:
+def test_a_joined_session_preweaves_again(tmp_path: Path, asked: list[str]) -> None:
     """While no client is connected, no class is woven, and the agent uses no prewoven answer."""
     with lazy(17, tmp_path) as running:
         with Session.attach(running.pid, replace(PATIENT, unattended=True)) as session:

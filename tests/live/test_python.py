@@ -240,7 +240,7 @@ def test_a_data_frame_needs_its_package(package: str, monkeypatch: pytest.Monkey
     assert getattr(view, f"to_{package}")() == [{"key": 0, "value": 1}, {"key": 1, "value": 1}]
 
 
-def test_a_target_that_is_killed_is_told_after_its_events() -> None:
+def test_the_death_of_a_target_is_reported_after_its_events() -> None:
     with traffic() as running, btpy.attach(running.pid) as session:
         session.add("Traffic::serve @entry { print(arg0) }")
         reader = session.events()
@@ -366,7 +366,7 @@ def test_a_probe_keeps_the_parameters_of_its_script_when_it_is_sampled() -> None
         assert probe.rate_limit == "50/s"
 
 
-def test_what_is_in_no_code_is_told_in_warnings() -> None:
+def test_warnings_name_things_that_are_in_no_code() -> None:
     with traffic() as running, btpy.attach(running.pid) as session:
         session.add("Traffic::serve @entry { @n = count() } Traffic::srve @entry { @m = count() }", missing="warn")
         assert [warning.code for warning in session.warnings] == ["BT303"]
@@ -485,7 +485,7 @@ def test_settings_of_a_script_apply_or_it_is_said_that_they_do_not() -> None:
         assert len(session.maps["@by"]) == 5
 
 
-def test_who_takes_what_comes_at_its_own_pace_misses_nothing() -> None:
+def test_a_slow_reader_misses_nothing() -> None:
     with traffic() as running, attach_pulled(running.pid) as session:
         session.add("Traffic::serve @entry { print(arg0) }")
         called(running, CALLS)
@@ -556,7 +556,7 @@ def test_every_state_of_a_probe_has_words() -> None:
     assert set(STATES) == set(ProbeState)
 
 
-def test_importing_btpy_loads_nothing_of_it() -> None:
+def test_importing_btpy_loads_none_of_its_rooms() -> None:
     program = "import sys, btpy; print([name for name in sys.modules if name.startswith('btpy.')])"
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "[]\n"
     assert [name for name in btpy.__all__ if not hasattr(btpy, name)] == []

@@ -56,7 +56,7 @@ def test_samples_of_busy_threads_add_up_to_the_processor_time_that_they_used(jdk
 
 
 @all_jdks
-def test_every_thread_is_sampled_with_its_state_where_all_are_asked_for(jdk: int) -> None:
+def test_a_sample_of_all_threads_has_every_thread_with_its_state(jdk: int) -> None:
     script = (
         '@OnSample(50, threads="all") { @seen[thread_name, state] = count(); @under[thread_name] = last(frame(1)) }'
     )

@@ -26,7 +26,7 @@ class Call(NamedTuple):
 
 
 @all_jdks
-def test_the_time_of_a_method_itself_is_what_its_calls_leave(jdk: int) -> None:
+def test_self_time_is_the_time_without_the_calls(jdk: int) -> None:
     classes = compiled([JAVA / "Gate.java", JAVA / "Nesting.java"], release=8)
     with target(jdk, "Nesting", classpath=[classes], flags=["-Xverify:all"]) as running:
         with btpy.attach(running.pid) as session:

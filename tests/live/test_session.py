@@ -114,7 +114,7 @@ def test_a_narrow_operation_in_any_class_looks_at_few() -> None:
         assert session.departure.detach().clean
 
 
-def test_an_operation_that_is_nowhere_is_missed_by_what_is_there() -> None:
+def test_a_missing_operation_is_answered_with_those_that_exist() -> None:
     script = '@OnMethod(class="Counted*", method="*", location=CALL(class="Counted$Shape", method="aera")) { exit(); }'
     with counted(17) as target, Session.attach(target.pid) as session:
         with pytest.raises(NothingMatched) as raised:
@@ -226,7 +226,7 @@ def test_a_disabled_probe_is_silent_until_it_is_enabled() -> None:
 # ---------------------------------------------------------------- probes that do not fit
 
 
-def test_patterns_that_match_no_class_are_diagnosed_with_what_is_near() -> None:
+def test_patterns_without_a_match_are_diagnosed_with_similar_names() -> None:
     with counted(17) as target, Session.attach(target.pid) as session:
         with pytest.raises(NothingMatched) as caught:
             session.deployer.load(program('@OnMethod(class="Countd", method="step") { print(1); }'))
@@ -298,7 +298,7 @@ def test_core_classes_are_left_alone() -> None:
         session.departure.detach()
 
 
-def test_records_with_annotated_types_are_left_alone_unasked() -> None:
+def test_records_with_annotated_types_need_permission() -> None:
     """JDK-8376185: fixed in 25.0.4, and the JDK of this test is older."""
     script = program('@OnMethod(class="Recorded$*", method="*", location=ENTRY) { @n[cls] = count(); }')
     from tests.jdks import compiled
@@ -384,7 +384,7 @@ def test_a_flood_is_counted_exactly_and_the_rest_is_dropped_not_waited_for() -> 
     assert receipt.clean
 
 
-def test_a_client_that_stops_taking_bounds_what_waits() -> None:
+def test_a_client_that_stops_reading_bounds_the_queue() -> None:
     with counted(17) as target, Session.attach(target.pid, Limits(event_buffer_bytes=1 << 20)) as session:
         session.deployer.load(program('@OnMethod(class="Counted", method="step") { print(arg0, arg1); }'))
         target.send("forever")

@@ -18,7 +18,7 @@ def called(target: Target, calls: int = CALLS) -> None:
     target.wait_for("called")
 
 
-def test_a_small_lru_map_keeps_exactly_what_was_used_last() -> None:
+def test_a_small_lru_map_keeps_exactly_the_last_used_keys() -> None:
     script = "map @seen[int] = lru(7); Counted::step { @seen[arg1] = count(); @seen[0] = count(); }"
     with counted(17) as target, Session.attach(target.pid) as session:
         session.deployer.load(program(script))
@@ -30,7 +30,7 @@ def test_a_small_lru_map_keeps_exactly_what_was_used_last() -> None:
         assert session.departure.detach().clean
 
 
-def test_a_large_lru_map_keeps_what_was_used_lately() -> None:
+def test_a_large_lru_map_keeps_recently_used_keys() -> None:
     script = "map @seen[int] = lru(509); Counted::step { @seen[arg1] = arg1; if @seen[0] == null { @seen[0] = 0 } }"
     calls = 20011
     with counted(17) as target, Session.attach(target.pid) as session:
@@ -57,7 +57,7 @@ def test_keys_that_come_and_go_never_fill_a_map() -> None:
         assert (contents["started"].entries, contents["started"].full) == ((), 0)
 
 
-def test_a_fixed_map_takes_no_new_keys_and_counts_what_it_drops() -> None:
+def test_a_fixed_map_takes_no_new_keys_and_counts_the_dropped_ones() -> None:
     script = "map @seen[int] = fixed(7); Counted::step { @seen[arg1] = count(); @seen[0] = count(); }"
     with counted(17) as target, Session.attach(target.pid) as session:
         session.deployer.load(program(script))

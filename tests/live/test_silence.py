@@ -145,7 +145,7 @@ def page() -> bytes:
     return guest.to_bytes()
 
 
-def test_lines_of_a_page_have_the_numbers_of_the_code_that_was_made_of_it(tmp_path: Path) -> None:
+def test_lines_of_a_page_map_to_the_lines_of_its_code(tmp_path: Path) -> None:
     (tmp_path / "Guest.class").write_bytes(page())
     with stage(17, tmp_path) as running:
         asked(running, f"invite {tmp_path} Guest")
@@ -163,7 +163,7 @@ def test_lines_of_a_page_have_the_numbers_of_the_code_that_was_made_of_it(tmp_pa
             assert session.departure.detach().clean
 
 
-def test_lines_of_a_page_that_comes_later_are_told_as_well(tmp_path: Path) -> None:
+def test_lines_of_a_page_loaded_later_are_reported_too(tmp_path: Path) -> None:
     """btpy reports a late class once, even if it is loaded several times or was prewoven. It does not report classes
     loaded before.
     """

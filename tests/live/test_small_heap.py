@@ -13,7 +13,7 @@ from tests.live.scripts import JAVA
 from tests.targets import target
 
 
-def test_an_attach_for_which_the_heap_has_no_room_says_so_and_leaves_the_jvm_alone() -> None:
+def test_an_attach_without_room_in_the_heap_is_refused_and_changes_nothing() -> None:
     """The permission lets btpy load the agent, but the agent weaves nothing."""
     classes = compiled([JAVA / "Crowded.java"], release=11)
     with target(17, "Crowded", "4544", classpath=[classes], flags=["-Xmx64m"]) as jvm:

@@ -106,7 +106,7 @@ def counts(session: Session) -> dict[str, Aggregate]:
 
 
 @pytest.mark.parametrize("jdk", [21, 25], ids=["jdk21", "jdk25"])
-def test_virtual_threads_load_and_call_what_is_traced(jdk: int, tmp_path: Path) -> None:
+def test_virtual_threads_load_and_call_traced_classes(jdk: int, tmp_path: Path) -> None:
     script = """
     @OnMethod(class="Subject", location=EXIT, pending=true)
     { @by[method, is_virtual] = count(); }

@@ -151,7 +151,7 @@ def test_the_newest_events_are_kept_and_the_others_counted() -> None:
         assert account.dropped == 5010
 
 
-def test_what_went_to_a_client_before_is_not_missed_by_the_next() -> None:
+def test_events_sent_to_earlier_clients_do_not_count_as_lost() -> None:
     script = '@OnMethod(class="Counted", method="step", location=ENTRY) { print(arg1); }'
     with counted(17) as target:
         session = left(target, script)
@@ -305,7 +305,7 @@ def test_another_client_can_send_events_to_the_session() -> None:
             waited(lambda: counts(client) == {"told": {(): Count(1)}, "n": {(): Count(5)}}, str(counts(client)))
 
 
-def test_nobody_joins_an_attended_session() -> None:
+def test_no_client_joins_an_attended_session() -> None:
     with counted(17) as target, Session.attach(target.pid) as first:
         first.deployer.load(program(SCRIPT))
         (info,) = listed(target)
@@ -318,7 +318,7 @@ def test_nobody_joins_an_attended_session() -> None:
         assert first.departure.detach().clean
 
 
-def test_what_the_target_made_up_is_not_run(tmp_path: Path) -> None:
+def test_scripts_invented_by_the_target_are_not_run(tmp_path: Path) -> None:
     """The target supplies the script of an unattended session, so btpy refuses a script that this user did not leave
     there.
     """

@@ -37,7 +37,7 @@ def test_the_same_probes_in_the_same_bytes_have_the_same_sites() -> None:
     assert weave_state.next_site == 1 << 24 | 6
 
 
-def test_classes_being_loaded_are_told_to_the_next_version(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_next_version_learns_of_classes_being_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
     monkeypatch.setattr("btpy.engine.weave_state.time.monotonic", lambda: now[0])
     weave_state = WeaveState(1, "17.0.15")
@@ -61,7 +61,7 @@ def prewoven(weave_state: WeaveState, name: str, methods: int) -> int:
     return id_
 
 
-def test_what_is_foreseen_is_woven_when_it_has_been_loaded() -> None:
+def test_prewoven_classes_count_as_woven_once_loaded() -> None:
     weave_state = WeaveState(1, "17.0.15")
     till, order = prewoven(weave_state, "acme.Till", 3), prewoven(weave_state, "acme.Order", 2)
     assert weave_state.prewoven_method_count(0) == 5
@@ -77,7 +77,7 @@ def test_what_is_foreseen_is_woven_when_it_has_been_loaded() -> None:
     assert not weave_state.arrived(order, "app")
 
 
-def test_a_class_that_is_foreseen_to_stay_as_it_is_may_be_loaded_again() -> None:
+def test_a_class_prewoven_without_changes_may_be_loaded_again() -> None:
     weave_state = WeaveState(1, "17.0.15")
     id_ = prewoven(weave_state, "acme.Till", 0)
     assert weave_state.arrived(id_, "app")
@@ -85,7 +85,7 @@ def test_a_class_that_is_foreseen_to_stay_as_it_is_may_be_loaded_again() -> None
     assert weave_state.take_arriving(object()) == {("acme.Till", "app"), ("acme.Till", "other")}
 
 
-def test_answers_between_do_not_take_the_sites_of_what_is_prewoven() -> None:
+def test_answers_do_not_use_the_sites_of_prewoven_classes() -> None:
     weave_state = WeaveState(1, "17.0.15")
     first = weave_state.first_prewoven_site()
     taken = weave_state.take_sites(7)

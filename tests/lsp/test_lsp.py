@@ -17,7 +17,7 @@ WRONG = '// 𝕏\nCounted::step @entry { @n = coun(); print("𝕏", durration) }
 RIGHT = "param least: int = 3;\nCounted::step @return when $number >= least { @by[$number % 2] = hist(duration); }\n"
 
 
-def test_what_is_wrong_is_shown_explained_and_mended(tmp_path: Path) -> None:
+def test_errors_are_shown_explained_and_fixed(tmp_path: Path) -> None:
     path = tmp_path / "script.bt"
     with editor() as at:
         diagnostics = at.open(path, WRONG)
@@ -143,14 +143,14 @@ def test_it_ends_at_once_though_the_pipe_stays_open() -> None:
         assert at.process.wait(60) == 1
 
 
-def test_an_editor_that_goes_ends_it() -> None:
+def test_the_server_ends_when_the_editor_closes_the_pipe() -> None:
     with editor() as at:
         assert at.process.stdin is not None
         at.process.stdin.close()
         at.process.wait(60)
 
 
-def test_without_pygls_it_says_what_to_install() -> None:
+def test_without_pygls_the_message_names_the_package() -> None:
     program = (
         "import sys; sys.modules['pygls'] = sys.modules['lsprotocol'] = None;"
         " from btpy.cli.main import main; sys.exit(main(['lsp']))"

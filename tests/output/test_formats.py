@@ -197,7 +197,7 @@ def test_without_pyarrow_the_extra_is_named(
     assert "pip install 'btpy-jvm-tracer[arrow]'" in capfd.readouterr().err
 
 
-def test_what_does_not_go_together(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_settings_that_exclude_each_other(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     for arguments, said in (
         (("-f", "json", "-o", "x.json", "--append"), "--append cannot continue a file of format json"),
         (("-f", "flame", "-o", "x.html", "--rotate", "1MB"), "--rotate does not fit the format flame"),

@@ -95,7 +95,7 @@ def test_without_keys_a_distribution_is_drawn_and_a_number_is_a_line() -> None:
     assert "@s  n=2  avg 15  min 10  max 20  sum 30  2/s  █\n" in shown(past)
 
 
-def test_what_was_cleared_counts_from_nothing() -> None:
+def test_a_cleared_map_counts_from_zero() -> None:
     past = History()
     past.add(0.0, [counts(("a", 500))])
     past.add(10.0, [counts(("a", 20))])
@@ -108,7 +108,7 @@ def test_the_first_look_has_no_rates_unless_the_maps_were_empty_before() -> None
     assert shown(past) == "@m  count▼    rate\na      500\n"
 
 
-def test_what_is_older_than_a_minute_is_forgotten() -> None:
+def test_values_older_than_a_minute_are_forgotten() -> None:
     past = History()
     for second in range(200):
         past.add(float(second), [counts(("a", second * 7))])
@@ -188,7 +188,7 @@ def test_percentiles_without_keys_are_drawn_as_the_distribution_that_they_are() 
     assert [line.split()[0] for line in lines[1:]] == ["<=22", "<=26", "<=32", "<=38", "<=45"]
 
 
-def test_what_is_most_frequent_keeps_its_lines() -> None:
+def test_the_most_frequent_keys_keep_their_lines() -> None:
     top = Top(44, 3, 0, (Frequent("GET", 41, 0), Frequent("PUT", 3, 0)))
     past = history(contents(MapKind.TOPK, ("a", top), parameters=Most(3), type_=ANY))
     assert [line.split() for line in shown(past).splitlines()] == [["@m[a]", "n=44"], ["GET", "41"], ["PUT", "3"]]
@@ -235,7 +235,7 @@ def test_no_window_is_too_small_and_nothing_of_the_target_steers_the_terminal(
             assert style.unicode or plain.isascii()
 
 
-def test_a_key_that_means_nothing_here_is_left_to_others() -> None:
+def test_unknown_keys_are_left_to_other_handlers() -> None:
     assert live().pressed("q", history(counts(("a", 1))), Arrangement(), 79, 23) is None
 
 

@@ -59,7 +59,7 @@ def test_counts_are_ranked_and_aligned() -> None:
     """)
 
 
-def test_what_top_leaves_out_is_said() -> None:
+def test_top_names_the_number_of_omitted_rows() -> None:
     content = contents(MapKind.COUNT, *((f"k{at}", Count(at)) for at in range(20)))
     assert shown(content, top=2) == same("""
         @m[k19]  19
@@ -149,7 +149,7 @@ def test_histograms_of_negatives_and_of_nothing() -> None:
     """)
 
 
-def test_the_least_bar_is_still_seen() -> None:
+def test_the_smallest_bar_is_visible() -> None:
     content = contents(MapKind.HIST, ((), histogram(*[1] * 100_000, 100)))
     assert "▏" in shown(content).splitlines()[-1]
 
@@ -251,7 +251,7 @@ def test_a_series_of_nothing() -> None:
     assert shown(contents(MapKind.TSERIES, ((), value), parameters=value.series)) == "@m      max of 2 × 1s\n"
 
 
-def test_the_most_frequent_values_show_between_what_bounds_they_lie() -> None:
+def test_the_most_frequent_values_show_their_bounds() -> None:
     value = Top(1009, 2, 3, (Frequent("SKU-1", 700, 0), Frequent("SKU-22", 205, 5), Frequent("x", 4, 3)))
     assert shown(contents(MapKind.TOPK, (("k",), value), parameters=Most(2))) == same("""
         @m[k]  n=1009
@@ -277,7 +277,7 @@ def test_distinct_first_last_and_examples() -> None:
     """)
 
 
-def test_estimates_say_so() -> None:
+def test_estimates_are_marked() -> None:
     assert shown(contents(MapKind.COUNT, (("a",), Count(100)), estimated="100")) == same("""
         @m[a]  ≈100
           ≈ ×100: estimated from sampled hits
@@ -289,7 +289,7 @@ def test_estimates_say_so() -> None:
     """)
 
 
-def test_what_a_message_had_no_room_for_is_said() -> None:
+def test_keys_omitted_from_a_message_are_reported() -> None:
     content = contents(MapKind.COUNT, (("a",), Count(1)))
     assert shown(replace(content, omitted=7)) == "@m[a]  1\n  … 7 keys were too many for one message\n"
 

@@ -102,7 +102,7 @@ def test_values_keep_their_structure() -> None:
     assert "cut" not in line
 
 
-def test_what_was_cut_is_told_by_its_path() -> None:
+def test_cut_values_are_named_by_their_path() -> None:
     order = ObjectValue("Order", 1, (("sql", CutString("select", 10_000)),), False)
     line = event(CutString("abc", 300), SequenceValue("[I", 99, (1, CutString("x", 5))), order)
     assert line["data"] == {"a": "abc", "b": [1, "x"], "c": {"@class": "Order", "sql": "select"}}

@@ -47,7 +47,7 @@ def test_every_record_of_a_run_that_has_every_kind(tmp_path: Path) -> None:
     assert kinds == KINDS - {"budget", "tree"}  # this run never exceeds its budget; only btpy trace writes trees
 
 
-def test_the_schema_refuses_what_is_not_written() -> None:
+def test_the_schema_refuses_other_records() -> None:
     good = json.loads(GOLDEN.read_text().splitlines()[0])
     for bad in ({**good, "v": 2}, {**good, "more": 1}, {"v": 1, "type": "attached_probes"}):
         with pytest.raises(jsonschema.ValidationError):

@@ -160,7 +160,7 @@ def test_a_file_that_is_appended_to_gets_no_second_header(tmp_path: Path) -> Non
     assert path.read_text() == "n\n0\n1\n2\n"
 
 
-def test_a_document_is_whole_whatever_ends_it(tmp_path: Path) -> None:
+def test_a_document_is_complete_after_any_end(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
 
     def interrupted(records: int) -> None:
@@ -210,7 +210,7 @@ def test_rotation_loses_nothing_and_each_file_is_whole(tmp_path: Path, compress:
     assert sorted(tmp_path.iterdir()) == sorted(names)
 
 
-def test_only_so_many_files_are_kept(tmp_path: Path) -> None:
+def test_the_number_of_files_is_limited(tmp_path: Path) -> None:
     path = tmp_path / "x"
     for number in range(6):
         path.write_text(str(number))
@@ -228,7 +228,7 @@ def test_compressed_output_can_be_read_before_its_end(tmp_path: Path) -> None:
     stream.close()
 
 
-def test_a_pipe_that_nobody_reads(tmp_path: Path) -> None:
+def test_a_pipe_without_a_reader(tmp_path: Path) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)
     with pytest.raises(OutputError, match="no process reads this pipe"):
@@ -244,6 +244,6 @@ def test_a_pipe_that_nobody_reads(tmp_path: Path) -> None:
         ("A::b { @n = count(); }", (), "@n", []),
     ],
 )
-def test_what_one_file_leaves_out(script: str, only: tuple[str, ...], about: str, others: list[str]) -> None:
+def test_records_that_one_file_omits(script: str, only: tuple[str, ...], about: str, others: list[str]) -> None:
     outline = outline_of(check_source(Source("a", script)))
     assert left_out(outline, frozenset(only), "csv") == (about, others)

@@ -27,7 +27,7 @@ def test_nothing_is_written_before_it_is_flushed(tmp_path: Path) -> None:
         assert path.read_bytes() == b"one\n"
 
 
-def test_a_full_disk_is_told_and_told_once() -> None:
+def test_a_full_disk_is_reported_exactly_once() -> None:
     stream = Stream.file(Path("/dev/full"), append=False)
     stream.write("x\n")
     with pytest.raises(OutputError, match="cannot write /dev/full: no space left on device") as caught:
@@ -53,7 +53,7 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
         Stream.file(tmp_path, append=False)
 
 
-def test_a_reader_that_left_is_not_told_but_seen_in_the_status() -> None:
+def test_a_closed_output_shows_only_in_the_status() -> None:
     reader, writer = os.pipe()
     os.close(reader)
     stream = Stream(writer, "pipe", owned=True)

@@ -92,7 +92,7 @@ def test_units_come_from_the_type() -> None:
         ("naïve 日本 😀\u00a0", "naïve 日本 😀\u00a0"),
     ],
 )
-def test_what_a_terminal_could_obey_is_escaped(hostile: str, shown: str) -> None:
+def test_control_sequences_are_escaped(hostile: str, shown: str) -> None:
     assert visible(hostile) == shown
     assert TEXT.show(hostile) == shown
     assert TEXT.show(ObjectValue(hostile, 1, ((hostile, hostile),), False)) == f'{shown}{{{shown}="{shown}"}}'

@@ -39,7 +39,7 @@ def python(packages: Path, directory: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def test_it_says_that_it_is_compiled_and_traces(site: Path, tmp_path: Path) -> None:
+def test_the_compiled_wheel_says_so_and_traces(site: Path, tmp_path: Path) -> None:
     assert python(site, tmp_path, "-m", "btpy", "--version").endswith("(compiled)\n")
     with counted(17) as target:
         script = "Counted::step { print(arg0); @n = count(); } @OnTimer(50ms) { exit(0); }"
@@ -56,7 +56,7 @@ def test_it_weaves_the_same_bytes(site: Path, tmp_path: Path) -> None:
     assert jars[0] == jars[1]
 
 
-def test_the_tests_of_what_is_compiled_pass(site: Path, tmp_path: Path) -> None:
+def test_the_tests_of_compiled_modules_pass(site: Path, tmp_path: Path) -> None:
     """In a copy without the sources of btpy, which Python would import from the working directory."""
     for name in ("tests", "probes", "examples", "docs", "agent-java", "benchmarks"):
         shutil.copytree(ROOT / name, tmp_path / name)

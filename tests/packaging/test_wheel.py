@@ -104,7 +104,7 @@ def test_every_link_of_readme_leads_to_a_file() -> None:
     assert [link for link in links if not link.startswith("https://") and not (ROOT / link).exists()] == []
 
 
-def test_the_lock_files_hold_what_the_project_asks_for() -> None:
+def test_the_lock_files_satisfy_the_project() -> None:
     """Every dependency has one pinned version that its bounds allow, and hashes."""
     extras = PROJECT["optional-dependencies"]
     wanted = {"runtime": [], **{name: extras[name] for name in ("dev", "docs", "release")}}

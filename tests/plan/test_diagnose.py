@@ -49,7 +49,7 @@ def test_nearest_classes_put_the_same_simple_name_first_and_then_similar_ones() 
     assert diagnose.nearest_class_names("zzz.Qqqq", LOADED) == []
 
 
-def test_a_class_that_is_not_there_is_answered_with_the_nearest_and_what_they_have() -> None:
+def test_a_missing_class_is_answered_with_the_nearest_classes() -> None:
     nearby = [
         KnownClass("com.acme.shop.OrderService", "app", False, ("place(String, int)", "cancel(long)")),
         KnownClass("com.acme.shop.v2.OrderService", "app", True, ("place(Order)",)),
@@ -113,7 +113,7 @@ def test_a_place_before_super_is_answered_with_entry() -> None:
     assert str(refusal).startswith("a place in com.acme.Order.<init>() is not traced [BT342]")
 
 
-def test_a_class_that_the_jdk_would_harm_is_answered_with_what_allows_it() -> None:
+def test_a_class_that_the_jdk_would_harm_is_answered_with_the_permission() -> None:
     refusal = Refusal(RefusalReason.PARAMETER_NAMES, "com.acme.Order", None, "JDK 17.0.9 drops them")
     allow = Permission("lost-parameter-names", "to trace it nevertheless")
     assert diagnose.protected_class(probe("com.acme.Order", "place"), refusal).help == (allow,)
@@ -154,7 +154,7 @@ def at_lines(first: int, last: int) -> Probe:
     return replace(plain, attachment=attachment)
 
 
-def test_lines_of_other_sources_are_told_with_the_numbers_to_write() -> None:
+def test_lines_of_other_sources_are_answered_with_the_right_numbers() -> None:
     inlined = MappedLines("shop.OrdersKt", "Orders.kt", ((57, "Timing.kt", 7),), "", ())
     told = diagnose.lines_of_others(at_lines(57, 57), [inlined])
     assert told.message == "line 57 of shop.OrdersKt comes from another line of the source"

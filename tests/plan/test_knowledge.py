@@ -45,7 +45,7 @@ def diagnosed(classes: ClassPath, text: str) -> list[tuple[str, str]]:
         ("print(arg0.line.inner.deep.more)", "`long` has no fields"),
     ],
 )
-def test_what_class_files_refuse(inspected: ClassPath, body: str, message: str) -> None:
+def test_bodies_that_class_files_refuse(inspected: ClassPath, body: str, message: str) -> None:
     assert [diagnostic for _, diagnostic in diagnosed(inspected, LOOK + "{ " + body + " }")] == [message]
 
 
@@ -60,7 +60,7 @@ def test_what_class_files_refuse(inspected: ClassPath, body: str, message: str) 
         "if arg1.monitor == 3 || (arg1.took.seconds ?? 0) > 1 { }",
     ],
 )
-def test_what_class_files_allow(inspected: ClassPath, body: str) -> None:
+def test_bodies_that_class_files_allow(inspected: ClassPath, body: str) -> None:
     assert diagnosed(inspected, LOOK + "{ " + body + " }") == []
 
 

@@ -136,7 +136,7 @@ def reasons(planned: PlannedClass) -> set[tuple[RefusalReason, str]]:
     return {(refusal.reason, (refusal.method or "").partition("(")[0]) for refusal in planned.refusals}
 
 
-def test_what_a_place_does_not_have_is_said(find: Find) -> None:
+def test_the_message_names_values_that_a_place_lacks(find: Find) -> None:
     before = find('CALL(class="Places$Nested", method="<init>")', "print(target);")
     assert reasons(before) == {(RefusalReason.NO_VALUE, "makes")}
     assert before.methods == ()

@@ -45,7 +45,7 @@ def test_the_same_place_of_two_scripts_is_two_places(clock: list[float]) -> None
     assert errors.add(error(OTHER, 1, 1)) is not None
 
 
-def test_what_remains_is_told_once(clock: list[float]) -> None:
+def test_remaining_classes_are_reported_once(clock: list[float]) -> None:
     errors = ProbeErrors()
     errors.add(error(SOURCE, 1, 2, "a"))
     errors.add(error(SOURCE, 1, 3, "a"))

@@ -12,7 +12,7 @@ def late(outcome: LateOutcome, reason: str = "", name: str = "com.acme.Foo") -> 
     return Late(name, "app", outcome, reason)
 
 
-def test_what_is_as_it_should_be_is_a_detail() -> None:
+def test_normal_results_are_details() -> None:
     classes = LateClasses()
     assert classes.notice(late(LateOutcome.WOVEN)).urgency is Urgency.DETAIL
     assert classes.notice(late(LateOutcome.MISSED_DEADLINE, "it took 1 s")).urgency is Urgency.DETAIL
@@ -23,7 +23,7 @@ def test_what_is_as_it_should_be_is_a_detail() -> None:
     )
 
 
-def test_changes_by_others_are_told_ten_times() -> None:
+def test_changes_by_others_are_reported_ten_times() -> None:
     classes = LateClasses()
     notices = [classes.notice(late(LateOutcome.CHANGED, name=f"C{number}")) for number in range(11)]
     assert [notice.urgency for notice in notices] == [Urgency.INFORMATION] * 10 + [Urgency.DETAIL]
@@ -32,7 +32,7 @@ def test_changes_by_others_are_told_ten_times() -> None:
     assert lost.urgency is Urgency.WARNING, "however many there were"
 
 
-def test_refused_classes_have_their_code_and_what_allows_them() -> None:
+def test_refused_classes_have_their_code_and_permission() -> None:
     classes = LateClasses()
     first = classes.notice(late(LateOutcome.REFUSED, LOST_NAMES))
     assert first.urgency is Urgency.WARNING

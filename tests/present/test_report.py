@@ -115,7 +115,7 @@ def test_a_run_without_loss() -> None:
     ]
 
 
-def test_what_probes_cost() -> None:
+def test_costs_of_probes() -> None:
     cost = Cost(timed=1_012, mean=212.3, error=3.6, p99=1_900, cpu=40_000_000)
     tally = _report("slow_quote", 2, 188_413, 0, 0, cost=cost)
     assert summary_lines(Summary((tally,), LEFT, 10))[1] == (
@@ -140,7 +140,7 @@ def test_a_probe_that_was_not_hit_is_explained_elsewhere() -> None:
     assert summary_lines(Summary((silent_one,), LEFT, 1, fillers=filled))[0] == "0 firings into @m"
 
 
-def test_what_the_budget_does_is_said_with_its_reason_and_remedy() -> None:
+def test_steps_of_the_budget_have_their_reason_and_remedy() -> None:
     sampled = Restraint("quote", "sampled", 1024, 0.223, 0.02)
     assert restraint_words(sampled) == (
         "budget: probes took 22.3 % of one core, 2 % are allowed: quote fires for one hit in 1 024, and its maps show"
@@ -153,7 +153,7 @@ def test_what_the_budget_does_is_said_with_its_reason_and_remedy() -> None:
     assert restraint_words(replace(sampled, step="free")) == "budget: quote is no longer restrained"
 
 
-def test_the_receipt_says_what_stays() -> None:
+def test_the_receipt_lists_classes_that_stay_woven() -> None:
     left = Restoration(1, 1, 0, handler_classes=2, agent_classes=60)
     assert summary_lines(Summary((), left, 1))[1] == (
         "classes restored 1/1 · 62 idle agent classes remain · ran 00:00:01"
@@ -223,7 +223,7 @@ def test_why_a_probe_was_silent() -> None:
     ]
 
 
-def test_what_cannot_be_traced_is_not_said_to_be_absent() -> None:
+def test_untraceable_methods_are_not_reported_as_absent() -> None:
     script = "A::f @entry { @n = count(); } B::g @entry { @n = count(); }"
     deployment = deployed(script, [])
     missing = {
@@ -236,7 +236,7 @@ def test_what_cannot_be_traced_is_not_said_to_be_absent() -> None:
     assert refusal_reasons(late, {"B": "BT338", "C": ""}) == {"g": "what it matches cannot be traced [BT338]"}
 
 
-def test_what_of_a_script_may_never_fire() -> None:
+def test_probes_that_may_never_fire() -> None:
     program = check_source(
         Source(
             "a.bt",
@@ -322,7 +322,7 @@ def test_the_maps_of_a_library() -> None:
     assert filled_maps(check_source(Source("x.bt", "use btpy.jdbc;"), libraries)) == {}
 
 
-def test_what_a_session_costs_is_of_all_its_time() -> None:
+def test_the_cost_of_a_session_covers_its_whole_time() -> None:
     tally = _report("a", 1, 1, 0, 0, cost=Cost(timed=1, mean=5.0, p99=5, cpu=1_000_000_000))
     assert summary_lines(Summary((tally,), LEFT, 2, age=98))[1].startswith("probe cpu 1.0 % of one core, ")
 

@@ -157,7 +157,7 @@ def test_locks(jdk: int) -> None:
 
 
 @all_jdks
-def test_locks_sees_monitors_and_their_owners_without_being_asked(jdk: int, tmp_path: Path) -> None:
+def test_locks_sees_monitors_and_their_owners_by_default(jdk: int, tmp_path: Path) -> None:
     """Monitors need no weaving, so the library sees synchronized methods and blocks of all classes."""
     script = tmp_path / "script.bt"
     script.write_text(

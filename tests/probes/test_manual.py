@@ -47,7 +47,7 @@ def test_the_scripts_of_a_header_compile(library: Library) -> None:
 
 
 @libraries
-def test_what_a_header_shows_fits_a_terminal(library: Library) -> None:
+def test_the_samples_in_a_header_fit_a_terminal(library: Library) -> None:
     (shown,) = [lines for lines in indented(library) if lines[0].startswith("$")] or [[]]
     assert max(map(len, shown), default=0) < 80
     header = library.path.read_text(encoding="utf-8").split("\n\n", 1)[0]

@@ -87,7 +87,7 @@ def test_lengths_are_not_trusted() -> None:
         read(head + chunk + bomb + struct.pack(">I", zlib.crc32(bomb, zlib.crc32(chunk))))
 
 
-def test_what_is_no_recording_of_this_format() -> None:
+def test_files_that_are_no_recordings() -> None:
     for data in (b"", b"\x89BTZ", b"plain text, not more", GOLDEN.read_bytes()[:8] + b"\0\x63\0\0"):
         with pytest.raises(UsageError):
             read(data)

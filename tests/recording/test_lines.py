@@ -49,7 +49,7 @@ def test_printed_lines_are_those_of_the_run(tmp_path: Path) -> None:
         assert [line for line in shown if line.startswith(start)] == [line for line in wanted if line.startswith(start)]
 
 
-def test_what_is_no_line_of_btpy(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_lines_that_btpy_did_not_write(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "x.ndjson"
     for text in ("hello\n", "[]\n", '{"v":2,"type":"end"}\n', '{"v":1,"type":"event"}\n', '{"v":1,"type":3}\n'):
         file.write_text(GOLDEN.read_text() + text)

@@ -26,7 +26,7 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "recording"
 
 
 @pytest.mark.parametrize("format_", ["text", "ndjson"])
-def test_a_replay_is_what_the_run_has_shown_byte_for_byte(tmp_path: Path, format_: str) -> None:
+def test_a_replay_equals_the_output_of_the_run_byte_for_byte(tmp_path: Path, format_: str) -> None:
     live, file = tmp_path / "live", tmp_path / "run.btz"
     with finished("-f", format_, "-o", live, "--record", file) as tracer:
         said = [line for line in tracer.stderr if line.startswith("warning")]
@@ -40,7 +40,7 @@ def test_a_replay_is_what_the_run_has_shown_byte_for_byte(tmp_path: Path, format
         assert sum(line["type"] == "event" and line["name"] == "refused" for line in lines) == REFUSED
 
 
-def test_what_is_only_recorded_is_complete(tmp_path: Path) -> None:
+def test_a_run_that_is_only_recorded_is_complete(tmp_path: Path) -> None:
     file = tmp_path / "run.btz"
     with finished("-o", file) as tracer:
         assert tracer.stdout == []
@@ -132,7 +132,7 @@ def test_slips_in_the_command_line(tmp_path: Path) -> None:
         assert said in done.stderr.decode(), (arguments, done.stderr)
 
 
-def test_a_recording_beside_an_output_that_nobody_reads_any_more_has_its_end(tmp_path: Path) -> None:
+def test_a_recording_beside_a_closed_output_has_its_end(tmp_path: Path) -> None:
     file = tmp_path / "run.btz"
     script = 'Counted::step @entry as entry { emit("step", number=arg1); @n = count(); }'
     with counted(17) as running:
@@ -197,7 +197,7 @@ def test_recordings_of_several_jvms_are_one_run(tmp_path: Path) -> None:
         assert (refused.returncode, said in refused.stderr.decode()) == (2, True), refused.stderr
 
 
-def test_a_part_of_a_recording_tells_of_its_malformed_records() -> None:
+def test_a_part_of_a_recording_reports_its_malformed_records() -> None:
     failure = ProbeFailure(0, 0, ErrorKind.INTERNAL, 1, "a record that cannot be read")
     records = [Record(0, 0, 0, nanos, 1, "main", ()) for nanos in (10, 20, 30)]
     item = Records(records, Unread({0: 7}), Errors((failure,)))

@@ -55,13 +55,13 @@ def test_every_command_is_done_and_explained() -> None:
         (":get 1 2", "usage: :get N"),
     ],
 )
-def test_what_is_entered_wrong_is_answered_with_what_to_do(text: str, problem: str) -> None:
+def test_wrong_entries_are_answered_with_the_remedy(text: str, problem: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse(text)
     assert problem in caught.value.help
 
 
-def test_help_of_what_is_not_there() -> None:
+def test_help_for_unknown_words() -> None:
     assert "did you mean `hist`?" in page("hits")
     assert page("hist").startswith("hist(value, k=2)")
     assert page("@OnTimer").startswith("@OnTimer(period)")
@@ -225,7 +225,7 @@ def test_events_that_are_sent(at: Person, shop: Target) -> None:
     assert "did you mean `tick`?" in at.enter(":send tik")
 
 
-def test_what_is_wrong_with_a_probe_is_told_and_nothing_is_changed(at: Person) -> None:
+def test_errors_of_a_probe_are_shown_and_change_nothing(at: Person) -> None:
     assert "did you mean `duration`?" in at.enter("acme.Till::sell @return { print(durration); }")
     assert "BT301" in at.enter("acme.Tilt::sell { print(1); }")
     assert "no probe in this" in at.enter("// nothing")
@@ -252,7 +252,7 @@ def test_traced_strings_do_not_steer_the_terminal(at: Person, shop: Target) -> N
 
 
 @pytest.mark.parametrize("events", [1999, 29_989])
-def test_more_events_than_anybody_reads_are_counted(at: Person, shop: Target, events: int) -> None:
+def test_more_events_than_a_reader_can_follow_are_counted(at: Person, shop: Target, events: int) -> None:
     at.enter(":set rate 5")
     at.enter(PRINT)
     does(shop, f"sell {events}")
@@ -323,7 +323,7 @@ def test_save_and_load(at: Person, shop: Target, tmp_path: Path) -> None:
     assert "cannot read" in at.enter(":load /nowhere.bt")
 
 
-def test_what_is_saved_has_the_values_of_its_parameters(at: Person, shop: Target, tmp_path: Path) -> None:
+def test_saved_scripts_have_the_values_of_their_parameters(at: Person, shop: Target, tmp_path: Path) -> None:
     script = (
         'param least: int = 0;\nparam item = "plum" "what is sold";\nparam slow: duration;\n'
         "acme.Till::sell @return when $count >= least && $item == item && duration < slow { @many = count(); }"
@@ -380,7 +380,7 @@ def test_entering_again(at: Person) -> None:
     assert ":level 1" in at.enter(":history")
 
 
-def test_detach_keeps_what_was_seen(at: Person, shop: Target) -> None:
+def test_detach_keeps_earlier_output(at: Person, shop: Target) -> None:
     at.enter(SELL)
     does(shop, "sell 5")
     answer = at.enter(":detach")
@@ -401,7 +401,7 @@ def test_quit_asks_once_when_probes_are_live(at: Person) -> None:
     assert at.repl.ended
 
 
-def test_a_command_that_fails_of_its_own_does_not_end_the_prompt(at: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_internal_error_of_a_command_does_not_end_the_prompt(at: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
         raise RuntimeError("of its own")
 
@@ -453,6 +453,6 @@ def test_of_many_distributions_a_few_are_drawn(at: Person, shop: Target) -> None
     assert at.enter("@n").count("\n") == 12
 
 
-def test_what_cannot_be_entered_again(at: Person) -> None:
+def test_entries_that_cannot_be_repeated(at: Person) -> None:
     assert "no entry !99" in at.enter("!99")
     assert at.repl.failures == 1

@@ -61,7 +61,7 @@ def test_kinds(text: str, kind: Kind) -> None:
         ('A::b { print("} { (") }', True),
     ],
 )
-def test_enter_submits_what_is_complete(text: str, complete: bool) -> None:
+def test_enter_submits_complete_entries(text: str, complete: bool) -> None:
     assert is_complete(text) is complete
 
 
@@ -76,7 +76,7 @@ def test_enter_submits_what_is_complete(text: str, complete: bool) -> None:
         ("", 0),
     ],
 )
-def test_the_next_line_is_indented_by_what_is_open(text: str, blanks: int) -> None:
+def test_the_next_line_is_indented_by_open_brackets(text: str, blanks: int) -> None:
     assert indentation(text) == blanks
 
 
@@ -114,5 +114,5 @@ def test_the_class_or_method_under_the_cursor() -> None:
         (":ls\nx", ""),
     ],
 )
-def test_what_an_entry_waits_for_is_said(text: str, words: str) -> None:
+def test_the_screen_names_the_open_part_of_an_entry(text: str, words: str) -> None:
     assert waiting_for(text) == words

@@ -79,7 +79,7 @@ def entered(keys: str) -> list[str]:
         return listener.texts[:-1]
 
 
-def test_enter_submits_what_is_complete() -> None:
+def test_enter_submits_complete_entries() -> None:
     assert entered(":probes" + ENTER) == [":probes"]
     assert entered("A::b { print(1); }" + ENTER) == ["A::b { print(1); }"]
 
@@ -110,7 +110,7 @@ def test_ctrl_c_gives_up_the_line_and_not_the_prompt() -> None:
     assert entered("A::b {" + CTRL_C + ":maps" + ENTER) == [":maps"]
 
 
-def test_what_is_wrong_is_not_sent() -> None:
+def test_wrong_entries_are_not_sent() -> None:
     with typing("A::b { print(durration); }" + ENTER + CTRL_C + CTRL_D) as (listener, _):
         Prompt(listener, InMemoryHistory()).run()
     assert listener.texts == [":quit"]
@@ -137,7 +137,7 @@ def test_tab_completes_the_common_prefix_of_the_candidates() -> None:
     assert common_part(typed, [offered[0], offered[3]]) == ""  # one alone is chosen, not begun
 
 
-def test_completions_replace_what_was_typed() -> None:
+def test_completions_replace_the_typed_word() -> None:
     assert completed("PrEn") == [("com.acme.shop.PricingEngine", -4)]
     assert completed(":pro") == [("probes", -3)]
     assert ("quote", -2) in completed("PricingEngine::qu")
@@ -171,7 +171,7 @@ def test_where_no_history_can_be_kept_there_is_none(monkeypatch: pytest.MonkeyPa
     assert isinstance(open_history(), InMemoryHistory)
 
 
-def test_the_prompt_survives_what_fails_around_it() -> None:
+def test_the_prompt_survives_failures_around_it() -> None:
     with typing("A::b { }" + ENTER + ":maps" + ENTER + CTRL_D) as (listener, _):
         listener.breaks = True
         Prompt(listener, InMemoryHistory()).run()

@@ -111,7 +111,7 @@ def test_compound_keys(outcome: Outcome) -> None:
     assert outcome.fact("keys", "value") == "2"
 
 
-def test_full_map_counts_what_it_drops(outcome: Outcome) -> None:
+def test_a_full_map_counts_dropped_keys(outcome: Outcome) -> None:
     content = outcome.map("full", 0, MapKind.COUNT, 1)
     assert 1000 <= len(content.entries) < 1000 + 8  # each writer may pass the capacity by one
     kept = sum(value.n for _, value in content.entries if isinstance(value, Count))

@@ -59,7 +59,7 @@ def test_a_probe_that_prints_prints_less_first(outcome: Outcome) -> None:
     assert row.dropped_budget == 0, "fewer than may still be made"
 
 
-def test_nobody_else_enables_what_was_disabled_by_command(outcome: Outcome) -> None:
+def test_only_a_command_enables_a_probe_disabled_by_command(outcome: Outcome) -> None:
     assert outcome.fact("budget", "left-alone") == "false"
     assert steps(outcome, "off") == []
     assert outcome.counters("budget")[2].state is ProbeState.OFF
@@ -73,12 +73,12 @@ def test_a_probe_that_cannot_be_afforded_is_disabled_and_tried_again(outcome: Ou
     assert second == min(2 * first, 60 * SECOND)
 
 
-def test_what_is_allowed_for_the_beginning_is_gone_when_it_is_over(outcome: Outcome) -> None:
+def test_the_extra_allowance_of_the_start_ends(outcome: Outcome) -> None:
     assert steps(outcome, "first", "allowance") == []
     assert steps(outcome, "later", "allowance")[0] == (1, RestraintStep.SAMPLED)
 
 
-def test_a_probe_that_is_hot_all_of_a_sudden_is_restrained_before_anybody_looks(outcome: Outcome) -> None:
+def test_a_sudden_burst_is_restrained_before_the_next_round_of_the_budget(outcome: Outcome) -> None:
     """The allowance is 5.5 ms and a firing takes 10 us, so about 550 hits fire, then one in 64. The other probe costs
     nearly nothing.
     """
@@ -92,7 +92,7 @@ def test_a_probe_that_is_hot_all_of_a_sudden_is_restrained_before_anybody_looks(
     assert (row[2].fired, row[2].skipped) == (64 + 5, 0)
 
 
-def test_firings_that_cost_no_more_than_leaving_hits_out_are_not_sampled(outcome: Outcome) -> None:
+def test_firings_as_cheap_as_skipped_hits_are_not_sampled(outcome: Outcome) -> None:
     assert steps(outcome, "within", "cheap") == []
     assert steps(outcome, "hardly-over", "cheap") == []
     assert outcome.counters("cheap")[1].skipped == 0
@@ -104,7 +104,7 @@ def test_a_probe_that_cannot_take_less_does_not_protect_the_others(outcome: Outc
     assert {probe for probe, _ in beside} == {2}
 
 
-def test_such_a_probe_far_over_its_share_is_taken_out(outcome: Outcome) -> None:
+def test_a_cheap_probe_far_over_its_share_is_taken_out(outcome: Outcome) -> None:
     """250,000 hits in 50 ms: even the test that the probe is disabled would cost more than a hundredth of a core beyond
     the share.
     """
@@ -114,18 +114,18 @@ def test_such_a_probe_far_over_its_share_is_taken_out(outcome: Outcome) -> None:
     assert taken_out(outcome, "too-many", "budget") == set()
 
 
-def test_what_firings_took_when_they_were_rare_does_not_restrain_them_when_they_are_many(outcome: Outcome) -> None:
+def test_the_cost_of_rare_firings_does_not_restrain_frequent_ones(outcome: Outcome) -> None:
     """20,011 firings of 100 ns take 2 ms of the allowance of 5.5 ms. At 50 us each they would take a second."""
     assert outcome.fact("learnt", "hot") == ""
     row = outcome.counters("learnt")[1]
     assert (row.fired, row.skipped) == (64 * 4 + 20_011, 0)
 
 
-def test_of_many_firings_fewer_are_timed_before_anybody_looks(outcome: Outcome) -> None:
+def test_a_smaller_part_of_many_firings_is_timed_before_the_next_round(outcome: Outcome) -> None:
     assert 200 < int(outcome.fact("learnt", "timed")) < 400
 
 
-def test_firings_on_short_ways_are_restrained_at_once_too(outcome: Outcome) -> None:
+def test_firings_on_fast_paths_are_restrained_at_once_too(outcome: Outcome) -> None:
     assert outcome.fact("fast-paths-restrained", "before") == ""
     for probe, map_, keys in ((1, 0, 0), (2, 1, 1)):
         row = outcome.counters("fast-paths-restrained")[probe]
@@ -153,13 +153,13 @@ def test_hits_of_threads_without_a_stripe_of_their_own(outcome: Outcome) -> None
     assert abs(SHORT - int(outcome.fact("unowned", "weights"))) < 16
 
 
-def test_predicates_of_hits_that_are_left_out_are_not_tested(outcome: Outcome) -> None:
+def test_predicates_of_skipped_hits_are_not_tested(outcome: Outcome) -> None:
     assert SHORT / 20 < int(outcome.fact("unowned", "tested")) < SHORT / 12
 
 
 def test_hits_of_blocks_that_are_never_finished_are_represented_on_average(outcome: Outcome) -> None:
-    """A block of 64 hits ends after 41, so its firing is among them with the probability 41/64. There are ten thousand
-    blocks.
+    """Each round has 41 hits of a block of 64, so a firing is among them with the probability 41/64. There are ten
+    thousand rounds.
     """
     row = outcome.counters("unfinished")[1]
     assert row.fired + row.skipped == 410_000

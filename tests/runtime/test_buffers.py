@@ -69,6 +69,6 @@ def test_memory_does_not_grow_with_threads(outcome: Outcome) -> None:
     assert outcome.counters("threads")[1].produced == 200_000
 
 
-def test_a_record_that_is_larger_than_where_it_goes_says_so_and_stays(outcome: Outcome) -> None:
+def test_a_record_larger_than_its_destination_is_refused_and_stays(outcome: Outcome) -> None:
     size = (32 + 9001 * 9 + 1 + 7) & ~7
     assert outcome.fact("too-much", "record") == f"true {-size} {size}"

@@ -105,7 +105,7 @@ def test_probes_that_only_add(outcome: Outcome) -> None:
     }
 
 
-def test_clearing_what_probes_add(outcome: Outcome) -> None:
+def test_clearing_while_probes_add(outcome: Outcome) -> None:
     for turn in range(3):
         assert outcome.fact("cleared-additions", f"before-{turn}") == "true 1"
         assert outcome.fact("cleared-additions", f"after-{turn}") == "false 0"
@@ -115,7 +115,7 @@ def test_clearing_what_probes_add(outcome: Outcome) -> None:
     assert outcome.counters("cleared-additions")[1].fired == 3 * 101 + 14
 
 
-def test_clearing_what_probes_count(outcome: Outcome) -> None:
+def test_clearing_while_probes_count(outcome: Outcome) -> None:
     for turn in range(3):
         assert outcome.fact("cleared-tallies", f"before-{turn}") == "101 true 1"
         assert outcome.fact("cleared-tallies", f"after-{turn}") == "null false 0"

@@ -20,7 +20,7 @@ def test_a_share_of_the_hits(outcome: Outcome) -> None:
     assert 300 < chosen < 700  # 500 are expected
 
 
-def test_so_many_a_second(outcome: Outcome) -> None:
+def test_a_limit_per_second(outcome: Outcome) -> None:
     assert outcome.fact("sampling", "max-rate") == "true"
     assert outcome.fact("sampling", "max-rate-weights") == "true"
 
@@ -30,13 +30,13 @@ def test_a_thread_decides_once_until_the_method_is_left(outcome: Outcome) -> Non
     assert outcome.fact("by-thread", "disabled") == "-1"
 
 
-def test_a_probe_ends_after_so_many_firings(outcome: Outcome) -> None:
+def test_a_probe_ends_after_its_limit_of_firings(outcome: Outcome) -> None:
     assert outcome.fact("firings", "first") == "101 true"
     counters = outcome.counters("firings")
     assert (counters[1].fired, counters[1].state) == (101, ProbeState.HITS_USED_UP)
 
 
-def test_so_many_firings_a_second(outcome: Outcome) -> None:
+def test_a_limit_of_firings_per_second(outcome: Outcome) -> None:
     counters = outcome.counters("firings")[2]
     assert (counters.fired, counters.limited) == (34, 8 * 1009 + 101 - 34)
     assert counters.state is ProbeState.ON

@@ -55,7 +55,7 @@ def program(request: pytest.FixtureRequest) -> Iterator[Target]:
 
 
 @pytest.mark.parametrize("format_", NAMES)
-def test_no_format_shows_what_was_added(program: Target, format_: str, tmp_path: Path) -> None:
+def test_no_format_shows_added_secrets(program: Target, format_: str, tmp_path: Path) -> None:
     files = tmp_path / "out"
     if format_ in ("csv", "tsv", "parquet", "arrow"):  # a file for each map
         files.mkdir()
@@ -106,7 +106,7 @@ def test_a_recording_has_none_of_them(program: Target, tmp_path: Path) -> None:
     assert b"alice paid with ***" in replayed.stdout
 
 
-def test_the_client_that_joins_a_session_hides_what_was_added_to_it(program: Target) -> None:
+def test_a_client_that_joins_a_session_hides_its_added_secrets(program: Target) -> None:
     with btpy.attach(program.pid, secrets=ADDED, limits=btpy.Limits(unattended=True)) as session:
         session.add(SCRIPT)
         name = session.leave(60)
@@ -178,7 +178,7 @@ def test_the_file_of_the_user_adds_to_every_run(program: Target, tmp_path: Path)
 
 
 @pytest.mark.parametrize("value", ["/[/", "a b", "/x*/", "*", ""])
-def test_what_is_wrong_is_refused_before_anything_is_attached(value: str) -> None:
+def test_invalid_secrets_are_refused_before_the_attach(value: str) -> None:
     """No such JVM exists, and the command ends before it searches for one."""
     with pytest.raises(UsageError, match="secrets: "):
         btpy.attach("no.such.Program", secrets=[value])

@@ -149,7 +149,7 @@ HOSTILE_NAMES = (
 )
 
 
-def test_what_a_jvm_is_called_makes_no_completion_of_its_own(
+def test_the_name_of_a_jvm_cannot_forge_a_completion(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     one = jvm()
@@ -181,7 +181,7 @@ def test_a_candidate_that_is_no_single_word_is_left_out(
 
 
 @pytest.mark.parametrize("format_", ["csv", "tsv"])
-def test_formulas_are_texts_where_that_is_asked_for(format_: str, tmp_path: Path) -> None:
+def test_formulas_become_texts_with_the_option(format_: str, tmp_path: Path) -> None:
     lines = [
         '{"v":1,"type":"event","ts":"2026-11-22T00:00:00.000000Z","tid":1,"thread":"t","probe":"p","name":"e",'
         f'"data":{{"a":{text},"n":-5}}}}\n'

@@ -90,11 +90,11 @@ def check_unharmed(program: Target) -> None:
     assert answer(program, "base") == "Base says plain!"
 
 
-def test_what_a_hostile_target_sends_is_refused_or_taken() -> None:
+def test_frames_of_a_hostile_target_are_refused_or_accepted() -> None:
     assert client_takes(1, 20_000) > 5_000
 
 
-def test_what_a_client_gone_mad_sends_has_no_effect(subject: object, jar: Path) -> None:
+def test_frames_of_a_broken_client_have_no_effect(subject: object, jar: Path) -> None:
     with subject(17, "-Xmx64m") as program:  # type: ignore[operator]
         agent_takes(program, jar, 1, 2_000)
         check_unharmed(program)

@@ -162,7 +162,7 @@ def test_overlapping_strings_are_bounded_together() -> None:
 
 
 @pytest.mark.parametrize("kind", ["fifo", "link", "directory link"])
-def test_counters_are_not_read_through_what_is_no_file(kind: str, tmp_path: Path) -> None:
+def test_counters_are_read_only_from_regular_files(kind: str, tmp_path: Path) -> None:
     (tmp_path / "tmp").mkdir()
     directory = tmp_path / "tmp" / "hsperfdata_x"
     elsewhere = tmp_path / "elsewhere"

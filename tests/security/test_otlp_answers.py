@@ -147,7 +147,7 @@ def test_a_redirection_is_not_followed() -> None:
     assert len(requests) == 1
 
 
-def test_proxies_of_the_environment_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     """They would get the headers with their credentials."""
     requests: list[bytes] = []
 

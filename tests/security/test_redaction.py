@@ -103,7 +103,7 @@ def test_a_recording_has_no_secret(secretive: Target, tmp_path: Path) -> None:
     assert b"alice" in replayed.stdout
 
 
-def test_a_session_that_was_left_has_no_secret_for_the_client_that_comes_back(secretive: Target) -> None:
+def test_an_unattended_session_holds_no_secret_for_the_next_client(secretive: Target) -> None:
     with btpy.attach(secretive.pid, limits=btpy.Limits(unattended=True)) as session:
         session.add(SCRIPT)
         name = session.leave(60)

@@ -68,14 +68,14 @@ def test_no_method_that_is_listed_as_refused_can_be_proven(jdk: int) -> None:
         ("java.math.BigDecimal", "hashCode", (), "a virtual call of java/math/BigInteger.hashCode"),
     ],
 )
-def test_what_was_found_to_be_harmful_is_refused_for_that_reason(
+def test_harmful_methods_are_refused_for_their_reason(
     owner: str, name: str, parameters: tuple[str, ...], reason: str
 ) -> None:
     with pytest.raises(RefusedError, match=reason):
         prover(17).prove(owner, name, parameters, False)
 
 
-def test_no_axiom_is_there_in_vain() -> None:
+def test_every_axiom_is_used() -> None:
     used: set[str] = set()
     for jdk in (8, *MAJORS):
         one = Prover(Classes(java_home(jdk)))
@@ -87,7 +87,7 @@ def test_no_axiom_is_there_in_vain() -> None:
 
 
 @all_jdks
-def test_classes_that_are_taken_to_be_initialised_are(jdk: int) -> None:
+def test_classes_assumed_to_be_initialised_are_initialised(jdk: int) -> None:
     command = [str(java(jdk)), "-Xlog:class+init=info", "-version"]
     log = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert [name for name in call_prover.INITIALIZED if f"Initializing '{name}'" not in log] == []
@@ -266,7 +266,7 @@ SUBSTITUTES = {
 
 
 @all_jdks_and_8
-def test_substitutes_say_what_the_methods_say(jdk: int) -> None:
+def test_substitutes_give_the_results_of_the_methods(jdk: int) -> None:
     classes = compiled([JAVA / "Alike.java"], release=8)
     probes = ""
     for name, calls in SUBSTITUTES.items():

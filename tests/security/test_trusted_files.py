@@ -102,7 +102,7 @@ def test_a_text_imports_nothing_from_the_working_directory(alone: Path) -> None:
 
 @pytest.mark.parametrize("mode", [0o646, 0o666, 0o602 | 0o044])
 @pytest.mark.parametrize("named", [True, False])
-def test_what_anybody_can_write_is_refused(alone: Path, mode: int, named: bool) -> None:
+def test_files_that_any_user_can_write_are_refused(alone: Path, mode: int, named: bool) -> None:
     path = written(alone / "mine.bt", mode=mode)
     with pytest.raises(Untrusted, match="can be written by anybody") as raised:
         files.open_trusted(path, named=named)

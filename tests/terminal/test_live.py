@@ -132,7 +132,7 @@ def test_events_scroll_by_above_the_view_and_garble_nothing(clerk: Target, golde
 
 
 @pytest.mark.parametrize("wraps_anew", [True, False], ids=["wraps-anew", "cuts-off"])
-def test_a_view_is_whole_after_each_resize_and_so_is_what_was_printed(clerk: Target, wraps_anew: bool) -> None:
+def test_a_view_and_printed_lines_are_intact_after_each_resize(clerk: Target, wraps_anew: bool) -> None:
     """In its alternate screen tmux cuts off long lines, as xterm does; on the normal screen it wraps them again."""
     alternate = "" if wraps_anew else "\x1b[?1049h"
     words = command(clerk, "-e", BOTH, "-i", "200ms", "--hits", "0", "--rate", "0")
@@ -351,7 +351,7 @@ def test_ctrl_c_twice_leaves_at_once(clerk: Target) -> None:
     check_left(clerk)
 
 
-def test_what_takes_long_is_told_in_a_line_that_goes_when_it_is_done(clerk: Target) -> None:
+def test_progress_is_a_line_that_disappears_at_the_end(clerk: Target) -> None:
     with watching(clerk, TABLE) as screen:
         os.kill(clerk.pid, signal.SIGSTOP)
         try:

@@ -104,7 +104,7 @@ def test_the_menu_of_completions(shop: Target, tmp_path: Path, golden: Golden) -
         assert screen.wait_for_end() == 0
 
 
-def test_what_probes_print_does_not_touch_the_line_that_is_typed(shop: Target, tmp_path: Path) -> None:
+def test_prints_of_probes_do_not_touch_the_typed_line(shop: Target, tmp_path: Path) -> None:
     with prompt(shop, tmp_path) as screen:
         answered(screen, PRINT, "#1 seen")
         screen.type(":prin")
@@ -224,7 +224,7 @@ def test_output_of_probes_waits_until_the_user_closes_the_view(shop: Target, tmp
         assert screen.wait_for_end() == 0
 
 
-def test_tab_inserts_what_all_candidates_have_in_common(shop: Target, tmp_path: Path) -> None:
+def test_tab_inserts_the_common_prefix_of_all_candidates(shop: Target, tmp_path: Path) -> None:
     does(shop, "sell 1")  # its class Receipt is loaded then
     with prompt(shop, tmp_path) as screen:
         screen.type("acme.T")

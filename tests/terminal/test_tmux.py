@@ -59,12 +59,12 @@ def test_paste_arrives_whole() -> None:
         cat.wait_for(lambda screen: lines in f"{screen}\n", scrolled=True)
 
 
-def test_what_is_waited_for_in_vain_is_told_with_the_screen() -> None:
+def test_a_failed_wait_is_reported_with_the_screen() -> None:
     with terminal(["echo", "something else"]) as program, pytest.raises(TerminalError, match="something else"):
         program.wait_for("never")
 
 
-def test_what_varies_is_normalised() -> None:
+def test_varying_text_is_normalised() -> None:
     line = "btpy: 1 probe → 7 methods in 4 classes of Main (31337), retransformed in 41 ms · ran 00:01:12 · 17 apples"
     expected = "btpy: 1 probe → 7 methods in 4 classes of Main (PID), retransformed in N ms · ran HH:MM:SS · K apples"
     assert normalised(line, (r"\d+(?= apples)", "K")) == expected

@@ -106,7 +106,7 @@ def test_this_may_wait_for_super_in_another_local_variable(execute: Execute) -> 
 
 
 def test_super_may_be_called_in_a_handler(execute: Execute) -> None:
-    """The entry advice must have a value even for an exception before the call of super."""
+    """The constructor calls ``super()`` on two paths: in normal code, and in the handler of an earlier exception."""
     builder = divider(52)
     code = builder.method(ACC_PUBLIC, "<init>", "(I)V")
     failed = Label()

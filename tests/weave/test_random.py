@@ -374,9 +374,7 @@ def some(plan: ClassPlan, share: float, generator: random.Random) -> ClassPlan:
     share=st.sampled_from((0.1, 0.5)),
     major=st.sampled_from((11, 17, 21, 25)),
 )
-def test_random_methods_compute_what_they_did(
-    methods: list[list[Statement]], seed: int, share: float, major: int
-) -> None:
+def test_random_methods_keep_their_results(methods: list[list[Statement]], seed: int, share: float, major: int) -> None:
     recorder = compiled([JAVA / "Recorder.java"])
     data = program(methods).to_bytes()
     file = ClassFile.parse(data)

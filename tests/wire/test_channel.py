@@ -235,7 +235,7 @@ def test_an_answer_can_be_fetched_long_after_its_request() -> None:
         assert (second(PATIENCE).loaded, first(PATIENCE).loaded) == (13, 11)
 
 
-def test_replies_come_whole_and_in_order_among_what_others_send() -> None:
+def test_replies_come_whole_and_in_order_among_other_messages() -> None:
     """More than the socket takes at once, from the reading thread while another thread sends."""
     listener = Listener.unix()
     with Peer(listener.options) as peer:
@@ -269,7 +269,7 @@ def test_configured_answers_configure() -> None:
         answering.join()
 
 
-def test_what_answers_nothing_is_handed_on_in_order() -> None:
+def test_messages_without_a_request_are_delivered_in_order() -> None:
     sent = [Events(b"1"), ClassBytes(1, 2, "a.B", "app", "", (), b"x"), Events(b"2")]
     with connected() as both:
         both.peer.send(*sent)
@@ -319,7 +319,7 @@ def test_the_reason_of_trouble_is_reported() -> None:
         ("Java heap space", "-Xmx"),
     ],
 )
-def test_what_the_agent_lacks_is_told_with_the_flag_that_gives_it(error: str, flag: str) -> None:
+def test_a_missing_capability_is_reported_with_its_flag(error: str, flag: str) -> None:
     with connected() as both:
         both.peer.send(Trouble(f"the thread btpy-commands of the agent failed: java.lang.OutOfMemoryError: {error}"))
         ended = both.ended.get(timeout=PATIENCE)
@@ -399,7 +399,7 @@ def test_the_end_after_farewell_is_no_failure() -> None:
         assert both.ended.get(timeout=PATIENCE) is None
 
 
-def test_what_the_client_sends_too_late_does_not_make_a_failure_of_the_end() -> None:
+def test_late_messages_of_the_client_do_not_turn_the_end_into_a_failure() -> None:
     with connected() as both:
         answering = in_thread(lambda: answer(both, Farewell(1, (), 3, 4)))
         both.channel.call(Detach, Farewell, PATIENCE)

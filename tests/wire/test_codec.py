@@ -163,7 +163,7 @@ def test_type_bytes_are_those_of_the_document() -> None:
     assert documented == {kind.__name__.lower(): kind.code for kind in ALL}
 
 
-def test_samples_decode_to_what_was_sent() -> None:
+def test_samples_decode_to_the_sent_values() -> None:
     loaded = LoadedClass(9, "a.B", "app", "java.lang.Object", ("a.I",), 0x21, True, "/x.jar", LoadedRefusal.LOADER)
     for message in (
         Classes(1, 500, 1, (loaded,)),

@@ -2,7 +2,7 @@ package btpy.agent;
 
 import btpy.runtime.AgentThread;
 
-/** Classes that the transformer does not weave: prints for each reason whether the agent looks for them afterwards. */
+/** Calls the transformer in situations in which it weaves nothing, and prints whether it asks for a new search. */
 final class Passing {
     private Passing() {
     }

@@ -111,7 +111,7 @@ def test_a_request_that_is_refused_is_counted_and_not_repeated(status: int) -> N
         assert "\x1b" not in notice
 
 
-def test_what_an_answer_of_partial_success_rejects_is_counted() -> None:
+def test_records_rejected_by_a_partial_success_are_counted() -> None:
     response = ExportLogsServiceResponse()
     response.partial_success.rejected_log_records = 5
     response.partial_success.error_message = "too old"

@@ -90,7 +90,7 @@ def test_keys_without_names_are_counted_off() -> None:
     assert attributes(list(metric_.sum.data_points[0].attributes)) == {"key1": "x", "key2": "y"}
 
 
-def test_samples_of_other_keys_say_so() -> None:
+def test_samples_of_other_keys_are_marked() -> None:
     metric_ = metric_of(
         a_map(MapKind.COUNT, names=("a",)), [(OVERFLOW, Count(3))], WINDOW, Temporality.CUMULATIVE, Values(StackTable())
     )
@@ -98,7 +98,7 @@ def test_samples_of_other_keys_say_so() -> None:
     assert attributes(list(metric_.sum.data_points[0].attributes)) == {"otel.metric.overflow": True}
 
 
-def test_an_estimate_says_so() -> None:
+def test_an_estimate_is_marked() -> None:
     map_ = replace(a_map(MapKind.COUNT), estimated="100")
     metric_ = metric(map_, ((), Count(300, Weights(Skips(297, 100), 3, 300))))
     assert "estimated from a sample of the hits (100)" in metric_.description
@@ -133,7 +133,7 @@ def test_other_numbers_are_gauges(kind: MapKind, value: Aggregate | Value, numbe
 
 
 @pytest.mark.parametrize("value", [Last(5, "text"), "text", True, None, StackRef(1)])
-def test_what_is_no_number_is_no_point(value: Aggregate | Value) -> None:
+def test_only_numbers_become_points(value: Aggregate | Value) -> None:
     map_ = a_map(MapKind.LAST if isinstance(value, Last) else MapKind.VALUE)
     assert metric_of(map_, [((), value)], WINDOW, Temporality.CUMULATIVE, Values(StackTable())) is None
 

@@ -33,7 +33,7 @@ def steps(*others: str) -> st.SearchStrategy[list[tuple[str, str, int]]]:
 
 
 @given(steps("flush"))
-def test_flushes_and_the_last_read_add_up_to_what_was_counted(script: list[tuple[str, str, int]]) -> None:
+def test_flushes_and_the_last_read_add_up_to_the_count(script: list[tuple[str, str, int]]) -> None:
     series, counted, present = Series(), Counter[Key](), Counter[Key]()
     for step, key, number in script:
         if step == "count":
@@ -47,7 +47,7 @@ def test_flushes_and_the_last_read_add_up_to_what_was_counted(script: list[tuple
 
 
 @given(steps("read", "clear"))
-def test_what_was_read_before_a_clear_stays_counted(script: list[tuple[str, str, int]]) -> None:
+def test_counts_read_before_a_clear_stay(script: list[tuple[str, str, int]]) -> None:
     series, read, present = Series(), Counter[Key](), Counter[Key]()
     for step, key, number in script:
         if step == "count":
@@ -117,7 +117,7 @@ PAIRS: list[tuple[Summable, Summable]] = [
 
 
 @pytest.mark.parametrize(("before", "more"), PAIRS, ids=lambda value: type(value).__name__)
-def test_the_difference_is_what_came_since(before: Summable, more: Summable) -> None:
+def test_the_difference_has_only_newer_counts(before: Summable, more: Summable) -> None:
     both = merged(before, more)
     assert isinstance(both, type(more))
     new = difference(both, before)

@@ -100,9 +100,7 @@ def test_lowmemory_is_delta_and_nothing_is_cumulative() -> None:
         ("otlp://c/\u00e9", {}, "no other letters than ASCII"),
     ],
 )
-def test_what_cannot_be_used_is_refused_before_anything_begins(
-    url: str, environment: dict[str, str], message: str
-) -> None:
+def test_unusable_settings_are_refused_before_the_run(url: str, environment: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError, match=message.replace("?", r"\?")) as refused:
         settings_of(url, environment)
     assert "secret" not in str(refused.value)
