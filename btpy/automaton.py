@@ -2,8 +2,9 @@
 
 A regular expression runs on threads of the traced program, so it must need only one step for each character of the
 text: no backtracking, no allocation. Features that a finite automaton lacks (back references, look-around, possessive
-repetition, boundaries) are refused. The spelling is that of ``java.util.regex``; a whole text matches, and an astral
-character counts as one. The algorithms are those of Thompson (1968) and the subset construction; the table is read by
+repetition, boundaries) are refused. The syntax is that of ``java.util.regex``. The expression must match the whole
+text, and an astral character counts as one. The algorithms are those of Thompson (1968) and the subset construction;
+the table is read by
 ``btpy.runtime.Patterns.automaton``.
 """
 

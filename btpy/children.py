@@ -80,8 +80,8 @@ def start(
     stdout: int = DEVNULL,
     descriptors: Sequence[int] = (),
 ) -> TextProcess:
-    """Start a child that belongs to btpy. ``inherited``: the variables for it; ``descriptors``: those that it inherits
-    besides standard input and output. It ignores the keyboard: Ctrl-C is for this process.
+    """Start a child that belongs to btpy. ``inherited``: the variables for it; ``descriptors``: the descriptors that it
+    inherits besides standard input and output. It ignores the keyboard: Ctrl-C is for this process.
     """
     return subprocess.Popen(
         [*command],
@@ -118,7 +118,7 @@ def start_for_user(command: Sequence[str]) -> Process:
 
 
 def run_for_user(command: Sequence[str]) -> int:
-    """As :func:`start_for_user`; waits for its end. The status. Raises FileNotFoundError."""
+    """Like :func:`start_for_user`; waits for the end of the process. The status. Raises FileNotFoundError."""
     program = installed(command[0])
     if program is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), command[0])

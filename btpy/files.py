@@ -4,7 +4,7 @@ Two kinds of files need care, most of all where btpy runs as root:
 
 - A *trusted* file decides what btpy does: a script, a library, a file of tests. :func:`open_trusted` refuses one that
   another user could have written.
-- A *foreign* file belongs to somebody else and is only looked at: what a JVM tells of itself in its own ``/tmp``.
+- A *foreign* file belongs to another user and btpy only reads it, such as the files of a JVM in its own ``/tmp``.
   :func:`read_foreign` never waits (a FIFO, a device), follows no link out of the directory tree that it belongs to, and
   reads no more than a bound.
 
@@ -39,8 +39,9 @@ class Untrusted(UsageError):
 
 
 def trusted_owners() -> frozenset[int]:
-    """The users whose files this process believes: root, its own, those of ``$BTPY_TRUST``, and for root the one that
-    called ``sudo``."""
+    """The users whose files this process trusts: root, its own user, the users of ``$BTPY_TRUST``, and for root the
+    caller of ``sudo``.
+    """
     owners = {0, os.geteuid()}
     names = os.environ.get("BTPY_TRUST", "").split(",")
     if os.geteuid() == 0:
@@ -54,11 +55,11 @@ def trusted_owners() -> frozenset[int]:
 def open_trusted(path: str | Path, *, named: bool = False) -> BinaryIO:
     """Open a file that decides what btpy does. ``named``: the user wrote its path, and did not let btpy look for it.
 
-    The file and its directory must belong to :func:`trusted_owners`, and nobody else may write to them; a directory
+    The file and its directory must belong to :func:`trusted_owners`, and no other user may write to them. A directory
     with the sticky bit may be open to all. A normal user may also name a file of another user that only that user can
     write: the script can do only what the user who runs it may do.
 
-    Raises Untrusted, which says what to do, and OSError.
+    Raises Untrusted, with a remedy, and OSError.
     """
     path = Path(path)
     owners = trusted_owners()
@@ -85,7 +86,7 @@ def open_trusted(path: str | Path, *, named: bool = False) -> BinaryIO:
 
 
 def require_trusted(path: Path, *, named: bool = False) -> None:
-    """As :func:`open_trusted`, for a file or a directory that is not opened here."""
+    """Like :func:`open_trusted`, for a file or a directory that is not opened here."""
     descriptor = os.open(path, _PATH | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         about = os.fstat(descriptor)

@@ -2,9 +2,9 @@
 
 **The cyclic garbage collector.** Thousands of classes are read, planned and woven into objects that live on and that no
 cycle holds. The collector looks at all of them again and again without a result: it takes between a third and a half of
-the time. While it is paused, new objects count as old afterwards, as if the collector had looked at them. It looks at
-old objects only when many of them have been added since the last full collection, and it does not count those that came
-while it was paused. So a full collection is run here when the number of objects has doubled: otherwise a program that
+the time. While it is paused, new objects count as old afterwards, as if the collector had looked at them. It visits old
+objects only after many of them have been added since the last full collection, and it does not count objects from the
+time of the pause. So a full collection is run here when the number of objects has doubled: otherwise a program that
 attaches again and again would keep the objects of all its sessions.
 
 **The switch interval.** One thread of Python runs at a time. A thread that returns from the socket waits until the
@@ -89,13 +89,14 @@ _gc_paused = _Shared(_pause)
 
 _interval_lock = threading.Lock()
 _intervals: list[float] = []
-"""The interval before the first user entered, then that of each user."""
+"""The interval before the first user, then the interval of each user."""
 
 
 @contextmanager
 def switch_interval(seconds: float = SHORT) -> Iterator[None]:
-    """A thread runs for so many seconds at most before another one may run. The shortest interval of all users holds;
-    after the last has left, the interval is as it was before."""
+    """The maximum number of seconds that a thread runs before another one may run. The shortest interval of all users
+    holds; after the last has left, the interval is as it was before.
+    """
     with _interval_lock:
         if not _intervals:
             _intervals.append(sys.getswitchinterval())

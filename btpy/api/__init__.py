@@ -1,1 +1,1 @@
-"""What Python programs trace with: :func:`btpy.attach` and what it gives (docs/python.md)."""
+"""The Python API: :func:`btpy.attach` and its results (docs/python.md)."""

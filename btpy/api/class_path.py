@@ -1,4 +1,4 @@
-"""What the probes of a program match on a class path, without a JVM: for ``btpy check --cp``."""
+"""Matches the probes of a program with a class path, without a JVM: for ``btpy check --cp``."""
 
 from __future__ import annotations
 
@@ -60,8 +60,9 @@ class ClassPath:
                 yield self._data[loaded.name]
 
     def match(self, program: Program, *, allow: Iterable[str] = ()) -> tuple[Matching, tuple[str, ...]]:
-        """What the probes match, and which fields are looked up at each firing. Raises UsageError for a malformed
-        pattern."""
+        """The matches of the probes, and the fields that each firing looks up by name. Raises UsageError for a
+        malformed pattern.
+        """
         planner = Planner(program, allow=allow, supertypes=self.hierarchy.ancestors)
         matched = []
         with planner.knowledge.asking(self):

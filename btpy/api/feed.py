@@ -31,7 +31,7 @@ class Reader(Generic[T]):
     def take(self, deadline: float | None = None) -> T | None:
         """The next one; None at ``deadline`` (``time.monotonic``) and at the end.
 
-        Raises what ended the feed, once everything that came before has been taken.
+        Raises the error that ended the feed, once the reader has taken all earlier items.
         """
         with self._feed.changed:
             while not self._waiting:

@@ -1,4 +1,4 @@
-"""What probes match, and why code is left alone."""
+"""The matches of probes, and the reasons for omitted code."""
 
 from __future__ import annotations
 

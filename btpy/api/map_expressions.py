@@ -49,7 +49,7 @@ def bare_map(text: str) -> str | None:
 
 
 def parse(source: Source) -> nodes.Expression:
-    """Raises ScriptError, also for what :func:`evaluate` cannot compute."""
+    """Raises ScriptError, also for expressions that :func:`evaluate` cannot compute."""
     expression = parse_expression(source)
     problems = list(_problems(expression))
     if problems:

@@ -325,7 +325,7 @@ class Maps(Mapping[str, MapView]):
             try:
                 return next(iter(self._delivery.snapshot([map_])), None)
             except TargetGone:
-                if self._last is None:  # it may have ended regularly meanwhile
+                if self._last is None:  # it may have ended regularly in the meantime
                     raise
         return next((content for content in self.contents(self._last) if content.map.id == map_), None)
 

@@ -94,7 +94,7 @@ class Sessions:
 
     @property
     def running(self) -> list[Session]:
-        """Those that have not ended."""
+        """The targets that have not ended."""
         return [session for session in self._sessions.values() if not session.ended]
 
     def add(self, script: str | Path, **options: Any) -> dict[int, list[Probe]]:

@@ -57,7 +57,7 @@ class FoundClass:
 
 
 Classes = Callable[[], Iterator[FoundClass]]
-"""The classes. The caller can iterate over them several times. Raises UsageError for what cannot be read."""
+"""The classes. The caller can iterate over them several times. Raises UsageError for a path that cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ class OfflineWeaver:
         """The results of ``use`` for the classes that a probe matches, in their order. A class is woven if it can be.
 
         ``use`` may run in another process, so its result is pickled. Raises ClassFileError for a bad modules file, and
-        what ``parallel.in_order`` raises.
+        the errors of ``parallel.in_order``.
         """
 
         def woven(class_file: FoundClass) -> T | None:

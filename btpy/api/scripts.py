@@ -34,8 +34,8 @@ class Scripts:
     rest of it (:meth:`without`).
 
     ``probes``: the active probes, by number. ``changing``: the lock of everything that changes probes. ``level``: the
-    level of the session. ``deployment``: what became of the last program that was put in; of a session that was joined,
-    of everything. ``warnings``: about probes that were in no code when they were added.
+    level of the session. ``deployment``: the result of the last installed program; in a joined session, the result of
+    all programs. ``warnings``: about probes that were in no code when they were added.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Scripts:
 
     @property
     def program(self) -> Program | None:
-        """Everything that was added; None before the first program."""
+        """All added programs as one; None before the first program."""
         return self._engine.deployer.program
 
     @property
@@ -106,8 +106,8 @@ class Scripts:
         return self._engine.deployer.match(program, allow=self._permissions.allow)
 
     def listing(self, program: Program, *, most: int | None = None) -> tuple[Matching, tuple[ListedProbe, ...]]:
-        """As :meth:`match`, and the classes and methods for people to read. ``most``: the largest number of classes, in
-        the order of their names.
+        """Like :meth:`match`; also gives the classes and methods as text for users. ``most``: the largest number of
+        classes, in the order of their names.
         """
         return self._engine.deployer.listing(program, allow=self._permissions.allow, first=most)
 

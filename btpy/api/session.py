@@ -81,16 +81,16 @@ def attach(
     continue an attach or a launch that was begun before.
 
     ``allow``: capabilities as of ``--allow`` (``core``, ``call:com.acme.Foo.bar`` …). ``redact``: values under the
-    names of secrets are hidden. ``secrets``: names and regular expressions of further secrets, as of ``--secret``
-    (``customerNumber``, ``/AC-[0-9]{6}/``), beside those of the user's file. ``frameworks``: globs of classes whose
-    frames ``app_frame()`` skips, beside those that btpy knows. ``libraries``: directories where imports are looked for
-    first. ``limits``: bounds on captured values and buffers, and how long the target waits for this side. ``kept``: how
-    many past events are kept for a reader that subscribes later. ``tap``: called with each message to and from the
-    target, its bytes, and whether it was sent, on threads of btpy; secrets in texts are not masked in these messages.
+    names of secrets are hidden. ``secrets``: names and regular expressions of further secrets, as for ``--secret``
+    (``customerNumber``, ``/AC-[0-9]{6}/``), in addition to the user's file. ``frameworks``: globs of further classes
+    whose frames ``app_frame()`` skips. ``libraries``: directories where imports are looked for first. ``limits``:
+    bounds on captured values and buffers, and how long the target waits for this side. ``kept``: how many past events
+    are kept for a reader that subscribes later. ``tap``: called with each message to and from the target, its bytes,
+    and whether it was sent, on threads of btpy; secrets in texts are not masked in these messages.
     ``method``: as of ``--attach``, for an attach that has not begun.
 
-    Raises AttachError with what stands in the way and what to do about it, and UsageError for ``secrets`` that are
-    neither names nor regular expressions.
+    Raises AttachError with the obstacle and its remedy, and UsageError for ``secrets`` that are neither names nor
+    regular expressions.
     """
     permissions = _permissions(allow, redact, frameworks, secrets)
     engine = _attached(target, limits, tap, permissions, method)
@@ -105,7 +105,7 @@ def attach_pulled(
     tap: Tap | None = None,
     method: AttachMethod = AttachMethod.AUTO,
 ) -> PulledSession:
-    """As :func:`attach`, for a caller that takes the messages of the target at its own pace. ``permissions``: the
+    """Like :func:`attach`, for a caller that reads the messages of the target at its own pace. ``permissions``: the
     permissions of the program that the caller will load."""
     return PulledSession(_attached(target, limits, tap, permissions, method), permissions, _search(()))
 
@@ -178,8 +178,8 @@ class BaseSession:
 
     ``probes`` are added from scripts (:meth:`add`); ``scripts`` takes scripts that have been checked already.
     ``classes``: the classes of the target. ``maps``: by name; they can be read after the session, as they were at its
-    end. ``figures``: what became of the hits and records of probes. ``context``: what records refer to. ``libraries``:
-    where imports are looked for. ``joined``: None for a session that this client has begun.
+    end. ``figures``: the accounts of hits and records of probes. ``context``: the names and places that records refer
+    to. ``libraries``: where imports are looked for. ``joined``: None for a session that this client has begun.
     """
 
     def __init__(self, engine: EngineSession, permissions: Permissions, libraries: Libraries) -> None:
@@ -242,8 +242,8 @@ class BaseSession:
     ) -> list[Probe]:
         """Put the probes of a script in: a text, or the file of a :class:`~pathlib.Path`.
 
-        ``name``: what messages call the text. ``parameters``: values for the parameters that the script declares
-        (``250`` or ``"250ms"``). ``missing``: what happens when a probe matches no code now: ``error``, ``warn``
+        ``name``: the name of the text in messages. ``parameters``: values for the parameters that the script declares
+        (``250`` or ``"250ms"``). ``missing``: the reaction to a probe that matches no code now: ``error``, ``warn``
         (``warnings``) or ``ignore``; None: the setting of the script, else an error. ``level``: probes with a higher
         ``@Level`` start disabled; None: the level of the session.
 
@@ -263,14 +263,14 @@ class BaseSession:
         parameters: Mapping[str, object] | None = None,
         missing: str | None = None,
     ) -> list[Probe]:
-        """Put a new version in the place of a probe, or of several, in one step: no hit is lost or counted twice by a
-        method that is running meanwhile. Activations that began with the old version end with it.
+        """Replace a probe, or several, by a new version in one step: no hit of a running method is lost or counted
+        twice. Activations that began with the old version end with it.
 
-        The new probes take the numbers of the old, by name where they have the same, else in order. Where the text is
-        nothing but probes, it may use what the script of the old probe imports and declares, with the parameters that
-        were given to that script.
+        The new probes take the numbers of the old, by name where they have the same, else in order. A text with only
+        probes may use the imports and declarations of the old probe's script, with that script's parameters.
 
-        Returns the new probes. When they cannot come, for whatever reason, the old ones stay; raises as :meth:`add`.
+        Returns the new probes. If the new version cannot be installed for any reason, the old probes stay; raises like
+        :meth:`add`.
         """
         with self.scripts.changing:
             old = [probe] if isinstance(probe, Probe) else list(probe)
@@ -314,8 +314,10 @@ class BaseSession:
                 return list(error.diagnostics)
 
     def listing(self, pattern: str, *, most: int | None = None) -> tuple[ListedProbe, ...]:
-        """The classes and methods that ``com.acme.*`` or ``com.acme.Foo::bar*`` matches now; ``most``: of more classes
-        only so many, by name. Touches nothing. Raises ScriptError if the text is no pattern, and UsageError."""
+        """The classes and methods that ``com.acme.*`` or ``com.acme.Foo::bar*`` matches now; ``most``: the maximum
+        number of classes; the first by name. Touches nothing. Raises ScriptError if the text is no pattern, and
+        UsageError.
+        """
         from btpy.lang.check.checker import check_source
 
         text = pattern if "::" in pattern else f"{pattern}::*"
@@ -347,8 +349,9 @@ class BaseSession:
 
     @property
     def errors(self) -> list[ProbeError]:
-        """What went wrong in probes, as it was reported: the latest 1000 reports, ``errors_forgotten`` came before.
-        :attr:`Probe.errors` counts all."""
+        """The latest 1000 reports of errors in probes, without the older ones that ``errors_forgotten`` counts.
+        :attr:`Probe.errors` counts all errors.
+        """
         return list(self._error_log.latest)
 
     @property
@@ -358,8 +361,9 @@ class BaseSession:
 
     @property
     def warnings(self) -> list[Diagnostic]:
-        """What was in no code when it was added (``missing="warn"``), and why probes do not fit, or are not in, methods
-        of classes that were loaded after them."""
+        """Warnings about probes that matched no code when they were added (``missing="warn"``), and about probes that
+        are not in methods of classes loaded later.
+        """
         return [*self.scripts.warnings, *self.scripts.problems]
 
     @property
@@ -369,16 +373,16 @@ class BaseSession:
 
     @property
     def progress(self) -> Progress:
-        """How far the target is with what takes long, on any thread."""
+        """The progress of a long operation in the target, on any thread."""
         return self._engine.agent.progress
 
     # ---------------------------------------------------------------- leaving
 
     def leave(self, seconds: float, name: str = "") -> str:
-        """Go, and let the probes stay, for ``seconds`` at most; then the target puts everything back by itself. The
-        session should have been attached to with ``limits=Limits(unattended=True)``.
+        """Leave, and keep the probes in the target for at most ``seconds``; then the agent restores all classes itself.
+        The session should have been attached to with ``limits=Limits(unattended=True)``.
 
-        Returns its id: ``btpy attach PID ID`` takes up what its probes produce meanwhile, ``btpy stop PID ID`` ends it.
+        Returns its id: ``btpy attach PID ID`` reads the output of its probes, ``btpy stop PID ID`` ends it.
         Maps can still be read here, as they were. Raises UsageError when the target refuses; the session is as it was
         then."""
         with self.scripts.changing:
@@ -391,7 +395,7 @@ class BaseSession:
 
     def detach(self) -> Receipt:
         """Take all probes out, put every class back and leave. Returns the receipt of the target. Maps can still be
-        read, and events that have come. Once only: later calls return the same. Raises UsageError after
+        read, and events that have come. Later calls return the same receipt. Raises UsageError after
         :meth:`leave`."""
         with self.scripts.changing:
             if self._left:
@@ -448,32 +452,34 @@ class Session(BaseSession):
         last 10,000). ``most``: events that may wait for this reader, 10,000 at least; when it is slower, the oldest of
         them go, counted in its ``dropped``.
 
-        When the target is gone, everything that it sent is yielded first; then TargetGone is raised.
+        If the target is gone, yields everything that it sent, then raises TargetGone.
         """
         return EventReader(self._feed.reader(most, from_start=from_start), self._maker, timeout)
 
     def events_async(self, *, most: int = MOST_WAITING, from_start: bool = True) -> AsyncIterator[Event]:
-        """As :meth:`events`, for ``async for``."""
+        """Like :meth:`events`, for ``async for``."""
         return self.events(most=most, from_start=from_start)
 
     def __aiter__(self) -> AsyncIterator[Event]:
         return self.events_async()
 
     def items(self, *, most: int = MOST_WAITING) -> Reader[Record | Item]:
-        """As :meth:`events`, from the start, but the decoded items of the target, for a program that shows them:
-        records, of which speculations are settled, maps to be printed, errors, counters. ``context`` resolves the ids
-        in them."""
+        """Like :meth:`events` from the start, but yields decoded items, for a program that shows them: records after
+        their speculation is settled, maps to print, errors, counters. ``context`` resolves the ids in them.
+        """
         return self._feed.reader(most)
 
     def read_at_most(self, records: int) -> None:
-        """From now on read so many records of a probe in a second; :meth:`items` says how many the others were
+        """From now on decode at most this number of records of a probe in a second; :meth:`items` counts the others
         (``Unread``). For a program that only shows events: a record that is not decoded costs little, so this side
-        keeps up and no record is lost on the way."""
+        keeps up and no record is lost on the way.
+        """
         self._engine.delivery.reading_limit = ReadingLimit(records, self._engine.delivery.outline.templates)
 
     def refresh(self) -> None:
-        """Have the target say now what became of hits and records, which it otherwise does once a second. After the
-        session nothing happens: what there is is exact. Raises TargetGone."""
+        """Request the accounts of hits and records now; otherwise the target sends them once a second. After the
+        session it does nothing: the accounts are exact. Raises TargetGone.
+        """
         if not self.ended:
             self._engine.agent.refresh()
 
@@ -523,8 +529,8 @@ class PulledSession(BaseSession):
     much as is taken, and drops and counts the rest: nothing is lost on this side."""
 
     def received(self, timeout: float | None = None) -> Iterator[Message]:
-        """The messages that come within ``timeout`` seconds (None: until the session ends), for a program that keeps
-        them as they are, or shows what :meth:`item` makes of them.
+        """The messages of the next ``timeout`` seconds (None: until the session ends), for a program that stores them,
+        or shows their :meth:`item`.
 
         Raises TargetGone and ProtocolError once everything that came before has been taken. When :class:`Exiting`
         comes, the JVM waits for :meth:`detach`.

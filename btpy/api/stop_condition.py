@@ -62,14 +62,14 @@ class StopCondition:
 
     @property
     def titles(self) -> list[str]:
-        """Of the maps that it reads."""
+        """The names of the maps that it reads."""
         return list(self._titles.values())
 
     def holds(self, contents: Iterable[MapContent]) -> bool:
         """``contents``: of the maps that it reads, as they are now."""
         by_title = {content.map.title: content for content in contents}
         if by_title.keys() < set(self.titles):
-            return False  # nobody is there who could say
+            return False  # no target can answer any more
         by_name = {name: by_title[title] for name, title in self._titles.items()}
         left, right = (map_expressions.evaluate(side, by_name).values for side in (self._left, self._right))
         keys = left if len(left) >= len(right) else right

@@ -67,7 +67,7 @@ def send(target: int | str | JvmProcess, name_or_id: str, event: str) -> None:
 
 
 def set_level(target: int | str | JvmProcess, name_or_id: str, level: int) -> None:
-    """As :meth:`btpy.Session.level`, of the session with this id or name. Raises as :func:`send`."""
+    """Like :meth:`btpy.Session.level`, for the session with this id or name. Raises as :func:`send`."""
     _tell(target, name_or_id, TellKind.LEVEL, level)
 
 
@@ -75,14 +75,14 @@ def join(target: int | str | JvmProcess, name_or_id: str, *, take_over: bool = F
     """Join an unattended session (:meth:`btpy.Session.leave`), by its id or name, with its probes, its maps, and the
     records that it kept. ``take_over``: from a client that has joined it. ``kept``: as of :func:`btpy.attach`.
 
-    Raises UsageError when there is none, or it cannot be joined; Unreadable when it is not known what its ids mean.
+    Raises UsageError when there is none, or it cannot be joined; Unreadable if the meaning of its ids is unknown.
     """
     engine = _joined(target, name_or_id, take_over)
     return Session(engine, _permissions(engine), kept=kept)
 
 
 def join_pulled(target: int | str | JvmProcess, name_or_id: str, *, take_over: bool = False) -> PulledSession:
-    """As :func:`join`, for a caller that takes the messages of the target at its own pace."""
+    """Like :func:`join`, for a caller that reads the messages of the target at its own pace."""
     engine = _joined(target, name_or_id, take_over)
     return PulledSession(engine, _permissions(engine), Libraries())
 

@@ -34,8 +34,9 @@ Attributes = dict[str, str]
 
 @dataclass(frozen=True, slots=True)
 class SourceJar:
-    """A jar that woven classes are from. ``main``: the attributes of its manifest, ``sections`` those of single entries
-    without the digests of a signature."""
+    """A jar that woven classes are from. ``main``: the attributes of its manifest. ``sections``: the attributes of
+    single entries without the digests of a signature.
+    """
 
     path: Path
     main: Attributes
@@ -102,7 +103,7 @@ def manifest(sources: Iterable[SourceJar]) -> bytes | None:
 
 
 def parsed(text: bytes) -> tuple[Attributes, list[tuple[str, Attributes]]]:
-    """The main attributes of a manifest, and those of each entry that it names."""
+    """The main attributes of a manifest, and the attributes of each entry that it names."""
     unfolded = re.sub(r"(?:\r\n|\n|\r) ", "", text.decode("utf-8", "replace"))
     groups: list[Attributes] = [{}]
     for line in re.split(r"\r\n|\n|\r", unfolded):

@@ -28,7 +28,7 @@ _LONGEST_COMMENT = 65_535
 
 _ENTRY = Struct("<4s4xHH4xLLLHHH8xL")
 _ENTRY_SIGNATURE = b"PK\1\2"
-_LOCAL = Struct("<4s22xHH")  # signature, lengths of the name and of what comes after it
+_LOCAL = Struct("<4s22xHH")  # signature, lengths of the name and of the extra field
 _LOCAL_SIGNATURE = b"PK\3\4"
 
 _PIECE = 256 * 1024
@@ -90,8 +90,9 @@ class Archive:
 
 
 def read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limit: int) -> bytes:
-    """The content of an entry. ``zipfile`` inflates all of it before it tests the length, which can be 1,000 times the
-    length in the archive. Raises BadZipFile for one that is longer than ``limit``, and what ``zipfile`` raises.
+    """The content of an entry. ``zipfile`` inflates the whole entry before it tests the length, and the result can be
+    1,000 times as long as the entry. Raises BadZipFile for an entry that is longer than ``limit``, and the errors of
+    ``zipfile``.
     """
     if entry.file_size > limit:
         raise zipfile.BadZipFile(f"{entry.filename!r} has {entry.file_size} bytes, more than {limit}")

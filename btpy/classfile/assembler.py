@@ -70,7 +70,7 @@ def _is_reference(type_: VerificationType) -> bool:
 
 
 def _kind(type_: VerificationType) -> str:
-    """``I J F D``, ``A`` for whatever ``astore`` accepts, or empty."""
+    """``I J F D``, ``A`` for a value that ``astore`` accepts, or empty."""
     if type_ in _PRIMITIVES:
         return str(type_)
     if isinstance(type_, Uninitialized) or type_ is UNINITIALIZED_THIS or _is_reference(type_):
@@ -620,7 +620,7 @@ class CodeBuilder:
         self.place(label)
 
     def line(self, number: int) -> None:
-        """The source line of what follows."""
+        """Sets the source line of the next instructions."""
         label = Label()
         self.place(label)
         self._lines.append((number, label))

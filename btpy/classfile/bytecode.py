@@ -51,7 +51,7 @@ class Bytecode:
 
     @property
     def targets(self) -> Sequence[int]:
-        """Where each of the ``branches`` jumps to. Raises ClassFileError when one leaves the code."""
+        """The jump targets of each of the ``branches``. Raises ClassFileError when one leaves the code."""
         if self._targets is None:
             self._targets = [branch_target(self.code, at) for at in self.branches]
         return self._targets

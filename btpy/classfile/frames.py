@@ -73,7 +73,7 @@ def slots(types: tuple[bytes, ...]) -> int:
 
 
 def initial_locals(class_name: str, name: str, descriptor: str, static: bool, pool: ConstantPool) -> tuple[bytes, ...]:
-    """The locals on entry of a method (JVMS §4.10.1.6): what the first frame is relative to."""
+    """The locals on entry of a method (JVMS §4.10.1.6). The first frame is relative to them."""
     types = [type_of(parameter, pool) for parameter in descriptors.parse(descriptor)[0]]
     if static:
         return tuple(types)

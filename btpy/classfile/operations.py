@@ -167,7 +167,7 @@ def line_starts(code: Code, bytecode: Bytecode) -> list[tuple[int, int]]:
     last = None
     for at, line in code.lines:
         if line != last and at in starts:
-            if out and out[-1][0] == at:  # two rows for one instruction: the last one is what a stack trace shows
+            if out and out[-1][0] == at:  # two rows for one instruction: a stack trace shows the last one
                 out.pop()
             out.append((at, line))
         last = line

@@ -82,10 +82,10 @@ class _Texts(dict[int, str]):
 class ConstantPool:
     """A pool that can grow.  ``ConstantPool()`` is empty; :meth:`parse` reads one.
 
-    ``count`` is ``constant_pool_count``: one more than the highest index.  ``texts``: those of the Utf8 entries of the
-    class file, a mapping that raises as ``text_at`` does.  Methods that add return the index of the
-    entry and raise PoolOverflowError when there is no room; methods named ``…_at`` read, and raise ClassFileError when
-    the index is out of range or the entry is of another kind.
+    ``count`` is ``constant_pool_count``: one more than the highest index.  ``texts``: a mapping of the texts of the
+    Utf8 entries of the class file, which raises like ``text_at``.  Methods that add return the index of the entry and
+    raise PoolOverflowError when there is no room; methods named ``…_at`` read, and raise ClassFileError when the index
+    is out of range or the entry is of another kind.
     """
 
     __slots__ = ("_added", "_data", "_indexes", "_named", "_parsed_count", "_starts", "count", "texts")

@@ -34,7 +34,7 @@ def code_attribute(
 def with_code(file: ClassFile, pool: ConstantPool, replacements: Iterable[tuple[Attribute, bytes]]) -> bytes:
     """The class file with an extended pool and new content for some Code attributes, in their order.
 
-    Everything else is the old bytes.
+    All other bytes stay.
     """
     data = file.data
     out = [data[:8], pool.to_bytes()]

@@ -148,7 +148,7 @@ def _print_json(diagnostics: Sequence[Diagnostic]) -> None:
 def _matched(arguments: Arguments, program: Program, console: Console) -> Matching | None:
     """The matches of the program; None if no classes are given.
 
-    Raises ScriptError for what does not fit, NothingMatched.
+    Raises ScriptError for probes that do not fit, and NothingMatched.
     """
     from btpy.api.programs import together
     from btpy.api.session import check_limits

@@ -62,7 +62,7 @@ class Console:
         self._print(self._clean(text))
 
     def notice(self, text: str) -> None:
-        """As :meth:`say`, of what -q does not hide."""
+        """Like :meth:`say`, for messages that -q does not hide."""
         self._print(self._clean(text))
 
     def say(self, text: str) -> None:

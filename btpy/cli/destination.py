@@ -52,7 +52,7 @@ RECORD_OPTIONS = (Option(("--record",), "record beside the output, for btpy repl
 
 class Destination(NamedTuple):
     """``path`` None: standard output. ``record``: the file of a recording; ``silent``: there is only the recording.
-    ``slash``: the path was given as that of a directory. ``width``: columns that charts fill; None: the default.
+    ``slash``: the path ends in a slash, so it is a directory. ``width``: columns that charts fill; None: the default.
         ``export``: the URL of a backend that gets everything beside that."""
 
     format: Format = formats.FORMATS[0]
@@ -77,8 +77,8 @@ class Destination(NamedTuple):
         return self.path is not None and self.format.tables and (self.slash or self.path.is_dir())
 
     def check(self, program: Program, console: Console, *, several: bool = False) -> None:
-        """Checks before anything in a target changes; ``several``: targets. Raises UsageError for what the format
-        cannot show, and OutputError.
+        """Checks before anything in a target changes; ``several``: targets. Raises UsageError if the format cannot show
+        the output, and OutputError.
         """
         from btpy.api.programs import outline_of
         from btpy.api.results import StackTable

@@ -1,4 +1,4 @@
-"""``btpy explain``: what a diagnostic code means."""
+"""``btpy explain``: the meaning of a diagnostic code."""
 
 from __future__ import annotations
 

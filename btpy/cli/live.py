@@ -71,7 +71,8 @@ class Terms(NamedTuple):
 
 class Live:
     """A context around the time in which probes are in place and followed. ``targets``: the running targets; some may
-    end meanwhile; ``together``: their maps."""
+    end during the run; ``together``: their maps.
+    """
 
     def __init__(
         self,

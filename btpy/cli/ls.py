@@ -1,4 +1,4 @@
-"""``btpy ls``: what a pattern or a script would match in a JVM. Instruments nothing there."""
+"""``btpy ls``: the matches of a pattern or a script in a JVM. Instruments nothing there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``btpy help``: what a word of the language means, what a command does, and what a script or library is for."""
+"""``btpy help``: describes a word of the language, a command, a script or a library."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class AtEnd:
 
 
 class MergedMaps(AtEnd):
-    """``running``: the targets. Some may end meanwhile. ``writer``: as in :class:`AtEnd`.
+    """``running``: the targets. Some may end during the run. ``writer``: as in :class:`AtEnd`.
 
     If a target has ended, its next turn reports it.
     """

@@ -44,7 +44,7 @@ class Command(NamedTuple):
     takes_parameters: bool = False  # of the script: `--name VALUE`, for any name
     takes_command: bool = False  # the arguments after `--` are a separate command
     examples: tuple[tuple[str, str], ...] = ()
-    refused: dict[str, str] = {}  # noqa: RUF012  # nobody changes it
+    refused: dict[str, str] = {}  # noqa: RUF012 # never changed
 
     def help(self) -> str:
         lines = [f"{'usage:' if at == 0 else '      '} btpy {line}" for at, line in enumerate(self.usage)]

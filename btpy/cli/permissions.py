@@ -1,4 +1,4 @@
-"""What the user settles for every script: ``--allow``, ``--secret``, ``--no-redact``, ``--frameworks``, ``--with``."""
+"""The user's settings for every script: ``--allow``, ``--secret``, ``--no-redact``, ``--frameworks``, ``--with``."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""A line about what takes longer than a second, on standard error: on a terminal in place and gone when it is done,
-anywhere else every few seconds."""
+"""A line on standard error about an operation that takes longer than a second. On a terminal the line is updated in
+place and disappears at the end; elsewhere a new line comes every few seconds.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from btpy.api.jvms import JvmProcess
     from btpy.cli.console import Console
 
-_SOON = 1.0  # seconds in which nobody wonders
+_SOON = 1.0  # seconds before the first report
 _REDRAW = 0.1  # seconds between two looks
 _REPRINT = 5.0  # seconds between two lines where nothing can be drawn
 
@@ -44,7 +45,7 @@ def words(step: Step, seconds: float) -> str:
 
 @contextmanager
 def told(progress: Progress, console: Console, process: JvmProcess) -> Iterator[None]:
-    """While the block runs, says how far it is, and what ``process`` is to blame for."""
+    """While the block runs, reports its progress, and the part of the time for which ``process`` is the cause."""
     if console.verbosity < 0:
         yield
         return

@@ -73,7 +73,7 @@ class RunReport:
         self._problems = self._refusals = 0  # told so far
 
     def show_findings(self) -> None:
-        """New findings about classes that were loaded meanwhile: probes that do not fit, code that is not traced."""
+        """New findings about classes loaded during the run: probes that do not fit, code that is not traced."""
         problems, refusals = self._session.scripts.problems, self._session.refusals
         if problems[self._problems :]:
             self._warn(problems[self._problems :])

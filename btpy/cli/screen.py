@@ -67,7 +67,9 @@ class Screen:
             self._drawn = ()
 
     def write(self, descriptor: int, data: bytes | memoryview) -> int:
-        """As ``os.write``, of whole lines: above those that are drawn, if it is the same terminal. Raises OSError."""
+        """Like ``os.write``, for whole lines. On the same terminal they appear above the drawn lines. Raises
+        OSError.
+        """
         if not self._drawn or not self._is_mine(descriptor):
             return os.write(descriptor, data)
         _write_all(self._descriptor, b"".join((self._erasing(), data, self._drawing())))

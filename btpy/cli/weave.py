@@ -1,4 +1,4 @@
-"""``btpy weave``: what a script would do to classes, without a JVM."""
+"""``btpy weave``: weaves a script into class files, without a JVM."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ Write = Callable[[str, Iterable[bytes]], None]
 
 
 class _WovenFiles:
-    """Writes the woven classes, and at last what a JVM needs beside them."""
+    """Writes the woven classes, then the other files that a JVM needs."""
 
     def __init__(self, write: Write) -> None:
         self._write = write
@@ -262,7 +262,7 @@ class _WovenFiles:
             self._write(MANIFEST, (text,))
 
     def _add_file(self, path: str, content: Iterable[bytes]) -> None:
-        if path not in self._written:  # of two with this path, a JVM would load the first
+        if path not in self._written:  # a JVM loads the first of two classes with this path
             self._written.add(path)
             self._write(path, content)
 

@@ -56,7 +56,7 @@ _OPERANDS = {
 @dataclass(frozen=True, slots=True)
 class AdvisedClass:
     """``handlers``: every handler class that the plan calls; some may be defined already.
-    ``refusals``: methods of which a probe takes more values than a handler can be passed."""
+    ``refusals``: methods whose probe takes more values than a handler can have parameters."""
 
     plan: ClassPlan
     handlers: tuple[HandlerClass, ...]

@@ -377,7 +377,7 @@ CHARACTER_VALUE_OF = _row("java/lang/Character", "valueOf", "(C)Ljava/lang/Chara
 
 
 def all_methods() -> tuple[RuntimeMethod, ...]:
-    """Every method that a handler may call, those of the JDK included."""
+    """Every method that a handler may call, including methods of the JDK."""
     constants = [value for value in globals().values() if isinstance(value, RuntimeMethod)]
     keyed = [method(keys) for method in (slot_method, find_method) for keys in range(MOST_SINGLE_KEYS + 2)]
     return (*constants, *ARITHMETIC.values(), *keyed)

@@ -661,7 +661,7 @@ def _load_session_below(emitter: Emitter) -> None:
 
 
 def _is_immediate(node: Expr) -> bool:
-    """True for what can be pushed between ``begin`` and ``commit``: it cannot fail."""
+    """Whether the value can be pushed between ``begin`` and ``commit`` without an error."""
     return isinstance(node, Constant) and not node.type.is_reference
 
 

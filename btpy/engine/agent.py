@@ -59,10 +59,10 @@ ClassFileOf = Callable[[LoadedClass], bytes | None]
 """The class file of a class, None if it is not known."""
 
 _Reading = Callable[[float], dict[int, bytes]]
-"""How to wait for class files, by class id."""
+"""A function that waits for class files, by class id."""
 
 _UnderWay = tuple[Callable[[float], messages.WeaveResult], int]
-"""How to wait for the answer to a WEAVE, and how many of its classes were prewoven."""
+"""A function that waits for the answer to a WEAVE, and the number of its prewoven classes."""
 
 
 NOTHING_WOVEN = messages.WeaveResult(0, (), 0, 0, 0, 0, 0)
@@ -157,8 +157,9 @@ class Agent:
         return files, self._read(unread) if unread else None
 
     def _read(self, classes: Sequence[LoadedClass]) -> _Reading:
-        """How to wait for the class files that fit into the answer. Raises ProtocolError when the agent answers with a
-        class that it was not asked for: asking again for the others would never end."""
+        """A function that waits for the class files that fit into the answer. Raises ProtocolError when the agent
+        answers with a class that it was not asked for: asking again for the others would never end.
+        """
         ids = tuple(loaded.id for loaded in classes)
         answering = self._channel.ask(lambda request: messages.Read(request, ids), ClassFiles)
 
@@ -194,7 +195,7 @@ class Agent:
             yield self.call(build, messages.Supertypes, ANSWER_SECONDS).types
 
     def locations(self) -> tuple[str, ...]:
-        """Where the target's own loaders look for classes."""
+        """The places where the target's own loaders search for classes."""
         return self.call(messages.Locate, messages.Locations, ANSWER_SECONDS).paths
 
     def preweave(self, classes: tuple[messages.PrewovenAnswer, ...], *, anew: bool = False) -> None:
@@ -217,7 +218,7 @@ class Agent:
         loses_names: bool = False,
     ) -> messages.WeaveResult:
         """Have classes retransformed. ``prewoven`` weaves some of them, the next while the target retransforms
-        these. ``searches``: the caller looks for classes that were loaded meanwhile.
+        these. ``searches``: the caller searches for classes loaded in the meantime.
         ``loses_names``: as in :class:`~btpy.wire.messages.Weave`."""
         total = NOTHING_WOVEN
         under_way: _UnderWay | None = None

@@ -25,7 +25,7 @@ from btpy.wire.messages import ClassBytes, Late, Verdict, Woven
 
 
 class Deployed(Protocol):
-    """The version of the program that is in the target now, None before the first, and what was woven so far."""
+    """The version of the program in the target (None before the first), and the classes woven so far."""
 
     @property
     def version(self) -> Instrumentation | None: ...
@@ -105,7 +105,7 @@ class ClassAnswers:
             before = weave_state.places(asked.name, asked.loader)
         while (version := self._deployed.version) is not None:
             answer = version.answer(asked)
-            # A version that replaced this one meanwhile needs no further answers of this one.
+            # A newer version that has replaced this one needs no further answers from it.
             if version is self._deployed.version:
                 if asked.changed:
                     self._changed(version.changed(asked, before))

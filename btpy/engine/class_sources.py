@@ -80,9 +80,9 @@ def class_files(process: JvmProcess) -> Iterator[Callable[[LoadedClass], bytes |
 
 @dataclass(frozen=True, slots=True)
 class ClassPath:
-    """Directories and archives on the class path and the module path of a target, those that the manifests of these
-    name, and archives that the process has open (a loader of the application's own opens the files it loads from).
-    It also reads archives inside archives, one level deep, as in Spring Boot and web applications.
+    """Directories and archives on the class path and the module path of a target, the class paths in their manifests,
+    and archives that the process has open (a class loader of the application opens its files). It also reads archives
+    inside archives, one level deep, as in Spring Boot and web applications.
 
     ``located``: the entries of the class path and the module path, absolute in the target.
     """

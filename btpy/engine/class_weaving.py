@@ -19,8 +19,9 @@ from btpy.weave.weaver import weave
 
 
 class WovenClass(NamedTuple):
-    """``data`` None: nothing was woven. ``handlers``: the classes that woven code calls. ``refusals``: those that the
-    plan does not have."""
+    """``data`` None: nothing was woven. ``handlers``: the classes that woven code calls. ``refusals``: refusals that
+    are not in the plan.
+    """
 
     data: bytes | None
     sites: tuple[Site, ...]

@@ -76,7 +76,7 @@ class Delivery:
 
         When the time is over the iteration ends even if more is waiting, after at least one message if there was one.
         Taking the next message gives the target credit for more events. When the connection has ended, everything that
-        came before is yielded first. Then what ended the connection is raised, unless the client ended it.
+        came before is yielded first. Then raises the error that ended the connection, unless the client ended it.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         while (message := self._queue.take(deadline)) is not None:
@@ -101,7 +101,7 @@ class Delivery:
         return [content for answer in self.snapshots(maps) for content in self.contents(answer)]
 
     def snapshots(self, maps: Iterable[int] | None = None) -> list[Maps]:
-        """As :meth:`snapshot`, the messages as they came. Each has one map, so that a large map has a frame for
+        """Like :meth:`snapshot`, but gives the raw messages. Each has one map, so that a large map has a frame for
         itself."""
         ids = [map_.id for map_ in self.outline.maps] if maps is None else maps
         answers = [self._agent.snapshot(id_) for id_ in ids]

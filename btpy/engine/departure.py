@@ -1,4 +1,4 @@
-"""How a client leaves a session: with everything put back, or so that the session goes on without it."""
+"""The client leaves a session: it restores everything, or the session goes on unattended."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ class Departure:
         return Receipt.of(restored, farewell, tuple(self._delivery.accounts.values()), self._delivery.dropped)
 
     def leave(self, ttl: float, name: str = "") -> int:
-        """Leave the probes in for at most ``ttl`` seconds; then the agent puts everything back by itself.
+        """Leave the probes in the target for at most ``ttl`` seconds; then the agent restores everything itself.
 
         The agent keeps their records as far as it has room. A client gets them when it joins the session by the
-        returned id or by ``name``. The limits of the session should say ``unattended``. Events that have not been taken
-        yet can still be taken.
+        returned id or by ``name``. Should be called only if the session's limits have ``unattended``. Events that have
+        not been taken yet can still be taken.
 
         Raises UsageError when the target refuses; the session is as it was then.
         """

@@ -170,7 +170,7 @@ class Deployer:
     def rehearse(
         self, program: Program, *, missing: str = "error", allow: Iterable[str] = (), replacing: Collection[int] = ()
     ) -> None:
-        """Do the part of :meth:`load` before the target changes. Raises what :meth:`load` would."""
+        """Do the part of :meth:`load` before the target changes. Raises the same errors as :meth:`load`."""
         with self.changing, interpreter.gc_paused():
             self._prepared(program, missing, allow, replacing)
 
@@ -222,7 +222,7 @@ class Deployer:
     ) -> Deployment:
         """Put the probes of a program in. A further program extends that of the session (``program.earlier``).
 
-        ``missing``: what happens when a probe matches no code now: ``error``, ``warn``, ``ignore``, or ``all`` (an
+        ``missing``: the reaction to a probe that matches no code now: ``error``, ``warn``, ``ignore``, or ``all`` (an
         error where no other probe matches either, else nothing). A probe with ``pending`` may always wait for its
         classes. ``allow``: capabilities given with ``--allow``. ``level``: probes with a higher ``@Level`` start
         disabled. ``replacing``: probes that the new ones replace. Activations that began with the old probes still fire
@@ -331,7 +331,7 @@ class Deployer:
             return result.put_back
 
     def resume(self, description: Description) -> Deployment:
-        """Continue the program of an unattended session. Weaves the classes that were loaded meanwhile."""
+        """Continue the program of an unattended session. Weaves the classes that were loaded in the meantime."""
         program, weave_state = description.program, self.weave_state
         version = Instrumentation(program, weave_state, program.permissions.allow)
         version.resume(description.agent_sites)

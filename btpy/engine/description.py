@@ -60,7 +60,7 @@ class Description:
     agent_sites: tuple[tuple[int, int], ...]
 
     def encode(self, build: str, place: Place) -> bytes:
-        """``build``: the build of the agent. Raises UsageError when the key cannot be had."""
+        """``build``: the build of the agent. Raises UsageError if the key cannot be read or created."""
         facts = {
             "version": [version(), build],
             "place": [*place],
@@ -75,8 +75,9 @@ class Description:
 
     @staticmethod
     def decode(data: bytes, build: str, place: Place) -> Description:
-        """Raises Unreadable, which says what to do, when another user or another version of btpy wrote it, or when it
-        is for another session."""
+        """Raises Unreadable, with a remedy, if another user or another version of btpy wrote it, or if it is for
+        another session.
+        """
         mac, text = data[:_MAC_BYTES], data[_MAC_BYTES:]
         if not hmac.compare_digest(mac, hmac.digest(_key(), text, hashlib.sha256)):
             raise Unreadable(

@@ -26,7 +26,7 @@ OTHERS_CAPACITY = 32 * 1024 * 1024
 RELEASE_BYTES = 64 * 1024
 
 MAX_PROBES = 1 << 16
-"""Probes whose records are counted. No session has so many."""
+"""Probes whose records are counted. No session has this many."""
 
 
 class EventQueue:

@@ -126,14 +126,14 @@ class Instrumentation:
         self.agent_probes = tuple(probes)
 
     def resume(self, sites: Iterable[tuple[int, int]]) -> None:
-        """These probes are in the agent already, with these sites."""
+        """Takes over the probes that are in the agent already, with their sites."""
         site_of = dict(sites)
         self.agent_probes = tuple(
             replace(probe, site=site_of.get(probe.probe, probe.site)) for probe in self.agent_probes
         )
 
     def patterns(self, only: Container[int] | None = None) -> tuple[Pattern, ...]:
-        """Those of all probes, or of ``only`` these."""
+        """The patterns of all probes, or of ``only`` these."""
         return tuple(
             Pattern(pattern.kind, pattern.text, () if pattern.is_exact else constants)
             for pattern, constants in self.planner.patterns(only)
@@ -188,8 +188,8 @@ class Instrumentation:
 
     @timeline.timed("make handlers")
     def prepare(self, classes: Iterable[MatchedClass], probes: Container[int]) -> list[HandlerClass]:
-        """Every handler class that these classes and those of ``probes`` that run in the agent need, and that is not
-        there yet. Raises CompileError.
+        """The handler classes that are still missing in the agent, for these classes and for the ``probes`` that run on
+        the agent's thread. Raises CompileError.
         """
         weave_state = self.weave_state
         with weave_state.lock:
@@ -240,7 +240,7 @@ class Instrumentation:
             with weave_state.lock:
                 if prewoven is None or not weave_state.has_room(len(woven.sites)):
                     return None
-                if weave_state.next_site == first:  # otherwise another answer has used these numbers meanwhile
+                if weave_state.next_site == first:  # otherwise another answer has used these numbers
                     weave_state.take_sites(len(woven.sites))
                     weave_state.wove(loaded.name, loaded.loader, woven.sites)
                     prepared.sites = woven.sites

@@ -88,7 +88,9 @@ class Matcher:
         return Matching(newer.loaded, tuple(classes), tuple(refusals), (), {})
 
     def settle(self, matching: Matching, missing: str) -> tuple[Diagnostic, ...]:
-        """The warnings. Raises ScriptError for problems and UsageError for what matches too much, NothingMatched."""
+        """The warnings. Raises ScriptError for problems, UsageError for a pattern that matches too much, and
+        NothingMatched.
+        """
         warnings = self._unfit(matching, missing)
         notes = list(matching.told)
         check_limits(self.probes, matching)
@@ -130,7 +132,7 @@ class Matcher:
         """
         woven = {site.probe for site in self.instrumentation.weave_state.all_sites}
         inventory = self._inventory(matching.loaded)
-        refusals = self.instrumentation.weave_state.all_refusals  # those of ``matching``, and those during weaving
+        refusals = self.instrumentation.weave_state.all_refusals  # the refusals of ``matching``, and those of weaving
         diagnostics = []
         for probe in self.probes:
             attachment = probe.attachment

@@ -301,7 +301,7 @@ def doubtful(
 
 def _abstract_methods(attachment: MethodAttachment, classes: Sequence[MatchedClass]) -> tuple[str, list[str]] | None:
     """An interface that is named, and its methods that match and have no code; None if there are none, or if the
-    probe is in other classes too. ``classes``: those that the probe is in.
+    probe is in other classes too. ``classes``: the classes with the probe.
     """
     first = classes[0]
     is_exact = all(pattern.kind is ClassPatternKind.EXACT for text in attachment.classes for pattern in text.classes)
@@ -376,7 +376,7 @@ def why_missing_there(
     planned: PlannedClass,
     ancestors: Callable[[str], frozenset[str]],
 ) -> Diagnostic:
-    """As :func:`why_missing`, of a class that the probe has waited for and that is being loaded."""
+    """Like :func:`why_missing`, for a pending probe whose class is being loaded."""
     name, flags = file.name.replace("/", "."), file.access_flags
     loaded = LoadedClass(0, name, "", "", (), flags, True, "", LoadedRefusal.NONE)
     nobody = Inventory(TargetFacts(0, 0, 0, ""), lambda: (), lambda name: (), ancestors, lambda name: None)

@@ -66,7 +66,7 @@ def limits_classes(program: Program) -> bool:
 
 
 def _room(program: Program, weave_state: WeaveState, planned: PlannedClass) -> Iterator[tuple[int, int]]:
-    """For each probe of a class, the methods that ``max=`` still allows after those of the class."""
+    """For each probe of a class, the number of methods that ``max=`` still allows after the methods of the class."""
     for id_, more in _methods(planned).items():
         attachment = program.probes[id_].attachment
         assert isinstance(attachment, MethodAttachment)

@@ -94,7 +94,7 @@ class Preweaving:
             preweaver.stop()
 
     def abandon(self) -> None:
-        """As :meth:`stop`, but without waiting: the connection is about to end."""
+        """Like :meth:`stop`, but without waiting: the connection is about to end."""
         preweaver = self._preweaver
         if preweaver is not None:
             preweaver.abandon()
@@ -129,12 +129,12 @@ class Preweaver:
         self._awaited.clear()
 
     def stop(self) -> None:
-        """Nothing more is said to the agent when this returns."""
+        """After the return it sends no further message to the agent."""
         self._stopped.set()
         self._thread.join()
 
     def abandon(self) -> None:
-        """As :meth:`stop`, but a message may still be on its way: the connection is about to end."""
+        """Like :meth:`stop`, but a message may still be on its way: the connection is about to end."""
         self._stopped.set()
 
     def _run(self) -> None:

@@ -62,7 +62,7 @@ class Receipt:
         return not self.not_restored and not self.left_behind and self.restored + self.unloaded == self.woven
 
     def require_clean(self, pid: int) -> None:
-        """Raises LeftBehind with what stays in the target, and what to do about it."""
+        """Raises LeftBehind with the classes or threads that stay in the target, and the remedy."""
         if self.clean:
             return
         reasons = [f"{class_.class_name}: {class_.reason}" for class_ in self.not_restored]

@@ -8,7 +8,7 @@
 
 The thread that reads the messages of the target also weaves, immediately and independently of the caller, because an
 application thread may be waiting. Leaving the ``with`` block without :meth:`Departure.detach` (an exception, Ctrl-C in
-the middle of anything) closes the connection, and the agent puts every class back by itself.
+the middle of anything) closes the connection, and the agent restores every class itself.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Session:
     def attach(target: JvmProcess | int | str, limits: Limits | None = None) -> Session:
         """Attach to a JVM: one that was found, a pid, or a name as :func:`btpy.jvm.processes.find` takes it.
 
-        Raises AttachError with what stands in the way and what to do about it.
+        Raises AttachError with the obstacle and its remedy.
         """
         with Connecting(target) as connecting:
             return Session.connected(connecting, limits)
@@ -108,8 +108,8 @@ class Session:
 
     @staticmethod
     def join(connecting: Connecting, name_or_id: str, *, take_over: bool = False, read: bool = True) -> Session:
-        """The session that was left under this id or name (:meth:`Departure.leave`), with its program, its maps, and
-        what its probes have produced since. Its classes that were loaded meanwhile are woven.
+        """The unattended session with this id or name (:meth:`Departure.leave`), with its program, its maps, and the
+        output of its probes since then. Weaves its classes that were loaded in the meantime.
 
         ``take_over``: take it from a client that has joined it. ``read`` False: without its program, only to end it.
 

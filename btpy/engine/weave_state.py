@@ -32,7 +32,7 @@ _Method = tuple[str, str, str, str]  # class, loader, name, descriptor
 @dataclass(frozen=True, slots=True)
 class PrewovenRecord:
     """The answer that the agent was given for a class file before any thread loads the class. ``version``: the program
-    version that made it. ``probes``: those of the sites."""
+    version that made it. ``probes``: the probes of the sites."""
 
     name: str
     superclass: str

@@ -47,7 +47,7 @@ class ProbeAccount:
     At most 1,000 are counted; None: not known. ``rested_ns``: how long the budget had the probe disabled, so that its
     hits were not counted.
 
-    ``produced``: records, as the agent counts them; ``delivered``: those that have arrived here; ``dropped_by``:
+    ``produced``: records, as the agent counts them; ``delivered``: records that have arrived here; ``dropped_by``:
     the others, by cause. Records for earlier clients of the session are not included. ``map_full``: samples that were
     lost because a map was full.
     """

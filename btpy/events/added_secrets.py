@@ -49,7 +49,7 @@ class AddedSecrets:
         return payload
 
     def maps(self, payload: bytes, maps: Mapping[int, Map]) -> bytes:
-        """Of ``MAP`` and ``MAPS``. Raises ProtocolError."""
+        """The payloads of ``MAP`` and ``MAPS``. Raises ProtocolError."""
         return self._masked(payload, payload_texts.of_map(payload, maps))
 
     def text(self, text: str) -> str:

@@ -955,7 +955,7 @@ def _extremes(
     if n == 0:
         return None, None
     if integral == integral_start and floating == floating_start:
-        # All samples equal an initial value, and it is unknown which of the two.
+        # All samples equal one of the two initial values, and it is unknown which one.
         return integral, None
     return (
         None if integral == integral_start else integral,

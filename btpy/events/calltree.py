@@ -31,7 +31,7 @@ MAX_DURATIONS = 10_000
 """The number of latest durations at one place from which percentiles are computed."""
 
 MOST_LATE = 100_000_000
-"""ns that the record of a call may take. On a busy machine the thread may have to wait meanwhile."""
+"""ns that the record of a call may take. On a busy machine the thread may have to wait in between."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,9 +105,9 @@ def of_part(count: int, n: int, weights: Weights) -> Interval:
 
 
 def of_sum(total: Number, n: int, weights: Weights) -> Interval:
-    """The sum of all samples, whose estimate is ``total``: its error is that of the number of hits, times the root mean
-    square of a sample. There is no lower bound for samples below 0 while a probe rested. With few samples the size of
-    the others is unknown, so there is no bound.
+    """The sum of all samples, whose estimate is ``total``. Its error is the error of the number of hits, times the root
+    mean square of a sample. There is no lower bound for samples below 0 while a probe rested. With few samples the size
+    of the others is unknown, so there is no bound.
     """
     if weights.skips.skipped and weights.samples < _FEW:
         return Interval(None, None)

@@ -64,7 +64,7 @@ def of_records(payload: bytes) -> tuple[list[PayloadText], list[BadRecord]]:
 
 
 def of_map(payload: bytes, maps: Mapping[int, Map]) -> list[PayloadText]:
-    """Of ``MAP``, a list of contents, and ``MAPS``. Raises ProtocolError."""
+    """The texts of ``MAP``, a list of contents, and ``MAPS``. Raises ProtocolError."""
     texts: list[PayloadText] = []
     try:
         (count,) = aggregates.U4.unpack_from(payload)

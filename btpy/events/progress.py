@@ -43,7 +43,7 @@ class Progress:
             self.step = None
 
     def advance(self, pause_ns: int = 0, *, done: int = 1) -> None:
-        """Adds ``classes`` to the progress; ``pause_ns``: how long the target was stopped meanwhile."""
+        """Adds ``classes`` to the progress; ``pause_ns``: the time for which the target was stopped."""
         step = self.step
         if step is not None:
             longest = max(step.longest_pause_ns, pause_ns)

@@ -153,7 +153,7 @@ def tally(payload: bytes) -> Counter[tuple[int, int]]:
 
 
 def _kinds(payload: bytes) -> Counter[tuple[int, int]]:
-    """As :func:`tally`, with the names of threads."""
+    """Like :func:`tally`, with the names of threads."""
     end = len(payload)
     if end % 8:
         raise ProtocolError(f"records of {end} bytes")
@@ -271,7 +271,9 @@ class RecordDecoder:
         return records
 
     def decode_some(self, payload: bytes, limit: ReadingLimit) -> tuple[list[Record], Counter[int]]:
-        """As :meth:`decode`, of each probe as many records as are allowed; and how many were not read, by probe."""
+        """Like :meth:`decode`, but decodes only the allowed number of records of each probe; also gives the number of
+        the others, by probe.
+        """
         kinds = _kinds(payload)
         room = {kind: n if kind[0] == THREAD_NAME else limit.take(*kind, n) for kind, n in kinds.items()}
         unread: Counter[int] = Counter()

@@ -22,7 +22,7 @@ _NAME = (
 )
 _SCHEME = rb"(?:(?:bearer|basic|digest|negotiate|token|apikey)[ ]+)?"
 _FORMS = (
-    # password=x and "token": "x", but not --api-key x, because such words often precede other words.
+    # password=x and "token": "x", but not --api-key x, because these words often precede other words.
     _NAME
     + rb"[\"']?[ ]{0,2}[=:][ ]{0,2}"
     + _SCHEME

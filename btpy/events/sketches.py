@@ -1,7 +1,7 @@
 """Small summaries of many values: the most frequent, the number of different ones, a few examples.
 
-As :mod:`btpy.events.aggregates`: each merges with another of its kind. Values are compared as in the agent: 1, 1.0 and
-true are different.
+Like :mod:`btpy.events.aggregates`: each merges with another of its kind. Values are compared as in the agent: 1, 1.0
+and true are different.
 """
 
 from __future__ import annotations

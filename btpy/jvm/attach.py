@@ -370,7 +370,7 @@ def wake(process: JvmProcess, delegate: Delegate | None = None, allow: Collectio
 
 
 def _of_exception(process: JvmProcess, name: str, detail: str, status: int) -> LoadResult:
-    """The meaning of an exception of the Attach API. Raises AttachError where it is not about the agent."""
+    """The meaning of an exception of the Attach API. Raises AttachError if the answer is not about the agent."""
     if name == "AgentInitializationException":
         return LoadResult(status or None, detail)
     if name == "AgentLoadException":

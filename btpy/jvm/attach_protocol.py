@@ -1,4 +1,4 @@
-"""HotSpot's attach protocol (attachListener.hpp), and what a JVM answers to ``load``.
+"""HotSpot's attach protocol (attachListener.hpp), and the answers to ``load``.
 
 A request is a sequence of strings, each with a zero byte at the end. In version 1 they are the version, the command and
 three arguments of limited size. In version 2 (JDK 24 and later) they are the version, the size of the rest in decimal,
@@ -117,7 +117,7 @@ def load_result(answered: str) -> LoadResult:
 
 
 def output_result(output: str) -> LoadResult:
-    """As :func:`load_result`, of the output alone: what the Java attach API says about an agent of JDK 8."""
+    """Like :func:`load_result`, from the output alone, as the Java attach API reports it for an agent of JDK 8."""
     text = output.strip()
     number = re.match(r"(?:return code: )?(-?\d{1,9})$", text, re.MULTILINE)
     if number is None:

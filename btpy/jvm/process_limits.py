@@ -195,8 +195,8 @@ def _address_space(status: str, limits_: str) -> Iterator[Limit]:
 
 
 def _directories(groups: str, controller: str, cgroups: Path) -> list[Path]:
-    """Directories of the control group and of the groups above it. ``controller``: that of version 1; empty for version
-    2.
+    """Directories of the control group and of the groups above it. ``controller``: the controller of version 1; empty
+    for version 2.
     """
     match = re.search(rf"^\d+:(?:[\w=]+,)*{controller}(?:,[\w=]+)*:(/.*)$", groups, re.MULTILINE)
     if match is None:
@@ -204,7 +204,7 @@ def _directories(groups: str, controller: str, cgroups: Path) -> list[Path]:
     roots = (cgroups / controller,) if controller else (cgroups, cgroups / "unified")
     directories = []
     for root in roots:
-        # In a container the path may be that of the host, and only its last part is mounted here, as the root.
+        # In a container the path may be the path on the host, and only its last part is mounted here, as the root.
         path = os.path.normpath(match[1])
         while True:
             directory = root / path.lstrip("/")

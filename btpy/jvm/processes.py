@@ -414,7 +414,7 @@ def _out_of_sight(pid: int, uid: int, gid: int, status: dict[str, str]) -> Attac
 
 
 def _started_at(counters: perfdata.Counters, start_ticks: int) -> bool:
-    """Whether the counters are those of a JVM that was created when the process was started."""
+    """Whether the counters belong to a JVM that was created when the process started."""
     created = counters.get("sun.rt.createVmBeginTime")
     if not isinstance(created, int):
         return False
@@ -482,8 +482,9 @@ def _counters(root: Path, uid: int, namespace_pid: int) -> perfdata.Counters:
 
 
 def _counters_in(tmp: int, name: str, uid: int, namespace_pid: int) -> perfdata.Counters | None:
-    """Those of the file of that pid in one directory. A file of another user was planted, or is of another process that
-    had the same pid."""
+    """The counters in the file for this pid in one directory. A file of another user was planted, or is of another
+    process that had the same pid.
+    """
     try:
         directory = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=tmp)
     except OSError:
@@ -547,7 +548,7 @@ def _home_of(library: str) -> str:
 
 
 def _release_version(root: Path, home: str) -> str:
-    """By the file ``release`` of the runtime; that of a JDK 8 is in the directory above its ``jre``. ``home`` comes
+    """From the file ``release`` of the runtime; a JDK 8 has it in the directory above its ``jre``. ``home`` comes
     from a process of another user, so it can be any path."""
     homes = [home, home.rpartition("/")[0]] if home.endswith("/jre") else [home] if home else []
     for directory in homes:

@@ -123,7 +123,7 @@ def run(
     prints_each: bool = False,
     missing: str | None = None,
 ) -> int:
-    """Shows the script that was written and runs it; the exit code. The other parameters are those of
+    """Shows the script that was written and runs it; the exit code. The other parameters are as for
     :func:`settings_of`.
     """
     settings = settings_of(name, arguments, prints_each=prints_each, missing=missing)

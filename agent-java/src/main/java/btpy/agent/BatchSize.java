@@ -5,11 +5,10 @@ package btpy.agent;
  *
  * <p>A stop has a fixed cost, which grows with the compiled code and the number of loaded classes, and a small cost for
  * each class. On a busy machine a stop may take any time longer, but never less. So the short stops show the cost of
- * stopping. Both parts are those of a line with few of the last stops below it (quantile regression, Koenker and
- * Bassett 1978), and that line goes through two of them. It must be clearly better than the line with the assumed cost
- * of a class. If stops vary, some line always fits a little better by chance. The assumed cost is the last result. Each
- * time it is moved towards the usual value, so that the size changes again if nothing more can be learned at the
- * current size.
+ * stopping. Both parts come from a line through two of the last stops, with few stops below it (quantile regression, Koenker and Bassett
+ * 1978). It must be clearly better than the line with the assumed cost of a class. If stops vary, some line always fits a little better by
+ * chance. The assumed cost is the last result. Each time it is moved towards the usual value, so that the size changes again if nothing
+ * more can be learned at the current size.
  *
  * <p>The next batch is as large as the budget allows. If the fixed cost alone uses most of the budget, smaller batches
  * would cause more stops that are hardly shorter. So the classes always get at least half of the budget, or half of the
@@ -35,8 +34,8 @@ final class BatchSize {
     private static final double LEAST_SHARE_NANOS = 10_000;
 
     /**
-     * How much better another line must be than the line with the assumed cost. The misfit of the other line starts
-     * with that of this number of classes with different costs. The number is larger while few stops are known.
+     * How much better another line must be than the line with the assumed cost. The misfit of the other line starts at the misfit of this
+     * number of classes with different costs. The number is larger while few stops are known.
      */
     private static final double BETTER = 0.8;
     private static final double DIFFERING_CLASSES = 2;

@@ -57,7 +57,7 @@ final class ClassPattern {
         return kind == SUBTYPE || kind == SUBTYPE_SIMPLE_NAME;
     }
 
-    /** Whether a name matches: that of the class, of a supertype, or of an annotation, depending on the kind. */
+    /** Whether a name matches. The kind of the pattern decides whether it is the name of the class, of a supertype, or of an annotation. */
     boolean matchesText(String name) {
         switch (kind) {
             case EXACT:

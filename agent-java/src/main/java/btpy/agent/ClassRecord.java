@@ -65,8 +65,8 @@ final class ClassRecord {
     }
 
     /**
-     * Whether the bytes at restoring are those that the session wove first, or those that it wove last: another session
-     * or agent may have begun or ended its own work on the class in between.
+     * Whether the bytes at restoring equal the first or the last bytes woven by the session. Another session or agent may have begun or
+     * ended its own work on the class in between.
      */
     boolean isPutBack() {
         return returned != null && (Arrays.equals(returned, original) || Arrays.equals(returned, latest));

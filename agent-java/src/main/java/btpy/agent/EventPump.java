@@ -478,7 +478,7 @@ final class EventPump implements Runnable {
         }
     }
 
-    /** Runs the hooks that are due now, not those that they cause. */
+    /** Runs the hooks that are due now, without the hooks that these cause. */
     private void runCalls() throws IllegalAccessException {
         for (int waiting = hooks.waiting(); waiting > 0; waiting--) {
             Hook.Call call = hooks.take();

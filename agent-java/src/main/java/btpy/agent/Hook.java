@@ -19,7 +19,7 @@ final class Hook {
     final int kind;
     /** Id of the event. */
     final int event;
-    /** Of classes being loaded; null for other kinds. */
+    /** The patterns of classes being loaded; null for other kinds. */
     final Watch classes;
     /** Null for other kinds than {@link #MEMORY_LOW}. */
     final MemoryPools pools;

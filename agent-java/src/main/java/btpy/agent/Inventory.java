@@ -28,7 +28,7 @@ final class Inventory {
     private final List<ClassRecord> byId = new ArrayList<ClassRecord>();
     private final Map<Integer, ClassRecord> byIdentity = new HashMap<Integer, ClassRecord>();
 
-    /** By name: classes about which the client was asked during loading, and that have not been seen loaded yet. */
+    /** By name, the classes about which the agent asked during loading, and which it has not seen loaded yet. */
     private final Map<String, ClassRecord> arriving = new HashMap<String, ClassRecord>();
     private final List<LoaderFact> loaders = new ArrayList<LoaderFact>();
 

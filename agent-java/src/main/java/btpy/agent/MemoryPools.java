@@ -19,8 +19,8 @@ final class MemoryPools {
     private long due;
 
     /**
-     * Pools whose names match; without names, the bounded pools with a usage threshold, which are not those that fill
-     * up between two collections.
+     * The pools whose names match. Without names: the bounded pools with a usage threshold, except those that fill up between two
+     * collections.
      *
      * @throws IllegalArgumentException that names the pools when none matches
      */

@@ -27,7 +27,7 @@ final class ParameterNames {
     private static final int MEMBER_HEAD = 8;
     private static final int ATTRIBUTE_HEAD = 6;
 
-    /** For a class without such an attribute. */
+    /** The result for a class without such an attribute. */
     static final ParameterNames NONE = new ParameterNames(0, new byte[0]);
 
     static {
@@ -142,7 +142,7 @@ final class ParameterNames {
         return 1;
     }
 
-    /** JVMS §4.3.2. The name of an array of length 0 is what Java offers before JDK 12. */
+    /** JVMS §4.3.2. Before JDK 12, Java gives a name only through an array of length 0. */
     private static String descriptor(Class<?> type) {
         String array = java.lang.reflect.Array.newInstance(type == void.class ? Void.class : type, 0).getClass().getName();
         return type == void.class ? "V" : array.substring(1).replace('.', '/');

@@ -83,7 +83,7 @@ final class PrewovenClasses {
             file = made;
         }
         if (content.length > 0 && file == null) {
-            return true; // the client has taken the answers back meanwhile
+            return true; // the client has withdrawn the answers in the meantime
         }
         if (answers.size() == MOST_CLASSES || end + content.length > MOST_BYTES) {
             return false;

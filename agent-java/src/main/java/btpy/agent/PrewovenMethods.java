@@ -14,8 +14,8 @@ final class PrewovenMethods {
     private static final int POOL_AT = 8;
 
     /**
-     * Sizes in bytes. Of a field or method: flags, name, descriptor, number of attributes (JVMS §4.6). Of an attribute:
-     * name, length (§4.7).
+     * Sizes in bytes. Bytes before the attributes of a field or method: flags, name, descriptor, number of attributes (JVMS §4.6). Bytes
+     * before the content of an attribute: name, length (§4.7).
      */
     private static final int MEMBER_HEAD = 8;
     private static final int ATTRIBUTE_HEAD = 6;

@@ -20,8 +20,7 @@ final class Questions {
 
     /**
      * Returns null if too many questions are open, if the session is leaving, or if the class is being loaded and the
-     * client is silent. If {@code type} is null, the class is being loaded. {@code changed} is that of {@link
-     * Question}.
+     * client is silent. If {@code type} is null, the class is being loaded. {@code changed}: as in {@link Question}.
      */
     synchronized Question ask(ClassRecord record, Class<?> type, byte[] classFile, byte[] hash, boolean changed) {
         if (closed || open.size() >= MAX_OPEN || silent && type == null) {

@@ -27,7 +27,7 @@ final class Retransformer {
     /** The heap memory in bytes for weaving a class, several times the size of its class file. */
     static final long PER_CLASS = 256 << 10;
 
-    /** How long to wait for a garbage collection that may free memory. */
+    /** The time to wait for a garbage collection that may free memory. */
     private static final long PATIENCE_MILLIS = 2_000;
 
     private final Instrumentation instrumentation;

@@ -126,7 +126,7 @@ final class ThreadSampler {
             long weight = looksMissed;
             if (!waiting) {
                 if (info.getThreadState() != Thread.State.RUNNABLE) {
-                    continue; // it stopped meanwhile; its time counts when it is next seen running
+                    continue; // it stopped in the meantime; its time counts when the sampler next sees it running
                 }
                 weight = time / period;
                 time = weight * period;

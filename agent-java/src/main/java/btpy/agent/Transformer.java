@@ -22,8 +22,8 @@ import java.util.Arrays;
  * that are already loaded, see {@link Warmup}.
  *
  * <p>To put a class back, the session retransforms it once more while this transformer, still at its position among the
- * others, changes nothing. The bytes that it is then shown are those that it would be shown if it had never changed the
- * class. They are compared with the bytes that it was shown before.
+ * others, changes nothing. The JVM then shows it the same bytes as if it had never changed the class. They are compared with the bytes that
+ * it was shown before.
  *
  * <p>Some JVMs show a loaded class without its MethodParameters. The transformer restores these first ({@link
  * ParameterNames}). Hashes are those of the class file with them, the client weaves this class file, and a class that
@@ -400,7 +400,7 @@ class Transformer implements ClassFileTransformer {
         return given;
     }
 
-    /** Returns null if the session has begun to put its classes back meanwhile. */
+    /** Returns null if the session has begun to put its classes back in the meantime. */
     private byte[] handOver(ClassRecord record, byte[] woven) {
         // Set the record before reading the flag, so that a restoration that sets the flag in between finds the record.
         record.woven = true;

@@ -57,8 +57,8 @@ final class Watch {
      * time may use it.
      *
      * <p>If resources are not read, patterns by annotation match no class, and neither do patterns that depend on the
-     * content of the class file. Patterns by supertype are an exception: they match whatever the class file contains,
-     * because such a class may have been loaded before the agent knew that it matches.
+     * content of the class file. Patterns by supertype are an exception: they match any class file, because the class may have been loaded
+     * before the agent knew that it matches.
      */
     boolean matchesLoaded(Class<?> type, String name, boolean readResources) {
         boolean matches = false;

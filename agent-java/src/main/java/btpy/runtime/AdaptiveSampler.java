@@ -18,7 +18,7 @@ final class AdaptiveSampler {
     static final int MOST = 1 << 14;
 
     private static final Memory MEMORY = Memory.instance();
-    // The numbers of a stripe: first those of its owner, then those of the threads that share it.
+    // The numbers of a stripe: first its owner's, then those of the threads that share it.
     /** The hits until one fires; 0 or less while the firing thread opens the next block. */
     private static final int LEFT = 0;
     /** The total number of hits when LEFT will be 0. */

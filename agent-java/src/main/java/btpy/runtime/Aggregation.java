@@ -30,7 +30,7 @@ import jdk.internal.vm.annotation.DontInline;
  * entry, which is then never replaced. A flush takes them by storing how much it has seen.
  *
  * <p>If two threads add a new key while a third deletes another key in the same window, the key may exist twice. The
- * snapshot adds these entries up. {@link #delete} removes both. Of plain values that were assigned, the first counts.
+ * snapshot adds these entries up. {@link #delete} removes both. Of several assigned plain values, the first counts.
  */
 public final class Aggregation {
     private static final Memory MEMORY = Memory.instance();
@@ -41,7 +41,7 @@ public final class Aggregation {
     private static final int EVICTION_SPAN = 256;
     /** An estimate of the memory that one map may use for entries, keys and cells. */
     private static final long MAX_BYTES = 64L << 20;
-    /** The part of it for cells of single threads. They make a map faster, but must leave space for keys. */
+    /** The part of the map's memory for cells of single threads. They make a map faster, but must leave space for keys. */
     private static final long MAX_OWN_BYTES = 8L << 20;
     private static final long BYTES = Memory.LONG_BASE + 16;
     private static final long EVICTED = Memory.LONG_BASE + 24;
@@ -241,7 +241,7 @@ public final class Aggregation {
         return entry;
     }
 
-    /** Returns the slot of any key. This calls methods that may be traced, so no probe fires meanwhile. */
+    /** Returns the slot of any key. This calls methods that may be traced, so no probe fires during the call. */
     private int claim(int probe, Object a, Object b, Object c, Object d, Object[] all) {
         claimer = probe;
         int entry = Guard.mark(probe);
@@ -314,8 +314,7 @@ public final class Aggregation {
                 if (evicts && evict(table, free < 0 ? table.place(hash, 0) : -1)) {
                     continue;
                 }
-                // Keys are counted after they are added. A key that another thread adds meanwhile is found by searching
-                // again.
+                // Keys are counted after they are added. A second search finds a key that another thread adds in the meantime.
                 if (full) {
                     break;
                 }
@@ -915,7 +914,7 @@ public final class Aggregation {
         KeyTable[] rotated = new KeyTable[now.length + 1];
         rotated[0] = new KeyTable(now[0].entries.length);
         System.arraycopy(now, 0, rotated, 1, now.length);
-        if (!replace(now, rotated)) { // the map was cleared meanwhile
+        if (!replace(now, rotated)) { // the map was cleared in the meantime
             return tables;
         }
         rotatedNanos = nanos;

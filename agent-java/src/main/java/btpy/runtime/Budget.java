@@ -103,9 +103,8 @@ final class Budget {
     /**
      * Pays for a firing, on the firing thread.
      *
-     * @param nanos the known cost of the firing, and of those that it pays for
-     * @param paid the amount that the same probe paid since the last look
-     * @return false if the allowance is empty, and the probe is not one of those that take little
+     * @param nanos the known cost of the firing, and of the firings that it pays for @param paid the amount that the same probe paid since
+     * the last look @return false if the allowance is empty and the probe takes more than a little
      */
     boolean pays(long nanos, long paid) {
         return MEMORY.getAndAddLong(this, PURSE, -nanos) >= nanos || paid < share * LOOK_NANOS / 2;
@@ -121,7 +120,7 @@ final class Budget {
         return now - checked >= (hurries ? SOON_NANOS : LOOK_NANOS);
     }
 
-    /** Whether a probe must be asked before it makes a record. */
+    /** Whether the budget must allow each record of the probe. */
     boolean holdsBack() {
         return holdsBack;
     }

@@ -2,7 +2,7 @@ package btpy.runtime;
 
 /**
  * Numbers to which samples are added. All threads add to shared cells by atomic operations. A cell with an owner is
- * changed only by one thread, without atomic operations; another cell stores the part of it that was taken.
+ * changed only by one thread, without atomic operations; another cell stores the part that a flush has taken.
  *
  * <p>A letter is the kind of a cell: S sum of longs, D of doubles, l smallest long, d smallest double, L largest long,
  * X largest double, n number of samples, t time, r registers. Doubles are stored as their bits.
@@ -11,7 +11,7 @@ class Cells {
     static final int SEGMENT_BITS = 6;
     /** The number of cells in a segment. */
     static final int SEGMENT = 1 << SEGMENT_BITS;
-    /** In cells that have an owner, the distance from a sum to the part of it that was taken. */
+    /** In cells with an owner, the distance from a sum to its taken part. */
     static final int TAKEN = 8;
 
     private static final Memory MEMORY = Memory.instance();

@@ -2,7 +2,7 @@ package btpy.runtime;
 
 import java.lang.ref.WeakReference;
 
-/** What a session has said about contexts that it could not read: each is said once. */
+/** The warnings of a session about contexts that it could not read; each comes once. */
 final class ContextWarnings {
     private static final int MOST = 16;
     private static final String CANNOT_READ = "btpy cannot read ";

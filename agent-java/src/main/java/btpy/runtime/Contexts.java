@@ -13,7 +13,7 @@ public final class Contexts {
     private static final TraceLibrary[] NO_TRACES = {};
     private static final LoggingLibrary[] NO_LOGS = {};
 
-    /** Copies of one library that are read: one for each of so many web applications. */
+    /** The maximum number of copies of one library: each web application may have its own. */
     private static final int MOST = 32;
 
     private static volatile TraceLibrary[] traces = NO_TRACES;

@@ -79,7 +79,7 @@ final class Costs {
      * Adds a duration in ns.
      *
      * @param readings the number of readings of the clock before it began
-     * @param weight the number of firings of which one was timed
+     * @param weight the number of firings that this timed one represents
      * @return the cost of the firing, with {@link #FRACTION}
      */
     long add(long took, int readings, long weight) {

@@ -50,7 +50,7 @@ public final class Elements {
     }
 
     /**
-     * As {@link #element} for arrays and lists with an integer. Returns the value of the key in a map, null if it is
+     * Like {@link #element}, for arrays and lists with an integer index. Returns the value of the key in a map, null if it is
      * missing.
      */
     public static Object entry(Session session, Object target, Object key, int at) {

@@ -39,9 +39,9 @@ final class EventBuffer {
     static final long BUSY = 1L << 63;
     static final long REQUEST = 1L << 62;
     private static final long CLOSED = 1L << 62;
-    /** In place of a probe: the unused end of a ring. */
+    /** A value in the place of a probe id: the unused end of a ring. */
     static final int PADDING = 0xFFFF;
-    /** In place of a probe: the name of a thread, or a request to the event thread. */
+    /** A value in the place of a probe id: the name of a thread, or a request to the event thread. */
     static final int NO_PROBE = 0xFFFE;
 
     // cursor := generation:36 · ring:6 · position:21; never negative

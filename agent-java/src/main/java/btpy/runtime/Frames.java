@@ -37,8 +37,7 @@ class Frames {
     }
 
     /**
-     * Reads the frames of this thread. With a filter, reads up to frame {@code index} of those that the filter does not
-     * skip.
+     * Reads the frames of this thread. With a filter, counts only frames that the filter does not skip, up to frame {@code index}.
      */
     static Frames current(int most, FrameFilter filter, int index) {
         if (WALKER) {

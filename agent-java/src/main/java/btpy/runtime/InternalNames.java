@@ -27,7 +27,7 @@ final class InternalNames {
 
     /**
      * Reads a constant. Finding the method by reflection would make the JVM keep an object for each of hundreds of
-     * methods. Calling it, or reading the field by reflection, would create an accessor with classes of its own.
+     * methods. Calling it, or reading the field by reflection, would create an accessor, which loads further classes.
      */
     private static long arrayBaseConstant(Class<?> element) {
         String name = element.isPrimitive() ? element.getName().toUpperCase(Locale.ROOT) : "OBJECT";

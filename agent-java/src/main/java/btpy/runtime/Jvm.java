@@ -124,7 +124,7 @@ public final class Jvm {
     }
 
     /**
-     * Whether the name is that of a secret. The last segment of a dotted name is also checked: {@code
+     * Whether the name belongs to a secret. The last segment of a dotted name is also checked: {@code
      * spring.datasource.password}.
      */
     private static boolean isSecret(Session session, String name) {

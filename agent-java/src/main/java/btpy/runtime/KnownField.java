@@ -9,10 +9,10 @@ import java.lang.ref.WeakReference;
 final class KnownField {
     private static final Memory MEMORY = Memory.instance();
 
-    /** What {@link #read} gives for an object of a class that is not listed, or that lacks its fields. */
+    /** The result of {@link #read} for an object of an unlisted class, or of a class without the fields. */
     static final Object UNKNOWN = new Object();
 
-    /** In turn: the end of the name of a class, the name of a field. */
+    /** Pairs: the end of the name of a class, then the name of a field. */
     private final String[] rows;
 
     private Seen first;
@@ -28,7 +28,7 @@ final class KnownField {
         }
     }
 
-    /** @param rows ends of class names (whole names, or what follows a dot), each with one of its possible fields */
+    /** @param rows ends of class names (whole names, or the part after a dot), each with one of its possible fields */
     KnownField(String... rows) {
         this.rows = rows;
     }

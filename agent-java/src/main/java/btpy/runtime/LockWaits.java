@@ -11,7 +11,7 @@ import java.util.Map;
  */
 final class LockWaits {
     /**
-     * The most threads whose stacks a sample reads. If more are waiting, it reads some in turn, and each stands for
+     * The most threads whose stacks a sample reads. If more threads are waiting, it reads some of them in turn, and each represents
      * several.
      */
     private static final int MOST = 64;

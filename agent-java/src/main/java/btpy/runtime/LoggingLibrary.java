@@ -4,7 +4,7 @@ import java.util.HashMap;
 
 /**
  * The mapped diagnostic context of SLF4J (Logback 1.1 to 1.5, and the basic adapter of slf4j-api) or of Log4j 2: a static field has the
- * adapter, the adapter a thread-local, and that a map, sorted arrays, or an array with keys and values in turn.
+ * adapter, the adapter a thread-local, and the thread-local a map, sorted arrays, or an array of alternating keys and values.
  */
 final class LoggingLibrary {
     static final String SLF4J = "org.slf4j.MDC";
@@ -18,7 +18,7 @@ final class LoggingLibrary {
     private static final int MOST_ENTRIES = 1000;
     private static final int MOST_WRAPPERS = 4;
 
-    /** Adapters that keep nothing of their own. */
+    /** Adapters without a context of their own. */
     private static final String[] WITHOUT = {
         "org.slf4j.helpers.NOPMDCAdapter", "org.slf4j.impl.Log4jMDCAdapter", "org.apache.logging.slf4j.Log4jMDCAdapter",
         "org.apache.logging.log4j.spi.NoOpThreadContextMap",
@@ -93,7 +93,7 @@ final class LoggingLibrary {
         return false;
     }
 
-    /** {@code UnmodifiableArrayBackedMap}: the number of pairs, then keys and values in turn. */
+    /** {@code UnmodifiableArrayBackedMap}: the number of pairs, then alternating keys and values. */
     private static Object inPairs(Object[] state, String key) {
         for (int i = 1; i + 1 < state.length && i < 2 * MOST_ENTRIES; i += 2) {
             if (state[i] instanceof String && Strings.equal((String) state[i], key)) {
@@ -103,7 +103,7 @@ final class LoggingLibrary {
         return null;
     }
 
-    /** As {@link Elements#value}, of the map that all these libraries have, at offsets that are known: a tenth of the time. */
+    /** Like {@link Elements#value}, for the map class that all these libraries use. Known offsets make it ten times as fast. */
     private static Object inTable(Object map, String key) {
         Object[] table = (Object[]) MEMORY.getReference(map, TABLE);
         if (table == null || table.length == 0) {
@@ -142,7 +142,7 @@ final class LoggingLibrary {
         return null;
     }
 
-    /** What a synchronised or unmodifiable collection of {@code java.util.Collections} is around. */
+    /** The collection inside a synchronised or unmodifiable collection of {@code java.util.Collections}. */
     static Object unwrapped(Object collection) {
         Object inside = collection;
         for (int i = 0; i < MOST_WRAPPERS; i++) {

@@ -122,7 +122,7 @@ final class MapShape {
         }
     }
 
-    /** Whether a thread may add samples of this kind in cells of its own. */
+    /** Whether a thread may add samples of this kind to its own cells. */
     boolean hasOwners() {
         return kind >= COUNT && kind <= LHIST;
     }

@@ -120,7 +120,7 @@ public abstract class Memory {
      */
     abstract long fieldOffset(Class<?> holder, String name);
 
-    /** Cold. Of a static field, from {@link #staticFieldBase}. */
+    /** Cold. The offset of a static field from {@link #staticFieldBase}. */
     abstract long staticFieldOffset(Field field);
 
     /** Cold. The object that holds a static field; its class is not initialised by this. */

@@ -1,11 +1,10 @@
 package btpy.runtime;
 
 /**
- * The OpenTelemetry API and SDK 1.x, and the copies that agents have of them under names of their own
- * ({@code io.opentelemetry.javaagent.shaded.…}).
+ * The OpenTelemetry API and SDK 1.x, and the renamed copies in agents ({@code io.opentelemetry.javaagent.shaded.…}).
  *
  * <p>{@code ThreadLocalContextStorage.THREAD_LOCAL_STORAGE} is a thread-local of a {@code Context}; an {@code ArrayBasedContext} has
- * keys and values in turn; keys have names. What is current under the key of spans has a {@code SpanContext} with the ids.
+ * alternating keys and values; keys have names. The span in the context has a {@code SpanContext} with the ids.
  */
 final class OpenTelemetryLibrary extends TraceLibrary {
     static final String STORAGE = "io.opentelemetry.context.ThreadLocalContextStorage";
@@ -16,7 +15,7 @@ final class OpenTelemetryLibrary extends TraceLibrary {
     /** Keys and values of a context, and of baggage, that are looked at. */
     private static final int MOST_ENTRIES = 256;
 
-    /** A span of an application may stand for one of an agent, and that for another one. */
+    /** A span of an application may wrap a span of an agent, which may wrap another one. */
     private static final int MOST_SPANS = 4;
 
     private final KnownField entries = new KnownField("io.opentelemetry.context.ArrayBasedContext", "entries");
@@ -111,7 +110,7 @@ final class OpenTelemetryLibrary extends TraceLibrary {
         return null;
     }
 
-    /** What the current context has under the key of that name. */
+    /** The value of the current context under the key of this name. */
     private Object underKey(String name, Session session, int probe, int at) {
         Object context = ofThread();
         if (context == null) {
@@ -137,7 +136,7 @@ final class OpenTelemetryLibrary extends TraceLibrary {
         return id instanceof String && Strings.length((String) id) == length ? (String) id : null;
     }
 
-    /** An id of zeros stands for none. */
+    /** An id of zeros means that there is none. */
     private static boolean isValid(String id) {
         for (int i = 0; i < Strings.length(id); i++) {
             if (Strings.charAt(id, i) != '0') {

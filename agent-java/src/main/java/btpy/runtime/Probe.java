@@ -103,7 +103,7 @@ final class Probe {
     Sampler sampler;
     /** The hits that earlier samplers skipped. */
     private long sampledOutBefore;
-    /** The id of the first probe of those that share one decision. */
+    /** The lowest id of the probes that share one decision. */
     int group;
     /**
      * The records that the event thread passed on, and the records whose writer never finished. Only that thread
@@ -112,8 +112,7 @@ final class Probe {
     long delivered;
     long stalled;
     /**
-     * Of the records passed on, the number for which no client was connected, and the number that went to earlier
-     * clients.
+     * The number of sent records for which no client was connected, and the number that went to earlier clients.
      */
     long forgotten;
     long handedOver;
@@ -231,7 +230,7 @@ final class Probe {
     /**
      * Repeats the work of {@link #tallyOwn}.
      *
-     * @param stripe a stripe that this thread owns, or that of the JIT warm-up
+     * @param stripe a stripe that this thread owns, or the stripe of the JIT warm-up
      * @param one 0: nothing is counted; not a constant, or the JVM would remove the store
      * @return an unused number, so that the JVM cannot remove any work
      */
@@ -529,7 +528,7 @@ final class Probe {
         }
         if (++timings > OFTEN && timed > 0 && timed < LEAST_TIMED - 1) {
             timings = 0;
-            MEMORY.compareAndSetLong(counts, TIMED_OFFSET, timed, 4 * timed + 3); // unless it was stopped meanwhile
+            MEMORY.compareAndSetLong(counts, TIMED_OFFSET, timed, 4 * timed + 3); // unless it was stopped in the meantime
         }
     }
 
@@ -616,7 +615,7 @@ final class Probe {
             lose(LIMITED);
             return false;
         }
-        long most = mostFirings; // another limit may be set meanwhile
+        long most = mostFirings; // another limit may be set in the meantime
         if (most > 0) {
             long before = MEMORY.getAndAddLong(used, Memory.LONG_BASE, 1);
             if (before >= most) {

@@ -72,7 +72,7 @@ public final class Records {
         return cursor;
     }
 
-    /** @return the array of the record; null if the record was dropped or its ring has been given up meanwhile */
+    /** @return the array of the record; null if the record was dropped or its ring was abandoned in the meantime */
     public static long[] words(Session session, long begin) {
         return begin < 0 ? null : session.events.words(begin);
     }

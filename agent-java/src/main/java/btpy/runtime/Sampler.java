@@ -142,8 +142,8 @@ public final class Sampler {
 
     /**
      * Opens the next block. Only one thread at a time does so for each stripe, because the addition to LEFT comes last.
-     * Hits of other threads may have passed the end of that block by then. No hit of it can be chosen any more, so this
-     * one also stands for them.
+     * Hits of other threads may have passed the end of that block by then. None of its hits can be chosen any more, so this hit also
+     * represents them.
      */
     private int chosen(int at) {
         long weight = stripes[at + BLOCK] + stripes[at + CARRIED];

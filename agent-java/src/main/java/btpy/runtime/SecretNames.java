@@ -1,7 +1,7 @@
 package btpy.runtime;
 
 /**
- * The names of secrets in one session: those of {@link Secrets}, and those that the user of the session added. Other
+ * The names of secrets in one session: the names of {@link Secrets}, and the names that the user of the session added. Other
  * sessions in the same JVM may have other names.
  *
  * <p>An added name is compared with the letters and digits of a whole name, and with those after its last dot. ASCII

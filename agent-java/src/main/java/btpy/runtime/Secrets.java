@@ -32,7 +32,7 @@ final class Secrets {
     private Secrets() {}
 
     /**
-     * Whether a name is that of a secret: its letters and digits, in lower case, are one of the words or contain one of
+     * Whether a name belongs to a secret: its letters and digits, in lower case, are one of the words or contain one of
      * the parts, or its last word is one of {@link #LAST_WORDS}. A word begins with a capital letter, or after a
      * character that is neither letter nor digit. Consecutive capital letters are one word.
      */

@@ -10,8 +10,8 @@ import jdk.internal.vm.annotation.ForceInline;
  * run. {@link #close} removes it from the table, after which nothing refers to it.
  *
  * <p>Handlers call the methods up to {@link #rand} on application threads. These methods never throw (unless
- * docs/runtime.md says so), block, lock or wait. Those that may run outside a guarded handler call nothing that can be
- * traced, so no method of the JDK that is not native. Only the agent calls the methods below.
+ * docs/runtime.md says so), block, lock or wait. Methods that may run outside a guarded handler call no traceable code, so of the JDK they
+ * call only native methods. Only the agent calls the methods below.
  */
 public final class Session {
     /** Ids of probes are below this. */
@@ -180,7 +180,7 @@ public final class Session {
         tally(site, probe, map, Stripes.owned());
     }
 
-    /** {@code stripe} is a stripe that the thread owns, or that of the JIT warm-up; below 0: none. */
+    /** {@code stripe}: a stripe that the thread owns, or the stripe of the JIT warm-up; below 0: none. */
     @ForceInline
     static void tally(int site, int probe, int map, int stripe) {
         long[][] tallies = TALLIES[site >>> 24];
@@ -770,8 +770,8 @@ public final class Session {
     }
 
     /**
-     * Called by the event thread when a client leaves. Counts the records that were sent to this and earlier clients:
-     * all that were taken from the buffers, except forgotten ones and, by probe, those that are still kept.
+     * Called by the event thread when a client leaves. Counts the records that were sent to this and earlier clients: all records taken
+     * from the buffers, except forgotten ones and, by probe, records that are still kept.
      */
     public void handOver(long[] kept) {
         for (Probe probe : probes) {
@@ -798,8 +798,7 @@ public final class Session {
     }
 
     /**
-     * Called for a new client, which knows no stacks and threads, so that they are shipped again. No thread may drain
-     * meanwhile.
+     * Called for a new client, which knows no stacks and threads, so that they are shipped again. No thread may drain at the same time.
      */
     public void forgetShipped() {
         stacks.forgetShipped();
@@ -918,8 +917,8 @@ public final class Session {
     /**
      * Called by the event thread.
      * @return the payload of STACKS with stacks that the results of {@link #drain} and {@link #mapContent} use and that
-     * were not shipped before. It must be sent before those results, and contains at most as many as one message
-     * should. Null if there are none.
+     * were not shipped before. The agent must send it before those results. It contains at most as many as fit into one message. Null if
+     * there are none.
      */
     public byte[] takeStacks() {
         return stacks.take();

@@ -1,6 +1,6 @@
 package btpy.runtime;
 
-/** A value that is shown to a depth of its own: {@code show(x, depth)}. */
+/** A value with its own depth of output: {@code show(x, depth)}. */
 public final class Shown {
     final Object value;
     final int depth;

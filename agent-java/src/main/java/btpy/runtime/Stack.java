@@ -50,8 +50,7 @@ public final class Stack {
     }
 
     /**
-     * As {@link #here}, without frames of classes that match one of the globs {@code skipped}, which are separated by
-     * commas.
+     * Like {@link #here}, without frames of classes that match one of the globs {@code skipped}, which are separated by commas.
      */
     public static Object hereWithout(Session session, int most, String skipped) {
         return session.stacks.intern(Frames.current(session.limits.frames).without(skipped, frames(session, most)));

@@ -130,8 +130,7 @@ final class StackLookup {
     }
 
     /**
-     * Returns the stored result of a trace for a key; null if there is none. {@code deciding} is that of {@link
-     * #remember}.
+     * Returns the stored result of a trace for a key; null if there is none. {@code deciding}: as in {@link #remember}.
      */
     Object find(Object[] trace, int key, int deciding) {
         Trace[] known = this.known;
@@ -150,10 +149,9 @@ final class StackLookup {
     /**
      * Stores {@code found}, which follows from the first {@code most} frames.
      *
-     * @param deciding the approximate number of frames that distinguish traces with this key; the same for all of
-     * them
-     * @param walked these frames, found by walking where the trace was taken; null if the trace is that of an
-     * exception, which contains all its frames
+     * @param deciding the approximate number of frames that distinguish traces with this key, the same for all traces
+     * @param walked these frames, found by walking where the trace was taken; null if an exception has the trace, which then contains all
+     * frames
      */
     void remember(Object[] trace, int key, int deciding, Object found, Frames walked, int most) {
         int count = 0;

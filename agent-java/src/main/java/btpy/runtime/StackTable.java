@@ -57,8 +57,7 @@ final class StackTable {
     }
 
     /**
-     * Returns one frame of this thread, as {@link Stack#frame} does, not counting frames of btpy. {@code here} is that
-     * of {@link #current}.
+     * Returns one frame of this thread, as {@link Stack#frame} does, not counting frames of btpy. {@code here}: from {@link #current}.
      */
     String frame(Throwable here, int index) {
         Object[] trace = StackLookup.of(here);
@@ -225,8 +224,7 @@ final class StackTable {
     }
 
     /**
-     * Marks every stack to be shipped again, for a client that has seen none. No other thread may take stacks
-     * meanwhile.
+     * Marks every stack to be shipped again, for a client that has seen none. No other thread may take stacks at the same time.
      */
     void forgetShipped() {
         for (Object entry : stacks) {

@@ -56,8 +56,8 @@ final class Strings {
 
     /**
      * Returns {@code String.hashCode} of the first {@code count} characters. The hash of the whole string is stored in
-     * the string, as {@code hashCode} itself does. Otherwise each firing would read all characters of a key whose hash
-     * nobody has computed.
+     * the string, as {@code hashCode} itself does. Otherwise each firing would read all characters of a key whose hash has not been
+     * computed.
      */
     static int hash(String s, int count) {
         boolean all = count == length(s);

@@ -6,11 +6,11 @@ import jdk.internal.vm.annotation.ForceInline;
 
 /**
  * Counters are spread over stripes, some for each processor, so that threads that run at the same time rarely write to the same one. A
- * stripe may have an owner: one thread that has numbers of its own there. No other thread changes them, so the owner adds to them without
- * an atomic addition. The other threads of the stripe share numbers beside those.
+ * stripe may have an owner: one thread with its own numbers there. No other thread changes them, so the owner adds to them without
+ * an atomic addition. The other threads of the stripe share a second set of numbers.
  *
  * <p>Threads of the agent, virtual threads (of which there may be many for a short time), and threads inside a call that a probe makes own
- * no stripe. So an owner needs no further check of what thread it is.
+ * no stripe. So an owner needs no further check of its thread.
  */
 final class Stripes {
     private static final Memory MEMORY = Memory.instance();
@@ -21,7 +21,7 @@ final class Stripes {
     /** A stripe that only {@link JitWarmup} uses, to run the code of owners on an agent thread. */
     private static final int OF_WARMUP = COUNT;
     private static final Object[] OWNERS = new Object[COUNT + 1];
-    /** Stands for an owner that is inside a call. */
+    /** Marks an owner that is inside a call. */
     private static final Object LENT = new Object();
 
     private Stripes() {}
@@ -80,7 +80,7 @@ final class Stripes {
 
     static void takeBack(int stripe) {
         if (stripe >= 0) {
-            replace(stripe, LENT, Thread.currentThread()); // has no effect if the last session has ended meanwhile
+            replace(stripe, LENT, Thread.currentThread()); // has no effect if the last session has ended
         }
     }
 

@@ -17,7 +17,7 @@ final class ThreadLocals {
     private static final boolean READABLE =
             OWN >= 0 && INHERITED >= 0 && HASH >= 0 && REFERENT >= 0 && TABLE >= 0 && VALUE >= 0;
 
-    /** Steps of one search: the map is at most two thirds full, so that more are a map that changes meanwhile. */
+    /** The maximum number of steps of one search. The map is at most two thirds full, so a longer search means that the map is changing. */
     private static final int MOST_STEPS = 1024;
 
     private ThreadLocals() {}

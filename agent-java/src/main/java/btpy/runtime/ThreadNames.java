@@ -1,6 +1,6 @@
 package btpy.runtime;
 
-/** The last thread names that the client has been told, by hash of the thread id. A name may be sent again. */
+/** The last thread names sent to the client, by hash of the thread id. A name may be sent again. */
 final class ThreadNames {
     private static final int BITS = 11;
 

@@ -1,22 +1,22 @@
 package btpy.runtime;
 
 /**
- * A library that keeps the current span of a thread, as far as its fields tell. Every method gives null for what is not there.
+ * A library that keeps the current span of a thread, as far as its fields tell. Every method gives null for missing values.
  *
- * <p>{@code session}, {@code probe} and {@code at} say whose warning it is where a class is not a known one.
+ * <p>{@code session}, {@code probe} and {@code at} identify the probe in the warning about an unknown class.
  */
 abstract class TraceLibrary {
     static final int ID = 32;
     static final int SPAN_ID = 16;
 
-    /** Where the library has its thread-local. */
+    /** The place of the library's thread-local. */
     final StaticField storage;
 
     TraceLibrary(StaticField storage) {
         this.storage = storage;
     }
 
-    /** What this thread has in the thread-local of the library; null: nothing. */
+    /** The value of the library's thread-local in this thread; null: none. */
     final Object ofThread() {
         Object local = storage.read();
         return local instanceof ThreadLocal ? ThreadLocals.get((ThreadLocal<?>) local) : null;

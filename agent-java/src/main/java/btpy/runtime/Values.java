@@ -216,7 +216,7 @@ final class Values {
         return next;
     }
 
-    /** Returns the enum class. Constants with a body have a subclass of their own. */
+    /** Returns the enum class. Each constant with a body has its own subclass. */
     private static Class<?> enumClass(Object constant) {
         Class<?> type = constant.getClass();
         return type.getSuperclass() == Enum.class ? type : type.getSuperclass();

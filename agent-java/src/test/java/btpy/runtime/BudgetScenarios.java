@@ -171,9 +171,8 @@ final class BudgetScenarios extends Scenarios {
     }
 
     /**
-     * Firings take 2 ns by the clock of the scenario, which is less than a skipped hit. They take, one after the other:
-     * half of the budget, a quarter more than it, the same beside a probe that takes less than half of it, and five
-     * times as much.
+     * Firings take 2 ns by the clock of the scenario, which is less than a skipped hit. The firings take in turn: half of the budget; a
+     * quarter more than the budget; the same beside a probe that takes less than half of the budget; five times the budget.
      */
     private void cheap() throws Exception {
         open(defaults());

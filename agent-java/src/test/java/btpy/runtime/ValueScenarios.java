@@ -14,8 +14,7 @@ import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Scenarios of values that handlers capture: every kind of value, the limits of a capture, and values that change
- * meanwhile.
+ * Scenarios of values that handlers capture: every kind of value, the limits of a capture, and values that change during the capture.
  */
 final class ValueScenarios extends Scenarios {
     ValueScenarios(File directory) {
