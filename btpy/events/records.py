@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, Union
 
 from btpy.errors import ProtocolError
 from btpy.frozen import dataclass
+from btpy.model.secrets import REDACTED
 from btpy.model.templates import Slot, TemplateKind
 
 if TYPE_CHECKING:
@@ -93,6 +94,11 @@ class Withheld(Enum):
 
     REDACTED = 15
     UNREADABLE = 16
+
+    @property
+    def text(self) -> str:
+        """The mark in place of the value, in every format that has no sign of its own for it."""
+        return REDACTED if self is Withheld.REDACTED else "<unreadable>"
 
 
 Value = Union[

@@ -23,7 +23,7 @@ def cell_text(value: Value, stacks: StackTable) -> str | None:
     if isinstance(value, EnumValue):
         return value.constant
     if isinstance(value, Withheld):
-        return "•••" if value is Withheld.REDACTED else "<unreadable>"
+        return value.text
     if isinstance(value, StackRef):
         frames = stacks.frames(value.id)
         return None if frames is None else ";".join([str(frame) for frame in frames])

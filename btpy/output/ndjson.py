@@ -78,7 +78,6 @@ VERSION = 1
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 _encode_ascii = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode
-_WITHHELD = {Withheld.REDACTED: "•••", Withheld.UNREADABLE: "<unreadable>"}
 
 
 _Renderer = Callable[[Record], str]
@@ -437,7 +436,7 @@ def json_value(value: Value, stacks: StackTable, cuts: dict[str, int], path: str
     if isinstance(value, EnumValue):
         return _well_formed(value.constant)
     if isinstance(value, Withheld):
-        return _WITHHELD[value]
+        return value.text
     if isinstance(value, StackRef):
         frames = stacks.frames(value.id)
         return None if frames is None else [_well_formed(str(frame)) for frame in frames]

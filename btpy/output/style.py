@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from btpy.frozen import dataclass
+from btpy.model.secrets import REDACTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class Style:
 
     @property
     def redacted(self) -> str:
-        return "•••" if self.unicode else "***"
+        return REDACTED if self.unicode else "***"
 
     @property
     def about(self) -> str:

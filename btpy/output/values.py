@@ -206,7 +206,7 @@ class ValueText:
         if isinstance(value, EnumValue):
             return visible(value.constant)
         if isinstance(value, Withheld):
-            return self._style.redacted if value is Withheld.REDACTED else "<unreadable>"
+            return self._style.redacted if value is Withheld.REDACTED else value.text
         if isinstance(value, ClosedObject):
             return self._closed(value)
         if isinstance(value, StackRef):

@@ -29,6 +29,7 @@ from btpy.events.records import (
 )
 from btpy.events.stacks import StackTable
 from btpy.model.outline import Moment, Outline, ProbeOutline
+from btpy.model.secrets import REDACTED
 from btpy.model.source import Source
 from btpy.model.templates import Slot, Template, TemplateKind
 from btpy.model.types import ANY, STACK, STRING
@@ -144,7 +145,7 @@ class Lines:
         if isinstance(value, str):
             if path in cuts:
                 return CutString(value, int(cuts[path]))
-            return Withheld.REDACTED if value == "•••" else value
+            return Withheld.REDACTED if value == REDACTED else value
         if value is None or isinstance(value, bool | int | float):
             return value
         if isinstance(value, list):

@@ -55,7 +55,7 @@ class Values:
         if isinstance(value, StackRef):
             return "\n".join(f"\tat {frame}" for frame in self._stacks.frames(value.id) or ())
         if isinstance(value, Withheld):
-            return "•••" if value is Withheld.REDACTED else "<unreadable>"
+            return value.text
         if isinstance(value, ClosedObject):
             return f"{value.class_name}@{value.identity:x}"
         return self._text.show(value)
