@@ -5,8 +5,8 @@
 2. Else a scanner of brackets, quotes and comments splits the text into top-level items and finds what is never closed:
    unlike the parser, it still knows where they were opened (``scanner``). Each item without a scanner error is parsed
    on its own, so that every item reports its own first error, and no error follows from another item.
-3. An error of the parser is explained by the first of: a table of known errors (``hints.typos``), examples of faulty
-   text that end in the same state of the parser, the list of possible terminals.
+3. An error of the parser is explained by the first of: a table of known errors (``hints.known_errors``), examples of
+   faulty text that end in the same state of the parser, the list of possible terminals.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from btpy.model.diagnostics import Diagnostic, Label, did_you_mean
 from btpy.model.source import Source, Span
 
 if TYPE_CHECKING:
-    from btpy.lang.hints.typos import Failure
+    from btpy.lang.hints.failure import Failure
 
 MAX_LENGTH = (1 << 20) - 1
 """Longest script in code points: the place of a probe error is a packed :class:`Span`, which has 20 bits for its
@@ -155,12 +155,13 @@ def _reduced(source: Source, start: int, end: int, rule: str, reductions: Reduct
 
 
 def _explain(source: Source, base: int, end: int, error: UnexpectedText) -> Diagnostic:
-    from btpy.lang.hints.typos import SLIPS, Failure  # not needed for a script that parses
+    from btpy.lang.hints.failure import Failure  # not needed for a script that parses
+    from btpy.lang.hints.known_errors import KNOWN_ERRORS
 
     at = base + len(source.text[base:end].rstrip()) if error.terminal == END else error.start
     failure = Failure(source, base, at, max(error.end, at + 1), error.terminal, error.accepts)
-    for slip in SLIPS:
-        diagnostic = slip(failure)
+    for explain in KNOWN_ERRORS:
+        diagnostic = explain(failure)
         if diagnostic is not None:
             return diagnostic
     message = _of_example(error)

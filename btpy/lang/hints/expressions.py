@@ -1,0 +1,668 @@
+"""Errors in values: operators, calls, texts, numbers and names.
+
+Each function examines the place where the parser stopped, and returns the diagnostic for one mistake or None.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from btpy.lang.hints.failure import Failure, rewritten
+from btpy.lang.hints.foreign_names import OPERATORS, in_our_words
+from btpy.lang.hints.foreign_names import of_map as of_map_method
+from btpy.lang.syntax.units import UNITS
+from btpy.model.diagnostics import Diagnostic, Fix, Label
+from btpy.model.source import Span
+
+
+def null_safe(failure: Failure) -> Diagnostic | None:
+    if not failure.before.endswith("?") or not re.match(r"\.\s*[A-Za-z_]", failure.rest):
+        return None
+    question = failure.source.text.rindex("?", 0, failure.at)
+    span = Span(failure.source, question, failure.at + 1)
+    return Diagnostic(
+        "BT013",
+        "navigation is already null-safe",
+        Label(span, "a `.` after null gives null"),
+        help=("write a plain `.`",),
+        fixes=(Fix(span, "."),),
+    )
+
+
+def arrow(failure: Failure) -> Diagnostic | None:
+    """``->``: of C and DTrace between an object and a field, of Java before the body of a lambda."""
+    arrow = failure.at - 1 if failure.before.endswith("-") and failure.rest.startswith(">") else failure.at
+    if failure.source.text[arrow : arrow + 2] != "->":
+        return None
+    place = Span(failure.source, arrow, arrow + 2)
+    before = failure.source.text[failure.start : arrow].rstrip()
+    if "::" in before and "{" not in before:
+        return Diagnostic(
+            "BT016", "`->` is not an operator here", Label(place), help=("a body is in braces:  { print(1) }",)
+        )
+    owner = re.search(r"(?<![\w.$@])(self|this)$", before)
+    inside = re.match(r"->\s*([A-Za-z_]\w*)", failure.source.text[arrow : arrow + 80])
+    if owner is not None and owner[1] == "self" and inside is not None and not re.search(r"[;{}]\s*self$", before):
+        whole = Span(failure.source, arrow - len("self"), arrow + inside.end())
+        return Diagnostic(
+            "BT016",
+            "`self->` is DTrace's form",
+            Label(whole),
+            help=(f"what a thread keeps:  thread.{inside[1]}", f"a field of the object:  self.{inside[1]}"),
+        )
+    field = re.match(r"->\s*([A-Za-z_]\w*)", failure.source.text[arrow : arrow + 80])
+    if owner is not None and field is not None and re.fullmatch(r"\s*(self|this)", re.split(r"[;{}]", before)[-1]):
+        written = f"thread.{field[1]}" if owner[1] == "self" else f"let {field[1]}"
+        whole = Span(failure.source, arrow - (len(before) - owner.start()), arrow + field.end())
+        return rewritten("BT016", f"`{owner[1]}->` is DTrace's form", whole, written)
+    apart = failure.source.text[arrow - 1].isspace() or failure.source.text[arrow + 2 : arrow + 3].isspace()
+    if re.search(r"(?<![\w.$@])args$", before) and field is not None and not apart:
+        whole = Span(failure.source, arrow - len("args"), arrow + field.end())
+        return rewritten("BT016", "`args->` is bpftrace's form", whole, f"${field[1]}")
+    if apart and re.search(r"(?:\(|,)\s*(?:\w+|\([\w\s,]*\))$", before):
+        return Diagnostic(
+            "BT016",
+            "functions cannot be values",
+            Label(place, "a lambda"),
+            help=("over a collection:  for x in items limit 20 { … }", "a test of all:  any(x in items: x.price > 3)"),
+        )
+    return rewritten("BT016", "`->` is not an operator here", place, ".")
+
+
+_CAST = re.compile(
+    r"\(\s*(u?int(?:8|16|32|64)(?:_t)?|int|long|double|boolean|short|byte|char|float|(?:[\w$]+\.)*[A-Z][\w$]*)\s*\)$"
+)
+_NUMBERS = {
+    **{f"{sign}int{bits}{end}": "long" for sign in ("", "u") for bits in (8, 16, 32, 64) for end in ("", "_t")},
+    "short": "int",
+    "byte": "int",
+    "char": "int",
+    "float": "double",
+}
+
+
+def cast(failure: Failure) -> Diagnostic | None:
+    """``(String) arg0``"""
+    type_ = _CAST.search(failure.before)
+    operand = re.match(r"[\w$@][\w$.]*(?:\[[^\]\n]*\])?", failure.rest)
+    if type_ is None or operand is None or "MUL_OP" not in failure.accepts:
+        return None
+    start = failure.source.text.rindex(type_[0], failure.start, failure.at)
+    place = Span(failure.source, start, failure.at + operand.end())
+    written = f"{operand[0]} as {_NUMBERS.get(type_[1], type_[1])}"
+    return rewritten(
+        "BT016",
+        "a cast follows its value",
+        place,
+        written,
+        notes=("of most values the type is known, and of others it is found when the probe fires: few need one",),
+    )
+
+
+def percentage(failure: Failure) -> Diagnostic | None:
+    """``rate=5%``"""
+    share = re.search(r"(\d+(?:\.\d+)?)\s*%$", failure.before)
+    if share is None or failure.rest[:1] not in (",", ")", ";"):
+        return None
+    start = failure.source.text.rindex(share[0], failure.start, failure.at)
+    place = Span(failure.source, start, start + len(share[0]))
+    written = f"{float(share[1]) / 100:.6g}"
+    return rewritten("BT016", "`%` is not a unit", place, written)
+
+
+def map_in_braces(failure: Failure) -> Diagnostic | None:
+    """``@x{cls} = count()``"""
+    name = re.search(r"(@[a-z_]\w*)$", failure.before)
+    keys = re.match(r"\{([^{}\n]*)\}\s*(?:[-+]?=|\+\+|--)", failure.rest)
+    if name is None or keys is None:
+        return None
+    place = failure.ahead(keys.end(1) + 1)
+    written = f"[{keys[1].strip()}]"
+    return Diagnostic(
+        "BT001",
+        "write keys in square brackets",
+        Label(place),
+        help=(f"write {name[1]}{written}",),
+        fixes=(Fix(place, written),),
+    )
+
+
+_SHELL_VARIABLES = {"$!": "retval", "$^": "exception", "$*": "args", "$@": "args"}
+
+
+def bare_dollar(failure: Failure) -> Diagnostic | None:
+    if not re.match(r"\$(?![A-Za-z_\d])", failure.rest) or "TARGET_VAR" not in failure.accepts:
+        return None
+    listed = re.match(r"\$\$(parms|vars|locals|return|name)\b", failure.rest)
+    if listed is not None:
+        written = {"return": "retval", "parms": "args", "name": "method"}.get(listed[1], "locals()")
+        notes = ("locals() is there at @line(n)",) if written == "locals()" else ()
+        return rewritten("BT016", f"`{listed[0]}` is SystemTap's form", failure.ahead(listed.end()), written, notes)
+    value = _SHELL_VARIABLES.get(failure.rest[:2])
+    if value is not None and re.match(r"..\s*=(?!=)", failure.rest):
+        return Diagnostic("BT401", "the traced program is read-only", Label(failure.ahead(2), "cannot be assigned"))
+    if value is not None:
+        return rewritten("BT016", f"`{failure.rest[:2]}` is Byteman's form", failure.ahead(2), value)
+    if failure.rest.startswith("$#"):
+        return Diagnostic(
+            "BT016",
+            "`$#` is Byteman's form",
+            Label(failure.ahead(2)),
+            help=(
+                "the number of parameters is that of the overload:  com.acme.Foo::bar(int, String)",
+                "of a list or an array:  len(x)",
+            ),
+        )
+    return Diagnostic(
+        "BT001",
+        "a name follows `$`",
+        Label(failure.span),
+        help=("a parameter of the traced method by its name:  $customer", "by its number:  arg0"),
+    )
+
+
+def dollar_of_a_variable(failure: Failure) -> Diagnostic | None:
+    """``let $x = 1``"""
+    name = re.match(r"\$([A-Za-z_]\w*)", failure.rest)
+    if name is None or not re.search(r"(?<![\w.$@])(?:let|for)$", failure.before):
+        return None
+    return rewritten("BT016", "`$` belongs to names of the traced method", failure.ahead(name.end()), name[1])
+
+
+def structure(failure: Failure) -> Diagnostic | None:
+    """``(struct foo *) arg0``"""
+    word = re.search(r"\(\s*(struct|union|enum)$", failure.before)
+    name = re.match(r"[\w\s*]+\)", failure.rest)
+    if word is None or name is None:
+        return None
+    start = failure.behind(len(word[0])).start
+    return Diagnostic(
+        "BT016",
+        f"there is no `{word[1]}` here",
+        Label(Span(failure.source, start, failure.at + name.end())),
+        help=("leave the cast out: fields of an object are read by their names:  arg0.name",),
+    )
+
+
+def positional(failure: Failure) -> Diagnostic | None:
+    name = re.match(r"\$(\d+)", failure.rest)
+    if name is None:
+        return None
+    field = re.search(r"(?<![\w.$@])\$?([A-Za-z_]\w*)$", failure.source.text[failure.start : failure.at])
+    if field is not None:
+        whole = Span(failure.source, failure.at - len(field[0]), failure.at + name.end())
+        return rewritten("BT016", "a field belongs to an object", whole, f"self.{field[1]}{name[0]}")
+    return Diagnostic(
+        "BT016",
+        f"`{name[0]}` is the shell's form",
+        Label(failure.ahead(name.end())),
+        help=(
+            f"arguments of the method count from 0:  arg{max(int(name[1][:3]) - 1, 0)}, or by name:  $name",
+            *(("the object is `self`",) if name[1] == "0" else ()),
+            "a value from the command line is a parameter:  param name = 5;  and  --name 7",
+        ),
+    )
+
+
+def bare_thread(failure: Failure) -> Diagnostic | None:
+    word = re.search(r"(?<![\w.$@])thread$", failure.before)
+    if word is None or failure.rest.startswith("."):
+        return None
+    return Diagnostic(
+        "BT001",
+        "`thread` alone is not a value",
+        Label(failure.behind(len("thread"))),
+        help=(
+            "its name is `thread_name`, its number `tid`",
+            "thread.x keeps a value for each thread:  thread.x = nanos",
+        ),
+    )
+
+
+_LOOKALIKES = {
+    **dict.fromkeys("\u00a0\u1680\u2002\u2003\u2007\u2009\u202f\u3000", " "),
+    **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\u00ad", ""),
+    **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-"),
+    "≥": ">=",
+    "≤": "<=",
+    "≠": "!=",
+    "×": "*",
+    "÷": "/",
+    "∧": "&&",
+    "∨": "||",
+    "¬": "!",
+    "…": "..",
+    "；": ";",
+    "，": ",",
+    "（": "(",
+    "）": ")",
+    "｛": "{",
+    "｝": "}",
+    "：": ":",
+    "＝": "=",
+    "＠": "@",
+    "\u037e": ";",  # the Greek question mark
+    "\u2044": "/",
+    "\u2215": "/",
+    "\u2217": "*",
+    "\u2236": ":",
+}
+
+
+def lookalike(failure: Failure) -> Diagnostic | None:
+    """A character of word processors and chats in place of a plain one."""
+    plain = _LOOKALIKES.get(failure.rest[:1])
+    if plain is None:
+        return None
+    place = failure.ahead(1)
+    name = unicodedata.name(failure.rest[0], "").lower()
+    spelled = f"{name} (U+{ord(failure.rest[0]):04X})"
+    written = {"": "take it out", " ": "write a plain blank"}.get(plain, f"write {plain}")
+    return Diagnostic(
+        "BT001",
+        f"this character is not part of the language: {spelled}",
+        Label(place),
+        help=(written,),
+        fixes=(Fix(place, plain),),
+    )
+
+
+def new_object(failure: Failure) -> Diagnostic | None:
+    if not re.search(r"(?<![\w.$@])new$", failure.before):
+        return None
+    return Diagnostic(
+        "BT405",
+        "a probe cannot create objects",
+        Label(Span(failure.source, failure.behind(len("new")).start, failure.end)),
+        help=('text is built with f"{a} {b}"; new_id() gives a unique number',),
+    )
+
+
+_WORDS = {**OPERATORS, **dict.fromkeys(("elif", "elsif", "elseif"), "else if")}
+
+
+def other_language(failure: Failure) -> Diagnostic | None:
+    match = re.match(r"is\s+not\b|not\s+in\b|\w+|<>|===", failure.rest)
+    word = " ".join(match.group().split()) if match else ""
+    if word == "not in":
+        operand = re.search(r"[\w.$@]+$", failure.before)
+        listed = re.match(r"not\s+in\s+(\[[^\[\]\n]*\]|[\w.$@]+)", failure.rest)
+        written = f"!({operand[0]} in {listed[1]})" if operand is not None and listed is not None else "!(x in list)"
+        return Diagnostic(
+            "BT016",
+            "`not in` is not an operator here",
+            Label(failure.ahead(match.end() if match else 1)),
+            help=(f"write {written}",),
+        )
+    span = failure.ahead(match.end() if match else 0)
+    if word not in _WORDS and failure.before.endswith("=") and failure.rest.startswith("="):
+        word = "==="
+        at = failure.at - 2
+        span = Span(failure.source, at, at + 3)
+    if word not in _WORDS and failure.before.endswith("<") and failure.rest.startswith(">"):
+        word = "<>"
+        span = Span(failure.source, failure.at - 1, failure.at + 1)
+    if word in _WORDS:
+        right = _WORDS[word]
+        return rewritten("BT016", f"`{word}` is not an operator here", span, right)
+    previous = re.search(r"(?<![\w.$@])(elif|elsif|elseif)$", failure.before)
+    if previous is not None:
+        place = failure.behind(len(previous[1]))
+        return rewritten("BT016", f"`{previous[1]}` is not a keyword here", place, "else if")
+    negated = re.search(r"(?<![\w.$@])(not|NOT)$", failure.before)
+    if negated is not None:
+        return rewritten("BT016", f"`{negated[1]}` is not an operator here", failure.behind(len("not")), "!")
+    return None
+
+
+def range_without_brackets(failure: Failure) -> Diagnostic | None:
+    """``if tid in 1..10``"""
+    tested = re.search(r"\bin\s+([\w.$@()]+)$", failure.before)
+    last = re.match(r"\.\.\s*([\w.$@()]+)", failure.rest)
+    if tested is None or last is None or failure.statement.startswith("for"):
+        return None
+    start = failure.source.text.rindex(tested[1], failure.start, failure.at)
+    place = Span(failure.source, start, failure.at + last.end())
+    written = f"[{tested[1]}..{last[1]}]"
+    return rewritten("BT001", "a range after `in` needs brackets", place, written)
+
+
+_UNITS_ELSEWHERE = {
+    **dict.fromkeys(("nsec", "nsecs", "nanos", "nanoseconds"), "ns"),
+    **dict.fromkeys(("usec", "usecs", "micros", "microseconds", "µs"), "us"),
+    **dict.fromkeys(("msec", "msecs", "millis", "milliseconds"), "ms"),
+    **dict.fromkeys(("sec", "secs", "second", "seconds"), "s"),
+    **dict.fromkeys(("min", "mins", "minute", "minutes"), "m"),
+    **dict.fromkeys(("hour", "hours"), "h"),
+    **dict.fromkeys(("day", "days"), "d"),
+    **dict.fromkeys(("byte", "bytes"), "B"),
+    **dict.fromkeys(("k", "kb", "KiB", "K"), "KB"),
+    **dict.fromkeys(("mb", "MiB", "M"), "MB"),
+    **dict.fromkeys(("g", "gb", "GiB", "G"), "GB"),
+}
+
+
+_UNITS_IN_LOWER_CASE = {unit.lower(): unit for unit in UNITS} | {
+    name.lower(): unit for name, unit in _UNITS_ELSEWHERE.items()
+}
+
+
+def unit(failure: Failure) -> Diagnostic | None:
+    """A unit after a blank, or an unknown unit."""
+    before = failure.source.text[max(failure.start, failure.at - 40) : failure.at]
+    apart = re.search(r"(\d[\d_]*(?:\.\d+)?)(\s+)$", before)
+    word = re.match(r"[A-Za-zµ]+\b", failure.rest)
+    if apart is not None and word is not None and (word[0] in UNITS or word[0] in _UNITS_ELSEWHERE):
+        place = Span(failure.source, failure.at - len(apart[0]), failure.at + word.end())
+        return _misspelt(place, "a unit follows its number without a blank", apart[1], word[0])
+    joined = re.match(r"(\d[\d_]*(?:\.\d+)?)([A-Za-zµ]+)\b", failure.rest)
+    if joined is None:
+        return None
+    place = failure.ahead(joined.end())
+    if "IDENT" in failure.accepts and "INT" not in failure.accepts and not before.endswith("."):
+        return Diagnostic("BT001", "a name does not begin with a digit", Label(place))
+    if joined[2] in ("L", "l", "f", "F", "D"):
+        whole = re.search(r"\d[\d_]*\.$", before)  # 1.5f is read as 1. and 5f
+        number = (whole[0] if whole else "") + joined[1]
+        place = Span(failure.source, failure.at - (len(whole[0]) if whole else 0), failure.at + joined.end())
+        written = f"{number} as long" if joined[2] in "Ll" else number
+        return rewritten("BT016", "numbers have no suffix", place, written)
+    return _misspelt(place, f"unknown unit `{joined[2]}`", joined[1], joined[2])
+
+
+def _misspelt(place: Span, problem: str, number: str, unit: str) -> Diagnostic:
+    suffix = unit if unit in UNITS else _UNITS_ELSEWHERE.get(unit) or _UNITS_IN_LOWER_CASE.get(unit.lower())
+    if suffix is None:
+        return Diagnostic("BT001", problem, Label(place), help=(f"units are {' '.join(UNITS)}",))
+    return Diagnostic(
+        "BT001", problem, Label(place), help=(f"write {number}{suffix}",), fixes=(Fix(place, f"{number}{suffix}"),)
+    )
+
+
+# ---------------------------------------------------------------- forms of other languages, by what stops the parser
+
+
+def elvis(failure: Failure) -> Diagnostic | None:
+    """``a ?: b``"""
+    if not failure.rest.startswith(":") or not failure.before.endswith("?"):
+        return None
+    place = Span(failure.source, failure.behind(1).start, failure.at + 1)
+    return rewritten("BT016", "`?:` is not an operator here", place, "??")
+
+
+def pattern_variable(failure: Failure) -> Diagnostic | None:
+    """``x instanceof String s``"""
+    tested = re.search(r"([\w.$@\[\]]+)\s+instanceof\s+[\w.$]+$", failure.before)
+    name = re.match(r"[A-Za-z_]\w*\b", failure.rest)
+    if tested is None or name is None or name[0] in _WORDS or ("MUL_OP" in failure.accepts and name[0] in ("in", "as")):
+        return None
+    return Diagnostic(
+        "BT016",
+        "`instanceof` gives no variable here",
+        Label(failure.ahead(name.end())),
+        help=(f"leave it out; a name of its own is:  let {name[0]} = {tested[1]};",),
+    )
+
+
+def statistics_operator(failure: Failure) -> Diagnostic | None:
+    """``counts[cls] <<< 1``: read as ``<<`` and ``<``"""
+    target = re.search(r"(@?)([A-Za-z_]\w*)(\[[^\]\n]*\])?\s*<<$", failure.before)
+    if target is None or not failure.rest.startswith("<"):
+        return None
+    value = re.match(r"<\s*([^;}\n]*[^;}\s])", failure.rest)
+    place = Span(failure.source, failure.behind(2).start, failure.at + 1)
+    written = "count()" if value is None or value[1] == "1" else f"stats({value[1]})"
+    return Diagnostic(
+        "BT016",
+        "`<<<` is SystemTap's form",
+        Label(place),
+        help=(f"write @{target[2]}{target[3] or ''} = {written}",),
+    )
+
+
+_OF_STATISTICS = {"hist_log": "hist(value)", "hist_linear": "lhist(value, min, max, step)"}
+_OPERATORS_OF_SYSTEMTAP = {
+    "entry": "entry(value)",
+    "defined": "nothing: that a name is there is checked before the probe runs, and null is tested by  x != null",
+    "cast": "value as com.acme.Foo",
+    "var": "$name, or self.field",
+    "perf": "nothing: there are no counters of the processor here",
+}
+
+
+def called_map(failure: Failure) -> Diagnostic | None:
+    """``@count(x)``: an operator of SystemTap's; ``@java.lang.System@getProperty("x")``: OGNL"""
+    dotted = re.search(r"@([a-z]\w*(?:\.\w+)+)$", failure.before)
+    static = re.match(r"@(\w+)\s*(\()?", failure.rest)
+    if dotted is not None and static is not None:
+        whole = Span(failure.source, failure.behind(len(dotted[0])).start, failure.at + static.end())
+        helps = ['a property of the JVM:  property("user.dir")'] if "System" in dotted[1] else []
+        return Diagnostic(
+            "BT016",
+            "this is OGNL's form of a static member",
+            Label(whole),
+            help=(*helps, "static methods are not called; what a method returns is `retval` at @return"),
+        )
+    name = re.search(r"@([a-z_]\w*)$", failure.before)
+    if name is None or not failure.rest.startswith("("):
+        return None
+    place = failure.behind(len(name[0]))
+    if name[1] in _OPERATORS_OF_SYSTEMTAP:
+        return Diagnostic(
+            "BT016",
+            f"`{name[0]}(…)` is SystemTap's form",
+            Label(place),
+            help=(f"write {_OPERATORS_OF_SYSTEMTAP[name[1]]}",),
+        )
+    written = _OF_STATISTICS.get(name[1], f"{name[1]}()" if name[1] == "count" else f"{name[1]}(value)")
+    return Diagnostic(
+        "BT016",
+        f"`{name[0]}` is a map: it cannot be called",
+        Label(place),
+        help=(f"an aggregation is stored:  @name = {written}", "and printed:  print(@name)"),
+    )
+
+
+def block_of_text(failure: Failure) -> Diagnostic | None:
+    """``\"\"\"text\"\"\"``: read as an empty text and another one"""
+    if not failure.before.endswith('""') or not failure.rest.startswith('"'):
+        return None
+    start = failure.behind(2).start
+    return Diagnostic(
+        "BT016",
+        "a text has one quote at each end",
+        Label(Span(failure.source, start, start + 3)),
+        help=('write "…"; a new line in a text is  \\n',),
+    )
+
+
+def prefix_of_text(failure: Failure) -> Diagnostic | None:
+    """``r"\\d"``, ``u"x"``, ``b"x"``"""
+    prefix = re.search(r"(?<![\w.$@])([rubRUB]{1,2})$", failure.source.text[failure.start : failure.at])
+    if prefix is None or not failure.rest.startswith('"'):
+        return None
+    place = failure.behind(len(prefix[1]))
+    note = ("a backslash in a text is written twice; a regular expression is  /…/",) if "r" in prefix[1].lower() else ()
+    return Diagnostic(
+        "BT016",
+        f"a text has no `{prefix[1]}` before it",
+        Label(place),
+        help=("leave it out", *note),
+        fixes=(Fix(place, ""),),
+    )
+
+
+def spread(failure: Failure) -> Diagnostic | None:
+    """``print(*args)``"""
+    spread = re.match(r"\*{1,2}([A-Za-z_$][\w$.]*)", failure.rest)
+    if spread is None or failure.before[-1:] not in ("(", ","):
+        return None
+    return rewritten("BT016", "a list is printed as it is", failure.ahead(spread.end()), in_our_words(spread[1]))
+
+
+def joined_by_a_dot(failure: Failure) -> Diagnostic | None:
+    """``tid . "x"``"""
+    if not failure.before.endswith(".") or not failure.rest.startswith('"'):
+        return None
+    return Diagnostic(
+        "BT016",
+        "`.` does not join texts",
+        Label(failure.behind(1)),
+        help=('write f"{a} {b}"',),
+    )
+
+
+def projection(failure: Failure) -> Diagnostic | None:
+    """``params.{name}`` of OGNL, ``[x.name for x in items]`` of Python"""
+    loop = re.match(r"for\s+(\w+)\s+in\s+([\w.$@]+)", failure.rest)
+    element = re.search(r"\[\s*([^\[\]]+?)$", failure.before)
+    if loop is not None and element is not None:
+        return Diagnostic(
+            "BT016",
+            "a loop does not make a list here",
+            Label(failure.span),
+            help=(f"write for {loop[1]} in {loop[2]} limit 20 {{ print({element[1].strip()}) }}",),
+        )
+    return None
+
+
+def slicing(failure: Failure) -> Diagnostic | None:
+    """``x[1:3]``"""
+    ends = re.search(r"([\w.$]+)\[\s*(\w*)$", failure.before)
+    if ends is None or not failure.rest.startswith(":"):
+        return None
+    last = re.match(r":\s*(\w*)", failure.rest)
+    return Diagnostic(
+        "BT016",
+        "an index is one number",
+        Label(failure.ahead(1)),
+        help=(
+            f"a part of a text:  substr({ends[1]}, {ends[2] or '0'}, {(last[1] if last else '') or '…'})",
+            f"elements of a list:  for x in {ends[1]} limit 3 {{ … }}",
+        ),
+    )
+
+
+def braces_as_value(failure: Failure) -> Diagnostic | None:
+    """``counts = {}``, ``let m = {…}``"""
+    listed = re.match(r"\{\s*([\w.$\[\]]+(?:\s*,\s*[\w.$\[\]]+)+)\s*\}", failure.rest)
+    if listed is not None and "{" in failure.before:
+        return Diagnostic(
+            "BT016",
+            "braces do not make a value",
+            Label(failure.ahead(listed.end())),
+            help=(f"several values are listed:  print({in_our_words(listed[1])})",),
+        )
+    name = re.search(r"(?:let\s+)?@?(\w+)\s*=$", failure.before)
+    braces = re.match(r"\{[^{}\n]*\}", failure.rest)
+    if name is None or braces is None or "{" not in failure.before:
+        return None
+    return Diagnostic(
+        "BT016",
+        "braces do not make a value",
+        Label(failure.ahead(braces.end())),
+        help=(f"a map needs no declaration:  @{name[1]}[key] = …",),
+    )
+
+
+def power(failure: Failure) -> Diagnostic | None:
+    """``x ** 2``"""
+    operand = re.search(r"([\w.$]+)\s*\*$", failure.before)
+    if operand is None or not failure.rest.startswith("*"):
+        return None
+    place = Span(failure.source, failure.behind(1).start, failure.at + 1)
+    return Diagnostic(
+        "BT016", "there is no operator `**`", Label(place), help=(f"write x * x, here {operand[1]} * {operand[1]}",)
+    )
+
+
+def method_reference(failure: Failure) -> Diagnostic | None:
+    """``items.forEach(System.out::println)``"""
+    owner = re.search(r"[(,]\s*([\w.]+)(?:\.\.|:)?$", failure.before)
+    name = re.match(r":{1,2}(\w+)", failure.rest)
+    if (
+        owner is None
+        or name is None
+        or "{" not in failure.before
+        or "::" not in failure.source.text[failure.at - 1 : failure.at + 2]
+    ):
+        return None
+    start = failure.at - (1 if failure.source.text[failure.at - 1] == ":" else 0)
+    of_map = re.search(r"(@\w*)\.(\w+)\(([^()]*),[^(),]*$", failure.before)
+    help_ = () if of_map is None else of_map_method(of_map[1], of_map[2], of_map[3].split(","))
+    if help_:
+        return Diagnostic(
+            "BT016",
+            "functions cannot be values",
+            Label(Span(failure.source, start, failure.at + name.end()), "a method reference"),
+            help=help_,
+        )
+    return Diagnostic(
+        "BT016",
+        "functions cannot be values",
+        Label(Span(failure.source, start, failure.at + name.end()), "a method reference"),
+        help=(
+            "over a collection:  for x in items limit 20 { print(x) }",
+            "a test of all:  any(x in items: x.price > 3)",
+        ),
+    )
+
+
+def conversion(failure: Failure) -> Diagnostic | None:
+    """``{x!r}`` in an f-string"""
+    debugged = re.search(r"\{\s*([^{}\"]+)$", failure.source.text[: failure.at])
+    if debugged is not None and re.match(r"=\s*[}!:]", failure.rest):
+        written = f"{debugged[1].strip()}={{{debugged[1].strip()}}}"
+        return Diagnostic(
+            "BT016",
+            "a value in an f-string is printed without its name",
+            Label(failure.ahead(1)),
+            help=(f'write f"{written}"',),
+        )
+    if not re.match(r"![rsa](?=[}:])", failure.source.text[failure.at : failure.at + 3]):
+        return None
+    return Diagnostic(
+        "BT016",
+        "values in an f-string have no conversion",
+        Label(failure.ahead(2)),
+        help=("leave it out; all of an object is:  print(show(arg0))",),
+        fixes=(Fix(failure.ahead(2), ""),),
+    )
+
+
+def list_in_parentheses(failure: Failure) -> Diagnostic | None:
+    """``x in (1, 2)``"""
+    several = re.search(r"(?<![\w.$@(\[,])([A-Za-z_]\w*)$", failure.before)
+    names = re.match(r",\s*([A-Za-z_]\w*)\s*=(?!=)\s*([^,;{}]+),\s*([^,;{}]+)", failure.rest)
+    if several is not None and names is not None and failure.statement == several[1]:
+        return Diagnostic(
+            "BT016",
+            "a statement gives a value to one name",
+            Label(failure.ahead(1)),
+            help=(f"write let {several[1]} = {names[2].strip()}; let {names[1]} = {names[3].strip()};",),
+        )
+    stored = re.search(r"(@\w*)(\[[^\]\n]*\])?\s*=\s*\(([^()]*)$", failure.before)
+    if stored is not None and failure.rest.startswith(","):
+        return Diagnostic(
+            "BT016",
+            "a map holds one value for a key",
+            Label(failure.ahead(1)),
+            help=(
+                f"several values are several maps, which  table(@a, @b)  prints beside each other:  {stored[1]}_1"
+                f"{stored[2] or ''} = {stored[3].strip()}",
+            ),
+        )
+    grouped = re.search(r"[(,]\s*\(\s*([\w.$@\"]+)$", failure.before)
+    further = re.match(r"((?:,\s*[\w.$@\"]+)+)\s*\)", failure.rest)
+    if grouped is not None and further is not None and not re.search(r"\bin\s*\([^()]*$", failure.before):
+        start = failure.source.text.rindex("(", failure.start, failure.at)
+        place = Span(failure.source, start, failure.at + further.end())
+        return rewritten("BT016", "values are not grouped in brackets", place, f"{grouped[1]}{further[1]}")
+    values = re.search(r"\bin\s*\(([^()]*)$", failure.before)
+    rest = re.match(r"([^()\n]*)\)", failure.rest)
+    if values is None or rest is None or not failure.rest.startswith(","):
+        return None
+    start = failure.source.text.rindex("(", failure.start, failure.at)
+    place = Span(failure.source, start, failure.at + rest.end())
+    return rewritten("BT016", "write a list in square brackets", place, f"[{place.text[1:-1]}]")
