@@ -47,6 +47,28 @@ STACKS: dict[str, tuple[str, ...]] = {
         "org.apache.httpcomponents.core5:httpcore5:5.1.5",
         "org.slf4j:slf4j-api:1.7.25",
     ),
+    "logback15": (
+        "ch.qos.logback:logback-classic:1.5.18",
+        "ch.qos.logback:logback-core:1.5.18",
+        "org.slf4j:jul-to-slf4j:2.0.17",
+        "org.slf4j:slf4j-api:2.0.17",
+    ),
+    "logback12": (
+        "ch.qos.logback:logback-classic:1.2.13",
+        "ch.qos.logback:logback-core:1.2.13",
+        "org.slf4j:jul-to-slf4j:1.7.36",
+        "org.slf4j:slf4j-api:1.7.36",
+    ),
+    "log4j225": (
+        "com.lmax:disruptor:3.4.4",
+        "org.apache.logging.log4j:log4j-api:2.25.1",
+        "org.apache.logging.log4j:log4j-core:2.25.1",
+    ),
+    "log4j217": (
+        "com.lmax:disruptor:3.4.4",
+        "org.apache.logging.log4j:log4j-api:2.17.1",
+        "org.apache.logging.log4j:log4j-core:2.17.1",
+    ),
 }
 
 

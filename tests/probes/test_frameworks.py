@@ -98,6 +98,82 @@ def test_http_client(jdk: int, stacks: str, tmp_path: Path) -> None:
         }
 
 
+@versions((25, "logback15 log4j225"), (17, "logback12 log4j217"))
+def test_logging(jdk: int, stacks: str, tmp_path: Path) -> None:
+    check_logging(jdk, stacks, tmp_path, [])
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("log4j", ["log4j225", "log4j217"])
+@pytest.mark.parametrize(
+    "flag",
+    [
+        "-Dlog4j2.enableThreadlocals=false",
+        "-Dlog4j2.contextSelector=org.apache.logging.log4j.core.async.AsyncLoggerContextSelector",
+    ],
+    ids=["immutable-events", "asynchronous-loggers"],
+)
+def test_logging_in_other_modes_of_log4j(flag: str, log4j: str, tmp_path: Path) -> None:
+    check_logging(21, f"logback15 {log4j}", tmp_path, [flag])
+
+
+def check_logging(jdk: int, stacks: str, tmp_path: Path, flags: list[str]) -> None:
+    """The library counts the messages that the program logs, and the appenders of the frameworks agree."""
+    script = tmp_path / "script.bt"
+    script.write_text(
+        "use btpy.logging(slow=250ms) as logs;\n"
+        '@OnProbe(logs.logback) { @by["logback", event.level, typeof(event.error)] = count(); }\n'
+        '@OnProbe(logs.log4j) { @by["log4j", event.level, typeof(event.error)] = count(); }\n'
+        '@OnProbe(logs.jul) { @by["jul", event.level, typeof(event.error)] = count(); }\n'
+        "@OnProbe(logs.logback) { @waited[event.logger] = min(event.duration); }\n"
+    )
+    with target(jdk, "Logging", classpath=classes("Logging", *jars(*stacks.split())), flags=flags) as program:
+        with tracing(program.pid, script) as tracer:
+            run(program, tracer)
+        # A handler of java.util.logging passes 11 messages on to Logback; 19 of Log4j go to two appenders.
+        assert told(program, "handled") == [41 + 13 + 2 + 11, 37 + 7 + 2 * 19, 29 + 3 + 11]
+        assert columns(tracer, "logs.@logged") == {
+            "INFO,orders.Service": 41,
+            "WARN,orders.Service": 13,
+            "ERROR,orders.Audit": 2,
+            "INFO,stock.Service": 37,
+            "ERROR,stock.Service": 7,
+            "WARN,stock.Async": 19,
+            "WARNING,billing.Service": 29,
+            "SEVERE,billing.Service": 3,
+            "INFO,billing.Service": 11,
+        }
+        assert columns(tracer, "logs.@thrown") == {
+            "WARN,orders.Service": 13,
+            "ERROR,stock.Service": 7,
+            "SEVERE,billing.Service": 3,
+        }
+        assert columns(tracer, "logs.@messages") == {
+            "INFO,order {} placed": 41,
+            "WARN,not delivered {}": 13,
+            "ERROR,slow": 2,
+            "INFO,{} in stock": 37,
+            "ERROR,no stock": 7,
+            "WARN,reserved {}": 19,
+            "WARNING,bill {0}": 29,
+            "SEVERE,unpaid": 3,
+            "INFO,bridged": 11,
+        }
+        assert tracer.maps()["by"] == {
+            "logback,INFO,null": 41 + 11,
+            "logback,WARN,java.io.IOException": 13,
+            "logback,ERROR,null": 2,
+            "log4j,INFO,null": 37,
+            "log4j,ERROR,java.io.IOException": 7,
+            "log4j,WARN,null": 19,
+            "jul,WARNING,null": 29,
+            "jul,SEVERE,java.io.IOException": 3,
+        }
+        assert tracer.maps()["waited"]["orders.Audit"] >= 300_000_000
+        slow = [line for line in tracer.printed() if line.startswith("slow: ") and "orders.Audit" in line]
+        assert [line.split(" ", 2)[2] for line in slow] == ["ERROR orders.Audit slow from Logging.logback:110"] * 2
+
+
 def test_a_version_that_a_library_does_not_know_is_told(tmp_path: Path) -> None:
     source = tmp_path / "HikariPool.java"
     source.write_text(
