@@ -69,6 +69,14 @@ STACKS: dict[str, tuple[str, ...]] = {
         "org.apache.logging.log4j:log4j-api:2.17.1",
         "org.apache.logging.log4j:log4j-core:2.17.1",
     ),
+    "caffeine3": (
+        "com.github.ben-manes.caffeine:caffeine:3.2.3",
+        "org.jspecify:jspecify:1.0.0",
+    ),
+    "caffeine2": (
+        "com.github.ben-manes.caffeine:caffeine:2.9.3",
+        "org.checkerframework:checker-qual:3.19.0",
+    ),
 }
 
 

@@ -174,6 +174,43 @@ def check_logging(jdk: int, stacks: str, tmp_path: Path, flags: list[str]) -> No
         assert [line.split(" ", 2)[2] for line in slow] == ["ERROR orders.Audit slow from Logging.logback:110"] * 2
 
 
+@versions((25, "caffeine3"), (17, "caffeine2"))
+def test_caches(jdk: int, stacks: str, tmp_path: Path) -> None:
+    script = tmp_path / "script.bt"
+    script.write_text(
+        "use btpy.caches as caches;\n"
+        "@OnProbe(caches.loaded) { @slowest[event.cache] = sum(event.duration); }\n"
+        "@OnProbe(caches.evicted) { @causes[event.cause] = count(); }\n"
+        "@OnProbe(caches.evicted_by_2) { @causes[event.cause] = count(); }\n"
+    )
+    with target(jdk, "Caching", classpath=classes("Caching", *jars(*stacks.split()))) as program:
+        with tracing(program.pid, script) as tracer:
+            run(program, tracer)
+        products, sessions = "Caching.read:57", "Caching.look:86"
+        rates, prices = "Caching.rates:93", "Caching.prices:104"
+        own = {
+            products: told(program, "products"),
+            sessions: told(program, "sessions"),
+            rates: told(program, "rates"),
+            prices: told(program, "prices"),
+        }
+        assert {cache: counts[:4] for cache, counts in own.items()} == {
+            products: [23, 23 + 5, 23 + 5, 13],
+            sessions: [31 + 31, 31 + 7, 7, 31],
+            rates: [2 * 11 + 1, 11 + 2, 11 + 1, 0],
+            prices: [13, 13, 13, 0],
+        }
+        for column, place in (("hits", 0), ("misses", 1), ("load", 2), ("evicted", 3)):
+            expected = {cache: counts[place] for cache, counts in own.items() if counts[place]}
+            assert columns(tracer, f"caches.@{column}") == expected
+        assert columns(tracer, "caches.@failed") == {products: 5}
+        causes = tracer.maps()["causes"]
+        assert causes["SIZE"] == 13
+        # A loader replaces one entry that is too old; with Caffeine 2 only the table counts that one.
+        assert causes["EXPIRED"] == (31 if stacks == "caffeine3" else 30)
+        assert tracer.maps()["slowest"][products] >= 23 * 2_000_000
+
+
 def test_a_version_that_a_library_does_not_know_is_told(tmp_path: Path) -> None:
     source = tmp_path / "HikariPool.java"
     source.write_text(
