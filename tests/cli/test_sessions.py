@@ -8,11 +8,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from btpy.api import unattended
 from tests.live.scripts import counted
 from tests.targets import PATIENCE, Target
 from tests.tracer import Tracer
@@ -129,6 +131,16 @@ def test_a_killed_client_does_not_end_it_and_another_takes_over(program: Target,
         assert btpy("stop", program.pid, session)[-1].split() == ["@all", "7"]
     finally:
         joined.kill()
+
+
+def test_a_takeover_keeps_its_connection_when_the_former_client_closes(program: Target, script: Path) -> None:
+    (session,) = btpy(program.pid, script, "-x", "--budget", "off")
+    with ExitStack() as clients:
+        for count in range(1, 32):
+            joined = clients.enter_context(closing(unattended.join(program.pid, session, take_over=True)))
+            call(program, 1)
+            assert joined.maps["all"].value == count
+    assert btpy("stop", program.pid, session)[-1].split() == ["@all", "31"]
 
 
 def test_sessions_of_another_user_can_be_ended_but_not_read(program: Target, script: Path, tmp_path: Path) -> None:

@@ -261,7 +261,19 @@ final class Tracer implements Runnable {
      * back.
      */
     void hangUp(String trouble) {
+        hangUp(trouble, null);
+    }
+
+    /**
+     * {@code over}: the connection that has ended, null for the current one. The session continues with another
+     * connection that has taken it over. That is known only inside the lock, because a takeover holds it.
+     */
+    private void hangUp(String trouble, Connection over) {
         synchronized (leaving) {
+            if (over != null && description != null && !link.is(over)) {
+                over.close();
+                return;
+            }
             if (!left && description != null && !weaving.isRestored() && !exiting) {
                 if (link.isOpen()) {
                     say(trouble);
@@ -275,14 +287,8 @@ final class Tracer implements Runnable {
 
     /** The last action of the reading thread. An exception would be printed to the standard error of the target. */
     private void finish(Connection connection, String trouble) {
-        if (description != null && !link.is(connection)) {
-            if (connection != null) {
-                connection.close(); // the session continues without it, or with another connection
-            }
-            return;
-        }
         try {
-            hangUp(trouble);
+            hangUp(trouble, connection);
         } catch (Throwable exhausted) {
             link.close();
         } finally {
