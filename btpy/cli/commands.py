@@ -27,6 +27,7 @@ _MODULES = {
     "stop": "stop",
     "send": "send",
     "level": "level",
+    "daemon": "daemon",
     "check": "check",
     "explain": "explain",
     "help": "manual",

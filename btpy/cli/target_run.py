@@ -32,7 +32,7 @@ from btpy.model.outline import Moment
 from btpy.model.templates import TemplateKind
 from btpy.output.quantities import counted, duration
 from btpy.output.writer import Attached, Context, Writer
-from btpy.present.presenter import Presenter
+from btpy.present.presenter import Presenter, why_over
 from btpy.present.report import (
     Restoration,
 )
@@ -213,12 +213,8 @@ class TargetRun:
 
     def _why_over(self) -> str:
         showing = self.showing
-        if showing.exiting:
-            return "target-exited"
-        if showing.exit_code is not None:
-            return "exit"
-        if showing.states.all_used_up:
-            return "limit"
+        if reason := why_over(showing):
+            return reason
         if showing.hits_left == 0:
             if self._settings.hits_by_default:
                 self.console.say(f"stopped after {self._settings.hits} hits (--hits N for more, --hits 0 for all)")

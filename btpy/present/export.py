@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from btpy.api.results import Item, MapContent, ProbeAccount
 from btpy.model.diagnostics import Diagnostic
+from btpy.model.sites import Site
 from btpy.output.writer import Context, ProbeReport
-from btpy.present.presenter import Presenter
+from btpy.present.presenter import Presenter, why_over
 from btpy.present.report import Restoration
 
 if TYPE_CHECKING:
@@ -55,6 +56,15 @@ class Export:
     def item(self, item: Item) -> None:
         """Raises ProtocolError, OutputError."""
         self._presenter.item(item)
+
+    @property
+    def why_over(self) -> str:
+        """As :func:`~btpy.present.presenter.why_over`."""
+        return why_over(self._presenter)
+
+    def reports(self, accounts: Iterable[ProbeAccount], sites: Iterable[Site]) -> tuple[ProbeReport, ...]:
+        """As :meth:`Presenter.reports`."""
+        return self._presenter.reports(accounts, sites)
 
     def read(self, contents: Iterable[MapContent], accounts: Iterable[ProbeAccount]) -> None:
         """All maps as they are now."""

@@ -403,6 +403,15 @@ def causes(account: ProbeAccount) -> dict[str, int]:
     return {cause.value: count for cause, count in account.dropped_by.items()} | {"map": account.map_full}
 
 
+def why_over(presenter: Presenter) -> str:
+    """Why nothing more can come from the target or from its probes; empty if something can."""
+    if presenter.exiting:
+        return "target-exited"
+    if presenter.exit_code is not None:
+        return "exit"
+    return "limit" if presenter.states.all_used_up else ""
+
+
 def _exit_code(record: Record) -> int:
     """The status of ``exit(n)``, cut to the range of a process."""
     code = record.values[0] if len(record.values) == 1 else None

@@ -1,0 +1,180 @@
+"""The directory of standing probes: one TOML file for each, which names the JVMs and the script.
+
+jvms = ["OrderApp"]                     # parts of the main class, the jar or -Dbtpy.name; "*" is any JVM
+script = "slow.bt"                      # beside this file, or the name of a library; default: as the TOML file
+parameters = { slow = "250ms" }
+budget = "1%"                           # of one core; default: as of the script, else 2%
+expires = 2027-01-31T00:00:00Z          # the probes come out at this time
+allow = ["core"]                        # as --allow
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import time
+import tomllib
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+from btpy import files
+from btpy.api.libraries import Libraries, LibraryError
+from btpy.api.programs import NOTHING_KNOWN, Program, check_source
+from btpy.errors import BtpyError, UsageError
+from btpy.frozen import dataclass
+from btpy.model.permissions import Permissions
+from btpy.model.secrets import Secrets
+from btpy.model.secrets_file import configured
+from btpy.model.source import Source, read_text
+
+ENDING = ".toml"
+MOST = 100
+"""More files in one directory are a mistake."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
+_BUDGET = re.compile(r"(\d{1,3}(?:\.\d{1,6})?)%")
+_MOST_BYTES = 64 * 1024
+_KEYS = frozenset({"jvms", "script", "parameters", "budget", "expires", "allow"})
+
+
+@dataclass(frozen=True, slots=True)
+class StandingProbe:
+    """``name``: of its file, without the ending. ``jvms``: parts of names; ``budget``: share of one core, None: as the
+    script says. ``expires``: seconds since 1970, None: never. ``digest``: changes with anything that is said here, and
+    with the text of the script."""
+
+    name: str
+    jvms: tuple[str, ...]
+    program: Program
+    budget: float | None
+    expires: float | None
+    digest: str
+
+    def names(self, main: str, name: str) -> bool:
+        """Whether the rule names a JVM with this main class or jar, and this ``-Dbtpy.name``."""
+        return any(part == "*" or part in main or part in name for part in self.jvms)
+
+    @property
+    def has_expired(self) -> bool:
+        return self.expires is not None and time.time() >= self.expires
+
+
+def read_directory(directory: Path) -> tuple[dict[str, StandingProbe], dict[str, BtpyError]]:
+    """The standing probes by name, and the errors of the files that cannot be used, by name.
+
+    Raises UsageError when the directory cannot be read, or when another user could write to it.
+    """
+    try:
+        files.require_trusted(directory, named=True)
+        paths = sorted(path for path in directory.iterdir() if path.suffix == ENDING)
+    except OSError as cause:
+        raise UsageError(f"cannot read {directory}: {(cause.strerror or str(cause)).lower()}") from cause
+    if len(paths) > MOST:
+        raise UsageError(f"{directory} has {len(paths)} files of standing probes, and at most {MOST} are taken")
+    probes: dict[str, StandingProbe] = {}
+    errors: dict[str, BtpyError] = {}
+    for path in paths:
+        try:
+            probes[path.stem] = read(path)
+        except BtpyError as error:
+            errors[path.stem] = error
+    return probes, errors
+
+
+def read(path: Path) -> StandingProbe:
+    """One file. Raises UsageError, and ScriptError for its script."""
+    if not _NAME.fullmatch(path.stem):
+        raise UsageError(f"{path.name}: a name has up to 40 letters, digits, dots, hyphens and underscores")
+    data = _content(path)
+    try:
+        said = tomllib.loads(data.decode())
+    except ValueError as cause:  # also of invalid UTF-8
+        raise UsageError(f"{path.name} is not TOML: {cause}") from cause
+    unknown = sorted(said.keys() - _KEYS)
+    if unknown:
+        raise UsageError(f"{path.name}: unknown key {unknown[0]!r}", help=[f"one of {', '.join(sorted(_KEYS))}"])
+    source = _script(path, said.get("script", f"{path.stem}.bt"))
+    parameters = _parameters(path, said.get("parameters", {}))
+    allow = _texts(path, "allow", said.get("allow", []))
+    permissions = Permissions(frozenset(allow), True, (), Secrets.of(()).with_(configured(os.environ)))
+    program = check_source(source, Libraries.of(os.environ, [path.parent]), parameters, permissions, NOTHING_KNOWN)
+    if not program.own:
+        raise UsageError(f"{source.name} has no probes")
+    jvms = _texts(path, "jvms", said.get("jvms", []))
+    if not jvms or "" in jvms:
+        raise UsageError(f'{path.name} does not say which JVMs it is for:  jvms = ["OrderApp"]')
+    return StandingProbe(
+        name=path.stem,
+        jvms=jvms,
+        program=program,
+        budget=_budget(path, said.get("budget")),
+        expires=_expires(path, said.get("expires")),
+        digest=hashlib.sha256(data + b"\0" + source.text.encode(errors="surrogatepass")).hexdigest()[:8],
+    )
+
+
+def _content(path: Path) -> bytes:
+    try:
+        with files.open_trusted(path, named=True) as file:
+            data = file.read(_MOST_BYTES + 1)
+    except OSError as cause:
+        raise UsageError(f"cannot read {path.name}: {(cause.strerror or str(cause)).lower()}") from cause
+    if len(data) > _MOST_BYTES:
+        raise UsageError(f"{path.name} is larger than {_MOST_BYTES // 1024} KiB")
+    return data
+
+
+def _script(path: Path, name: Any) -> Source:
+    """A file beside ``path``, or a library by its name."""
+    if not isinstance(name, str) or "/" in name or name.startswith("."):
+        raise UsageError(f"{path.name}: script is the name of a file beside it, or of a library")
+    if not name.endswith(".bt"):
+        search = Libraries.of(os.environ)
+        try:
+            library = search.named(name)
+            return Source(search.shown(library), search.read(library), path=library)
+        except LibraryError as error:
+            raise UsageError(f"{path.name}: {error}", help=error.help) from None
+    script = path.with_name(name)
+    try:
+        with files.open_trusted(script, named=True) as file:
+            return Source(name, read_text(file), path=script)
+    except OSError as cause:
+        raise UsageError(f"{path.name}: cannot read {name}: {(cause.strerror or str(cause)).lower()}") from cause
+    except ValueError as cause:
+        raise UsageError(f"{path.name}: {name} is {cause}") from cause
+
+
+def _texts(path: Path, key: str, value: Any) -> tuple[str, ...]:
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, Sequence) or not all(isinstance(text, str) for text in texts):
+        raise UsageError(f"{path.name}: {key} is a list of texts")
+    return tuple(texts)
+
+
+def _parameters(path: Path, value: Any) -> dict[str, str]:
+    if not isinstance(value, Mapping) or not all(isinstance(text, str | int | float) for text in value.values()):
+        raise UsageError(f'{path.name}: parameters are texts or numbers:  parameters = {{ slow = "250ms" }}')
+    return {name: str(text).lower() if isinstance(text, bool) else str(text) for name, text in value.items()}
+
+
+def _budget(path: Path, value: Any) -> float | None:
+    if value is None:
+        return None
+    match = _BUDGET.fullmatch(value) if isinstance(value, str) else None
+    if match is None or not 0 < float(match[1]) <= 100:
+        raise UsageError(f'{path.name}: budget is a share of one core:  budget = "1%"')
+    return float(match[1]) / 100
+
+
+def _expires(path: Path, value: Any) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, datetime):
+        return value.timestamp()  # of the local time zone if it names none
+    if isinstance(value, date):
+        return datetime(value.year, value.month, value.day).timestamp()
+    raise UsageError(f"{path.name}: expires is a date or a time:  expires = 2027-01-31T00:00:00Z")

@@ -1,0 +1,179 @@
+"""``btpy daemon`` on real JVMs, with a backend that gets exactly the program's counts."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.live.scripts import waited
+from tests.live.traffic import called, traffic
+from tests.output.otlp.backend import Backend, attributes, backend
+from tests.targets import PATIENCE
+from tests.tracer import tracing
+
+CALLS = 'Traffic::serve @entry { @n = count(); if arg0 < 3 { emit("served", number=arg0) } }'
+
+
+@pytest.fixture(autouse=True)
+def own_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    folder = tmp_path / "probes.d"
+    folder.mkdir(mode=0o755)
+    (folder / "calls.bt").write_text(CALLS)
+    (folder / "calls.toml").write_text('jvms = "daemon-test"')
+    return folder
+
+
+class Daemon:
+    def __init__(self, directory: Path, url: str, *options: str) -> None:
+        quick = {"OTEL_METRIC_EXPORT_INTERVAL": "100", "OTEL_BLRP_SCHEDULE_DELAY": "50", "NO_COLOR": "1"}
+        command = [sys.executable, "-m", "btpy", "daemon", str(directory), "-o", url, "--scan", "200ms", *options]
+        self._log = directory.with_name("daemon.log")
+        self._log.write_text("")
+        with self._log.open("w") as log:
+            self.process = subprocess.Popen(command, stderr=log, env={**os.environ, **quick})
+
+    @property
+    def lines(self) -> list[str]:
+        return self._log.read_text().splitlines()
+
+    def wait_for(self, text: str, times: int = 1) -> None:
+        waited(lambda: sum(text in line for line in self.lines) >= times, f"{text!r} in {self.lines}")
+
+    def end(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(PATIENCE)
+
+
+@contextmanager
+def daemon(directory: Path, url: str, *options: str) -> Iterator[Daemon]:
+    running = Daemon(directory, url, *options)
+    try:
+        yield running
+    finally:
+        running.process.kill()
+        running.process.wait()
+
+
+def btpy(*arguments: Any) -> str:
+    command = [sys.executable, "-m", "btpy", *map(str, arguments)]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE * 2, check=False)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+def count(running: Backend, name: str, pid: int) -> int:
+    """The last value of a map that one JVM reported; 0: none."""
+    for resource, metric in reversed(running.reports):
+        if metric.name == f"btpy.{name}" and attributes(list(resource.attributes))["process.pid"] == pid:
+            return sum(int(point.as_int) for point in metric.sum.data_points)
+    return 0
+
+
+def counts(running: Backend, name: str, pid: int, number: int) -> None:
+    waited(lambda: count(running, name, pid) == number, f"{number} in @{name}: {count(running, name, pid)}")
+
+
+def test_a_daemon_that_is_killed_finds_its_probes_again_and_nothing_is_lost(directory: Path) -> None:
+    with backend() as running, traffic(17, "-Dbtpy.name=daemon-test") as one, ExitStack() as stack:
+        pid = one.pid
+        first = stack.enter_context(daemon(directory, running.url))
+        first.wait_for("the probes are in 1 method")
+        called(one, 101)
+        counts(running, "n", pid, 101)
+        first.process.kill()
+        first.process.wait()
+        called(one, 103)
+        second = stack.enter_context(daemon(directory, running.url))
+        second.wait_for("the probes are in 1 method")
+        called(one, 107)
+        counts(running, "n", pid, 311)
+
+        (directory / "calls.toml").write_text("jvms = [")  # an error changes nothing
+        second.wait_for("is not TOML")
+        called(one, 2)
+        counts(running, "n", pid, 313)
+        (directory / "calls.bt").write_text("Traffic::serve @entry { @m = count() }")
+        (directory / "calls.toml").write_text('jvms = "daemon-test"')
+        second.wait_for("the probes are in 1 method", times=2)
+        called(one, 109)
+        counts(running, "m", pid, 109)
+        assert count(running, "n", pid) == 313
+
+        (directory / "calls.toml").unlink()
+        second.wait_for("the probes are out", times=2)
+        assert btpy("sessions", pid) == ""
+        assert second.end() == 0
+        assert len([record for _, record in running.logs if record.event_name == "served"]) == 11  # 3, 3, 3 and 2
+
+
+def test_jvms_come_and_go_and_sessions_of_people_are_left_alone(directory: Path) -> None:
+    (directory / "other.toml").write_text('jvms = "nobody"\nscript = "calls.bt"')
+    (directory / "old.toml").write_text('jvms = "*"\nscript = "calls.bt"\nexpires = 2001-01-01T00:00:00Z')
+    with backend() as running, ExitStack() as stack:
+        watching = stack.enter_context(daemon(directory, running.url))
+        watching.wait_for("standing probes of")
+        ended: list[int] = []
+        for index, calls in enumerate((31, 37, 41), 1):
+            with traffic(17, "-Dbtpy.name=daemon-test") as passing:
+                watching.wait_for("the probes are in 1 method", times=index)
+                called(passing, calls)
+                ended.append(passing.pid)
+                counts(running, "n", passing.pid, calls)
+            watching.wait_for("the JVM has ended", times=index)
+        assert [count(running, "n", pid) for pid in ended] == [31, 37, 41]
+
+        one = stack.enter_context(traffic(17, "-Dbtpy.name=daemon-test"))
+        stack.enter_context(traffic(17, "-Dbtpy.name=spared"))
+        watching.wait_for("the probes are in 1 method", times=4)
+        mine = stack.enter_context(tracing(one.pid, "-e", "Traffic::serve @entry { @mine = count() }"))
+        mine.wait_for("attached_probes")
+        listed = btpy("sessions", one.pid).splitlines()
+        assert len(listed) == 3
+        (of_daemon,) = [line.split()[0] for line in listed if " calls " in line]
+        btpy("stop", one.pid, of_daemon)
+        watching.wait_for("its session has ended")
+        called(one, 43)
+        assert watching.end() == 0
+        assert sum("the probes are in" in line for line in watching.lines) == 4
+        assert mine.stop() == 0
+        assert mine.maps() == {"mine": 43}
+
+
+def test_probes_stay_for_the_next_daemon_with_keep(directory: Path) -> None:
+    with backend() as running, traffic(17, "-Dbtpy.name=daemon-test") as one, ExitStack() as stack:
+        first = stack.enter_context(daemon(directory, running.url, "--keep", "--ttl", "10m"))
+        first.wait_for("the probes are in 1 method")
+        assert first.end() == 0
+        assert " calls " in btpy("sessions", one.pid)
+        (directory / "calls.bt").write_text(CALLS + " ")  # the next daemon finds an old session
+        second = stack.enter_context(daemon(directory, running.url))
+        second.wait_for("an old session is out")
+        second.wait_for("the probes are in 1 method")
+        called(one, 47)
+        assert second.end() == 0
+        counts(running, "n", one.pid, 47)
+        assert btpy("sessions", one.pid) == ""
+
+
+def test_the_check_says_which_jvms_are_named(directory: Path) -> None:
+    with traffic(17, "-Dbtpy.name=daemon-test") as one:
+        assert btpy("daemon", directory, "--check") == f"calls: 1 probe; Traffic ({one.pid})\n"
+
+
+def test_an_output_that_is_no_backend_is_refused(directory: Path) -> None:
+    command = [sys.executable, "-m", "btpy", "daemon", str(directory), "-o", "out.txt"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ran.returncode, "is no such URL" in ran.stderr) == (2, True)
