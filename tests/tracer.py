@@ -153,9 +153,11 @@ class Tracer:
 
 
 @contextmanager
-def tracing(pid: int, *arguments: str | Path, env: dict[str, str] | None = None, unread: str = "") -> Iterator[Tracer]:
-    """``btpy PID arguments… -f ndjson``, once its probes are in place."""
-    tracer = Tracer([str(pid), *map(str, arguments), "-f", "ndjson"], env, unread)
+def tracing(
+    target: int | str, *arguments: str | Path, env: dict[str, str] | None = None, unread: str = ""
+) -> Iterator[Tracer]:
+    """``btpy TARGET arguments… -f ndjson``, once its probes are in place."""
+    tracer = Tracer([str(target), *map(str, arguments), "-f", "ndjson"], env, unread)
     try:
         tracer.wait_for("attached_probes")
         yield tracer

@@ -212,7 +212,9 @@ class _Patient:
             return Step(name, Outcome.PASSED, "none: it sees the same files as btpy")
         if process.is_hidden:
             return Step(name, Outcome.PASSED, "not known; its performance counters are in the same /tmp as btpy's")
-        detail = f"{process.container or 'a mount namespace of its own'}, its pid there is {process.namespace_pid}"
+        container = process.container
+        place = "a mount namespace of its own" if container is None else container.description
+        detail = f"{place}, its pid there is {process.namespace_pid}"
         return Step(name, Outcome.PASSED, detail)
 
     def _attach(self, name: str) -> Step:

@@ -77,8 +77,8 @@ def attach(
     tap: Tap | None = None,
     method: AttachMethod = AttachMethod.AUTO,
 ) -> Session:
-    """Attach to a running JVM: a pid, or a part of the main class, the jar or ``-Dbtpy.name`` that only one JVM has; or
-    continue an attach or a launch that was begun before.
+    """Attach to a running JVM: a pid; a part of the main class, the jar or ``-Dbtpy.name`` that only one JVM has;
+    ``container/ID`` or ``pod/NAME``. Or continue an attach or a launch that was begun before.
 
     ``allow``: capabilities as of ``--allow`` (``core``, ``call:com.acme.Foo.bar`` …). ``redact``: values under the
     names of secrets are hidden. ``secrets``: names and regular expressions of further secrets, as for ``--secret``

@@ -101,7 +101,7 @@ btpy traces running JVMs and leaves them as they were.
   btpy --help  ·  btpy help WORD     all commands  ·  help on a word
   btpy demo                          see it work on a small shop
 
-NAME is a pid, or a part of the main class, the jar or -Dbtpy.name.
+NAME: a pid, part of the main class, jar or -Dbtpy.name, or pod/NAME.
 Ctrl-C ends a run and puts everything back.
 """
 

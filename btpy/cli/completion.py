@@ -15,6 +15,7 @@ from btpy.cli.options import Arguments, Command, Option, number
 from btpy.errors import UsageError
 
 if TYPE_CHECKING:
+    from btpy.api.jvms import JvmProcess
     from btpy.cli.console import Console
 
 COMMAND = Command(
@@ -280,6 +281,19 @@ def _jvms() -> Iterator[Candidate]:
     for name, process in zip(names, running, strict=True):
         if _is_one(name, names):
             yield Candidate(name, str(process.pid))
+    yield from _places(running)
+
+
+def _places(running: Sequence[JvmProcess]) -> Iterator[Candidate]:
+    """Names of containers and pods in which one JVM runs."""
+    places = [(process, container) for process in running if (container := process.container) is not None]
+    pods = [container.pod for _, container in places]
+    ids = [container.id for _, container in places]
+    for process, container in places:
+        if container.pod and pods.count(container.pod) == 1:
+            yield Candidate(f"pod/{container.pod}", f"{process.pid} {process.short_main}")
+        elif container.id and ids.count(container.id) == 1:
+            yield Candidate(f"container/{container.short_id}", f"{process.pid} {process.short_main}")
 
 
 def _is_one(name: str, names: Sequence[str]) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from btpy.api.jvms import Container
 from btpy.cli.options import Arguments, Command, Option
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from btpy.api.jvms import JvmProcess
     from btpy.cli.console import Console
@@ -18,7 +19,8 @@ COMMAND = Command(
     summary="list the JVMs of this machine",
     about=(
         "Lists the JVMs of this machine: user, Java version, uptime, how many btpy sessions there are in it, what it\n"
-        "runs, its container; and of each that cannot be traced why. Starts no JVM and disturbs none."
+        "runs; container, pod and image where it finds some; and of each that cannot be traced why. container/ID and\n"
+        "pod/NAME name such a JVM in other commands. Starts no JVM and disturbs none."
     ),
     options=(
         Option(("-a", "--all"), "also the helpers of btpy itself, and whole command lines"),
@@ -31,6 +33,7 @@ COMMAND = Command(
     ),
 )
 
+_MOST_PLACE = 32  # columns of a pod or an image on a terminal
 _LEAST_MAIN = 24  # columns of the last one, however narrow the terminal is
 
 
@@ -57,6 +60,7 @@ def run(arguments: Arguments, console: Console) -> int:
 
 def _members(process: JvmProcess, *, command: bool) -> dict[str, Any]:
     obstacle = process.obstacle
+    container = process.container or Container()
     return ({"command": list(process.command)} if command else {}) | {
         "pid": process.pid,
         "user": process.user,
@@ -70,7 +74,13 @@ def _members(process: JvmProcess, *, command: bool) -> dict[str, Any]:
         "code": None if obstacle is None else obstacle.code,
         "sessions": process.sessions,
         "container": process.in_container,
-        "container_id": process.container or None,
+        "container_id": container.id or None,
+        "container_name": container.name or None,
+        "runtime": container.runtime or None,
+        "pod": container.pod or None,
+        "pod_uid": container.pod_uid or None,
+        "namespace": container.namespace or None,
+        "image": container.image or None,
     }
 
 
@@ -87,29 +97,25 @@ def terminal_width(descriptor: int) -> int | None:
 def table(running: Sequence[JvmProcess], width: int | None, *, commands: bool = False) -> list[str]:
     """A line a JVM, without line ends. A line wider than ``width`` is cut at the beginning of the class name, whose end
     says most. The reason why a JVM cannot be traced stands below."""
-    rows = [("PID", "USER", "JAVA", "UPTIME", "BTPY")]
-    for process in running:
-        sessions = str(process.sessions or "-")
-        rows.append(
-            (
-                str(process.pid),
-                _clean(process.user),
-                _clean(process.java_version or "?"),
-                _clock(process.uptime),
-                sessions,
-            )
-        )
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = [_columns(rows[0], widths) + "  MAIN"]
-    head_width = sum(widths) + 2 * len(widths)
-    for row, process in zip(rows[1:], running, strict=True):
-        room = None if width is None else max(_LEAST_MAIN, width - head_width)
+    places = [process.container for process in running]
+    columns = [
+        _Column("PID", [str(process.pid) for process in running], is_right=True),
+        _Column("USER", [_clean(process.user) for process in running]),
+        _Column("JAVA", [_clean(process.java_version or "?") for process in running]),
+        _Column("UPTIME", [_clock(process.uptime) for process in running], is_right=True),
+        _Column("BTPY", [str(process.sessions or "-") for process in running], is_right=True),
+        *_place_columns(places, None if width is None else _MOST_PLACE),
+    ]
+    head_width = sum(column.width + 2 for column in columns)
+    room = None if width is None else max(_LEAST_MAIN, width - head_width)
+    lines = ["".join(f"{column.head}  " for column in columns) + "MAIN"]
+    for at, process in enumerate(running):
         notes = [] if process.obstacle is None else [f"not traceable: {_clean(str(process.obstacle))}"]
-        if process.in_container:
-            notes.insert(0, f"container {process.container}".rstrip())
+        if process.in_container and places[at] is None:
+            notes.insert(0, "a mount namespace of its own")
         main = _clean(process.main + (f" [{process.name}]" if process.name else ""))
         whole = "  ".join([main, *(f"({note})" for note in notes)])
-        head = _columns(row, widths) + "  "
+        head = "".join(f"{column.cell(at)}  " for column in columns)
         if room is None or len(whole) <= room:
             lines.append(head + whole)
         else:
@@ -120,12 +126,37 @@ def table(running: Sequence[JvmProcess], width: int | None, *, commands: bool = 
     return lines
 
 
-def _columns(row: Sequence[str], widths: Sequence[int]) -> str:
-    pid, user, java, uptime, sessions = (
-        f"{cell:>{width}}" if right else f"{cell:<{width}}"
-        for cell, width, right in zip(row, widths, (True, False, False, True, True), strict=True)
-    )
-    return f"{pid}  {user}  {java}  {uptime}  {sessions}"
+def _place_columns(places: Sequence[Container | None], most: int | None) -> Iterator[_Column]:
+    """The columns about containers in which some JVM has a value. ``most``: the characters of a cell."""
+    known = [place or Container() for place in places]
+    for title, cells in (
+        ("CONTAINER", [place.short_id or place.name for place in known]),
+        ("POD", [place.shown_pod for place in known]),
+        ("IMAGE", [place.image for place in known]),
+    ):
+        if any(cells):
+            shown = [_clean(cell) or "-" for cell in cells]
+            yield _Column(title, shown if most is None else [_cut_in_front(cell, most) for cell in shown])
+
+
+class _Column:
+    """``cells``: of all JVMs."""
+
+    def __init__(self, title: str, cells: Sequence[str], *, is_right: bool = False) -> None:
+        self.title = title
+        self.cells = cells
+        self.width = max(map(len, [title, *cells]))
+        self._is_right = is_right
+
+    @property
+    def head(self) -> str:
+        return self._padded(self.title)
+
+    def cell(self, at: int) -> str:
+        return self._padded(self.cells[at])
+
+    def _padded(self, text: str) -> str:
+        return f"{text:>{self.width}}" if self._is_right else f"{text:<{self.width}}"
 
 
 def _cut_in_front(text: str, room: int) -> str:

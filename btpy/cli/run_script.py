@@ -49,8 +49,9 @@ COMMAND = Command(
     ),
     summary="trace a running JVM",
     about=(
-        "NAME is a part of the main class, the jar or -Dbtpy.name that only one JVM has. Standard output is the\n"
-        "script's alone. Ctrl-C ends the tracing and puts every class back; a second one leaves that to the agent.\n"
+        "NAME is a part of the main class, the jar or -Dbtpy.name that only one JVM has; or container/ID, the\n"
+        "beginning of the id of its container; or pod/NAME. Standard output is the script's alone. Ctrl-C ends the\n"
+        "tracing and puts every class back; a second one leaves that to the agent.\n"
         "Parameters of the script are given as --name VALUE; btpy help FILE lists them."
     ),
     options=(

@@ -283,6 +283,30 @@ def ambiguous(name: str, matching: Sequence[str]) -> AttachError:
     )
 
 
+def no_such_place(name: str, in_containers: Sequence[str]) -> AttachError:
+    """``name``: container/ID or pod/NAME."""
+    place = name.partition("/")[0]
+    if not in_containers:
+        return AttachError(
+            f"no JVM matches {name!r}: btpy sees no JVM in a container",
+            code="BT511",
+            help=[
+                f"run btpy on the machine of the {place}, as root: sudo btpy {name} …",
+                "btpy ps lists what it sees; a pid or a part of the main class names a JVM, too",
+            ],
+        )
+    return AttachError(f"no JVM matches {name!r}", code="BT511", help=["running in containers:", *in_containers])
+
+
+def ambiguous_place(name: str, matching: Sequence[str]) -> AttachError:
+    """``name``: container/ID or pod/NAME."""
+    return AttachError(
+        f"{len(matching)} JVMs match {name!r}",
+        code="BT512",
+        help=[f"give a pid or more of the name, or trace all of them: btpy --all {name} …", *matching],
+    )
+
+
 def stopped(pid: int) -> AttachError:
     return AttachError(f"the JVM {pid} is stopped", code="BT513", help=[f"kill -CONT {pid}"])
 

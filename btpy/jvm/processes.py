@@ -21,7 +21,8 @@ from pathlib import Path
 from btpy import files
 from btpy.errors import AttachError
 from btpy.frozen import dataclass
-from btpy.jvm import perfdata, problems, process_limits, procfs
+from btpy.jvm import containers, perfdata, problems, process_limits, procfs
+from btpy.jvm.containers import Container
 
 PROC = Path("/proc")
 ARCHIVES = (".jar", ".war", ".ear", ".zip")
@@ -206,14 +207,9 @@ class JvmProcess:
         return count
 
     @property
-    def container(self) -> str:
-        """The id of its container from its control group, shortened like in ``docker ps``; empty if it has none."""
-        try:
-            text = (PROC / str(self.pid) / "cgroup").read_text(errors="replace")
-        except OSError:
-            return ""
-        match = re.search(r"(?:^|[/:-])([0-9a-f]{64})(?:\.scope)?$", text, re.MULTILINE)
-        return match[1][:12] if match else ""
+    def container(self) -> Container | None:
+        """The container and the pod in which it runs, read anew each time; None: it is in none that can be seen."""
+        return containers.read(self.pid, self.root, PROC)
 
     @property
     def is_btpys_own(self) -> bool:
@@ -225,7 +221,9 @@ class JvmProcess:
         """One line for lists in messages."""
         version = f", JDK {self.java_version}" if self.java_version else ""
         name = f" [{self.name}]" if self.name else ""
-        return f"{self.pid} {self.main}{name} (user {self.user}{version})"
+        container = self.container
+        place = f", {container.description}" if container is not None else ""
+        return f"{self.pid} {self.main}{name} (user {self.user}{version}{place})"
 
 
 def list_jvms() -> list[JvmProcess]:
@@ -238,10 +236,11 @@ def list_jvms() -> list[JvmProcess]:
 
 
 def find(target: str) -> JvmProcess:
-    """The JVM that ``target`` means: a pid, or a part of its main class, jar or ``-Dbtpy.name`` that only one has.
+    """The JVM that ``target`` means: a pid; a part of its main class, jar or ``-Dbtpy.name`` that only one has;
+    ``container/ID``, the beginning of the id of its container, or ``pod/NAME``, a part of the name of its pod.
 
-    A name that is exactly the ``-Dbtpy.name``, the main class or its simple name wins over parts of others'. Raises
-    AttachError (BT502, BT504, BT511, BT512).
+    A name that is exactly the ``-Dbtpy.name``, the main class or its simple name, or the name of the container or pod,
+    wins over parts of others'. Raises AttachError (BT502, BT504, BT511, BT512).
     """
     if target.isdigit():
         return describe(int(target))
@@ -251,20 +250,28 @@ def find(target: str) -> JvmProcess:
         if len(matching) == 1:
             return matching[0]
         if matching:
-            raise problems.ambiguous(target, [process.line for process in matching])
-    raise problems.no_such_name(target, [process.line for process in running])
+            lines = [process.line for process in matching]
+            raise (problems.ambiguous_place if _is_place(target) else problems.ambiguous)(target, lines)
+    raise _no_such_name(target, running)
 
 
 def find_all(name: str) -> list[JvmProcess]:
-    """All JVMs with this name as a part of the main class, the jar or ``-Dbtpy.name``.
+    """All JVMs with this name as a part of the main class, the jar or ``-Dbtpy.name``, or in the containers or pods
+    that it means.
 
     Raises AttachError (BT511).
     """
     running = [process for process in list_jvms() if not process.is_btpys_own]
     matching = [process for process in running if _is_called(process, name) or _contains(process, name)]
     if not matching:
-        raise problems.no_such_name(name, [process.line for process in running])
+        raise _no_such_name(name, running)
     return matching
+
+
+def _no_such_name(name: str, running: Sequence[JvmProcess]) -> AttachError:
+    if _is_place(name):
+        return problems.no_such_place(name, [process.line for process in running if process.container is not None])
+    return problems.no_such_name(name, [process.line for process in running])
 
 
 def describe(pid: int) -> JvmProcess:
@@ -316,12 +323,25 @@ def _is_stopped(status: dict[str, str]) -> bool:
     return status["State"].startswith(("T", "t"))
 
 
+def _is_place(target: str) -> bool:
+    """Whether it is container/ID or pod/NAME."""
+    return target.partition("/")[0] in containers.PREFIXES and "/" in target
+
+
 def _is_called(process: JvmProcess, target: str) -> bool:
-    return target in (process.name, process.main, process.short_main)
+    if target in (process.name, process.main, process.short_main):
+        return True
+    container = process.container if _is_place(target) else None
+    prefix, _, name = target.partition("/")
+    return container is not None and container.is_called(prefix, name)
 
 
 def _contains(process: JvmProcess, target: str) -> bool:
-    return target in process.name or target in process.main
+    if not _is_place(target):
+        return target in process.name or target in process.main
+    container = process.container
+    prefix, _, name = target.partition("/")
+    return container is not None and container.fits(prefix, name)
 
 
 def _look(pid: int) -> JvmProcess | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -12,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from btpy.cli.ps import table
-from btpy.jvm import problems, processes
+from btpy.cli.ps import _members, table
+from btpy.jvm import problems
+from btpy.jvm.containers import Container
 from btpy.jvm.processes import JvmProcess, describe
 from tests.cli.test_command import btpy
 from tests.live.scripts import counted, waited
@@ -44,7 +44,7 @@ def jvm(**facts: Any) -> JvmProcess:
 def uptime(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(JvmProcess, "uptime", 3 * 86_400 + 3_723.5)
     monkeypatch.setattr(JvmProcess, "sessions", 0)
-    monkeypatch.setattr(JvmProcess, "container", "0123456789ab")
+    monkeypatch.setattr(JvmProcess, "container", None)
 
 
 OTHERS = [
@@ -53,6 +53,11 @@ OTHERS = [
     jvm(pid=100, root=Path("/proc/100/root")),
 ]
 
+PLACES = {
+    4711: Container(id="0123456789ab" + "c" * 52, runtime="docker", name="web", image="acme/shop:17"),
+    100: Container(id="fedcba987654" + "c" * 52, pod_uid="1-2-3", pod="orders-7f9c", namespace="prod"),
+}
+
 
 def test_in_a_pipe_a_jvm_has_one_line() -> None:
     assert table(OTHERS, None) == [
@@ -60,8 +65,49 @@ def test_in_a_pipe_a_jvm_has_one_line() -> None:
         "4711  shop  17.0.15  3d01:02:03     -  com.acme.shop.OrderApp [orders]",
         "  99  root  ?        3d01:02:03     -  app\\e[2J.jar  (not traceable: the JVM 99 was started with"
         " -XX:+DisableAttachMechanism)",
-        " 100  shop  17.0.15  3d01:02:03     -  com.acme.shop.OrderApp  (container 0123456789ab)",
+        " 100  shop  17.0.15  3d01:02:03     -  com.acme.shop.OrderApp  (a mount namespace of its own)",
     ]
+
+
+def test_containers_have_columns_where_some_jvm_is_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(JvmProcess, "container", property(lambda process: PLACES.get(process.pid)))
+    running = [OTHERS[0], OTHERS[2], jvm(pid=101)]
+    assert table(running, None) == [
+        " PID  USER  JAVA         UPTIME  BTPY  CONTAINER     POD               IMAGE         MAIN",
+        "4711  shop  17.0.15  3d01:02:03     -  0123456789ab  -                 acme/shop:17  com.acme.shop.OrderApp"
+        " [orders]",
+        " 100  shop  17.0.15  3d01:02:03     -  fedcba987654  prod/orders-7f9c  -             com.acme.shop.OrderApp",
+        " 101  shop  17.0.15  3d01:02:03     -  -             -                 -             com.acme.shop.OrderApp",
+    ]
+    assert table(running[2:], None)[0] == " PID  USER  JAVA         UPTIME  BTPY  MAIN".replace(" PID", "PID")
+    assert _members(running[1], command=False) | {"uptime_s": 0} == {
+        "pid": 100,
+        "user": "shop",
+        "main": "com.acme.shop.OrderApp",
+        "name": None,
+        "java_version": "17.0.15",
+        "vm_name": "OpenJDK 64-Bit Server VM",
+        "uptime_s": 0,
+        "attachable": True,
+        "obstacle": None,
+        "code": None,
+        "sessions": 0,
+        "container": True,
+        "container_id": "fedcba987654" + "c" * 52,
+        "container_name": None,
+        "runtime": None,
+        "pod": "orders-7f9c",
+        "pod_uid": "1-2-3",
+        "namespace": "prod",
+        "image": None,
+    }
+
+
+def test_a_long_image_leaves_room_for_the_class_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    image = "registry.example/team/" + "deep/" * 20 + "shop:17"
+    monkeypatch.setattr(JvmProcess, "container", Container(id="c" * 64, image=image))
+    (_, line) = table(OTHERS[:1], 120)
+    assert line.endswith("…" + image[-31:] + "  com.acme.shop.OrderApp [orders]"), line
 
 
 def test_a_narrow_terminal_keeps_the_end_of_names() -> None:
@@ -71,7 +117,7 @@ def test_a_narrow_terminal_keeps_the_end_of_names() -> None:
         "  99  root  ?        3d01:02:03     -  app\\e[2J.jar",
         "    not traceable: the JVM 99 was started with -XX:+DisableAttachMechanism",
         " 100  shop  17.0.15  3d01:02:03     -  com.acme.shop.OrderApp",
-        "    container 0123456789ab",
+        "    a mount namespace of its own",
     ]
     assert table(OTHERS[:1], None, commands=True)[2] == "    java com.acme.shop.OrderApp --port=80"
 
@@ -96,23 +142,3 @@ def test_the_sessions_of_a_jvm_are_seen_from_outside(monkeypatch: pytest.MonkeyP
             assert listed[target.pid]["command"][-1] == "Counted"
             assert tracer.stop() == 0
         waited(lambda: describe(target.pid).sessions == 0, "the session ends")
-
-
-@pytest.mark.parametrize(
-    ("text", "id_"),
-    [
-        ("0::/\n", ""),
-        ("0::/system.slice/docker-{}.scope\n", "0123456789ab"),
-        ("12:cpu:/docker/{}\n0::/\n", "0123456789ab"),
-        ("0::/kubepods.slice/kubepods-pod1.slice/cri-containerd-{}.scope\n", "0123456789ab"),
-        ("0::/user.slice/session-1.scope\n", ""),
-    ],
-)
-def test_the_control_group_names_the_container(
-    text: str, id_: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.undo()
-    monkeypatch.setattr(processes, "PROC", tmp_path)
-    (tmp_path / "4711").mkdir()
-    (tmp_path / "4711" / "cgroup").write_text(re.sub("{}", "0123456789ab" + "c" * 52, text))
-    assert jvm().container == id_

@@ -166,9 +166,11 @@ def refusal(found: Cell, *prefix: str, **environment: str) -> str:
 
 
 @contextmanager
-def container(directory: Path, *, user: int, tmp: str = "/tmp") -> Iterator[tuple[str, ...]]:
+def container(
+    directory: Path, *, user: int, tmp: str = "/tmp", group: str = "", hostname: str = ""
+) -> Iterator[tuple[str, ...]]:
     """A container of runc with its own namespaces; yields the prefix that starts a command in it. ``tmp``: the target
-    of its link /tmp.
+    of its link /tmp. ``group``: the path of its control group; ``hostname``: in its /etc/hostname.
     """
     require("runc")
     name = f"btpy-test-{uuid.uuid4().hex[:12]}"
@@ -184,6 +186,8 @@ def container(directory: Path, *, user: int, tmp: str = "/tmp") -> Iterator[tupl
     specification["process"] |= {"terminal": False, "args": ["sleep", "600"]}
     specification["root"]["readonly"] = False
     specification["linux"].pop("resources", None)
+    if group:
+        specification["linux"]["cgroupsPath"] = group
     kept = [mount for mount in specification["mounts"] if mount["type"] not in ("cgroup", "sysfs", "mqueue")]
     shared = [
         "/usr",
@@ -195,6 +199,10 @@ def container(directory: Path, *, user: int, tmp: str = "/tmp") -> Iterator[tupl
         {"destination": directory, "type": "bind", "source": directory, "options": ["rbind", "ro"]}
         for directory in shared
     ]
+    if hostname:
+        named = directory / "hostname"
+        named.write_text(f"{hostname}\n")
+        binds.append({"destination": "/etc/hostname", "type": "bind", "source": str(named), "options": ["bind", "ro"]})
     mount = {"destination": tmp, "type": "tmpfs", "source": "tmpfs", "options": ["mode=1777"]}
     specification["mounts"] = [*kept, *binds, mount]
     (directory / "config.json").write_text(json.dumps(specification))

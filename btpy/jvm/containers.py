@@ -1,0 +1,344 @@
+"""The container and the pod in which a process runs, told from outside: no runtime is asked, nothing is started.
+
+The kernel names the control group of the process (``/proc/PID/cgroup``). Container runtimes put the id of the
+container into that name, and kubelet puts the uid of the pod into it. Where btpy shares the container, or runs beside
+it, the group has no name; then the sources of the mounts (``/proc/PID/mountinfo``) have the same ids. Names and images
+come from the state files of the runtimes and from the log directories of kubelet, which belong to root.
+
+What a container says about itself is a claim: a process that may make control groups or mounts can choose these texts.
+So they are bounded, a name that is no valid name is dropped, no link is followed in the root directory of the process,
+and state files are looked up only for ids that the runtimes of this machine can have given.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import fields, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from btpy import files
+from btpy.errors import UsageError
+from btpy.frozen import dataclass
+
+PREFIXES = ("container", "pod")
+"""``container/ID`` and ``pod/NAME`` mean the JVM there."""
+
+_SHORT = 12  # of an id, as docker ps shows it
+_MAX_GROUPS, _MAX_MOUNTS, _MAX_ENVIRONMENT, _MAX_STATE = 64 << 10, 1 << 20, 256 << 10, 8 << 20  # bytes
+_MAX_HOSTNAME = 256
+_MAX_ENTRIES = 20_000  # of a directory of logs
+_HOST_UTS = 0xEFFFFFFE  # the inode of the first UTS namespace, whose name is that of the machine
+
+# Compiled when they are first needed.
+_ID = r"[0-9a-f]{64}"
+_UID = r"[0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32}"  # the second: of a pod that a file defines
+_LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+_POD = r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?"
+_NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}"
+_IMAGE = r"[A-Za-z0-9][A-Za-z0-9_.:/@+-]{0,254}"
+
+_SCOPE = rf"(?:(docker|cri-containerd|nerdctl|crio|libpod)-)?({_ID})(?:\.scope)?"
+_POD_GROUP = rf"(?:[a-z]+-){{0,4}}pod({_UID})(?:\.slice)?"
+_PODMAN_POD_GROUP = rf"(?:machine-|user-)?libpod_pod_({_ID})(?:\.slice)?"
+_RUNTIMES = {
+    "docker": "docker",
+    "cri-containerd": "containerd",
+    "nerdctl": "containerd",
+    "crio": "cri-o",
+    "libpod": "podman",
+}
+
+# The source of a mount in its file system, then the place where the container sees it.
+_DOCKER_MOUNT = rf"\S*/containers/({_ID})/(?:hostname|hosts|resolv\.conf) /etc/(?:hostname|hosts|resolv\.conf)"
+_PODMAN_MOUNT = rf"\S*/overlay-containers/({_ID})/userdata/\S+ /run/\.containerenv"
+_KUBELET_MOUNT = (
+    rf"\S*/pods/({_UID})/(?:etc-hosts /etc/hosts|containers/([a-z0-9-]{{1,63}})/[0-9a-f]+ /dev/termination-log)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """``id``: 64 hexadecimal digits, or the name that runc was given; ``name``: as its runtime calls it, in Kubernetes
+    the name in the pod. ``runtime``: docker, containerd, cri-o, podman or runc. What is not known is empty.
+    """
+
+    id: str = ""
+    runtime: str = ""
+    name: str = ""
+    pod_uid: str = ""
+    pod: str = ""
+    namespace: str = ""
+    image: str = ""
+
+    @property
+    def short_id(self) -> str:
+        return self.id[:_SHORT] if re.fullmatch(_ID, self.id) else self.id
+
+    @property
+    def shown_pod(self) -> str:
+        """Its namespace and name, or its uid where the name is not known."""
+        named = f"{self.namespace}/{self.pod}" if self.namespace else self.pod
+        return named if self.pod else self.pod_uid
+
+    @property
+    def description(self) -> str:
+        """For lists in messages."""
+        container = self.id and f"container {self.short_id}" + (f" {self.name}" if self.name else "")
+        return ", ".join(filter(None, (container, self.shown_pod and f"pod {self.shown_pod}")))
+
+    def is_called(self, prefix: str, name: str) -> bool:
+        """Whether this is its whole name."""
+        if prefix == "pod":
+            return name in filter(None, (self.pod, f"{self.namespace}/{self.pod}", self.pod_uid))
+        return name in filter(None, (self.id, self.name))
+
+    def fits(self, prefix: str, name: str) -> bool:
+        """Whether this is the beginning of its id, or a part of the name of its pod."""
+        return bool(name) and (name in self.pod if prefix == "pod" else self.id.startswith(name))
+
+
+def read(pid: int, root: Path, proc: Path = Path("/proc"), host: Path = Path("/")) -> Container | None:
+    """The container of a process; None: it is in none that can be seen. ``root``: its root directory; ``host``: of the
+    files of runtimes and kubelet.
+    """
+    directory = proc / str(pid)
+    groups = _text(directory / "cgroup", _MAX_GROUPS)
+    container, is_of_host = _from_groups(groups)
+    if is_of_host:
+        container = _completed(container, _from_state(container, host))
+    elif not container.id:
+        container = _of_runc(groups, host)
+    container = _completed(container, _from_mounts(_text(directory / "mountinfo", _MAX_MOUNTS)))
+    if not container.id and not container.pod_uid:
+        return None
+    if container.pod_uid and not container.pod:
+        container = _completed(container, _from_logs(container, host))
+    if container.pod_uid and not container.pod:
+        container = replace(container, pod=_hostname(directory, root))
+    return container
+
+
+def _completed(container: Container, other: Container) -> Container:
+    """With what ``other`` knows in addition."""
+    return Container(*(getattr(container, field.name) or getattr(other, field.name) for field in fields(Container)))
+
+
+# ---------------------------------------------------------------- from the kernel
+
+
+def _from_groups(groups: str) -> tuple[Container, bool]:
+    """The innermost container that a control group names, and whether a runtime of this machine can have made it: not
+    one in another container, nor one of a user, who may choose the names of the groups.
+    """
+    for path in _paths(groups):
+        segments = re.split("[/:]", path)
+        scopes = [at for at, segment in enumerate(segments) if _scope(segments, at)]
+        if scopes:
+            at = scopes[-1]
+            runtime, id_ = _scope(segments, at) or ("", "")
+            uid = next(filter(None, map(_pod_of, reversed(segments[:at]))), "")
+            is_of_host = len(scopes) == 1 and "user.slice" not in segments
+            return Container(id=id_, runtime=runtime, pod_uid=uid), is_of_host
+    return Container(), False
+
+
+def _paths(groups: str) -> Iterator[str]:
+    return (line.split(":", 2)[2] for line in groups.split("\n") if line.count(":") >= 2)
+
+
+def _scope(segments: list[str], at: int) -> tuple[str, str] | None:
+    """The runtime and the id of the container that a part of a path names. The runtime stands before the id or, in old
+    forms, in the part before.
+    """
+    match = re.fullmatch(_SCOPE, segments[at])
+    if match is None:
+        return None
+    return _RUNTIMES.get(match[1] or (segments[at - 1] if at else ""), ""), match[2]
+
+
+def _pod_of(segment: str) -> str:
+    match = re.fullmatch(_POD_GROUP, segment)
+    if match is not None:
+        return match[1].replace("_", "-")
+    match = re.fullmatch(_PODMAN_POD_GROUP, segment)
+    return match[1] if match is not None else ""
+
+
+def _from_mounts(mounts: str) -> Container:
+    """What the files tell that a runtime and kubelet have mounted into the container."""
+    container = Container()
+    for line in mounts.split("\n"):
+        mount = " ".join(line.split(" ", 5)[3:5])
+        if match := re.fullmatch(_KUBELET_MOUNT, mount):
+            container = _completed(container, Container(pod_uid=match[1], name=match[2] or ""))
+        elif match := re.fullmatch(_DOCKER_MOUNT, mount):
+            container = _completed(container, Container(id=match[1], runtime="docker"))
+        elif match := re.fullmatch(_PODMAN_MOUNT, mount):
+            container = _completed(container, Container(id=match[1], runtime="podman"))
+    return container
+
+
+def _hostname(directory: Path, root: Path) -> str:
+    """The name of the pod, which the container has as its own; empty if it uses the name of the machine."""
+    try:
+        if os.stat(directory / "ns" / "uts").st_ino == _HOST_UTS:
+            return ""
+    except OSError:
+        return ""
+    for text in (_hostname_file(root), _environment(directory).get("HOSTNAME", "")):
+        if name := _valid(text.strip(), _POD):
+            return name
+    return ""
+
+
+def _hostname_file(root: Path) -> str:
+    with contextlib.suppress(OSError), contextlib.ExitStack() as closing:
+        top = files.open_path(root)
+        closing.callback(os.close, top)
+        etc = os.open("etc", os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=top)
+        closing.callback(os.close, etc)
+        return files.read_foreign("hostname", _MAX_HOSTNAME, directory=etc).decode("ascii", "replace")
+    return ""
+
+
+def _environment(directory: Path) -> dict[str, str]:
+    variables = _text(directory / "environ", _MAX_ENVIRONMENT).split("\0")
+    return {name: value for name, _, value in (variable.partition("=") for variable in reversed(variables))}
+
+
+def _text(path: Path, limit: int) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(limit).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+# ---------------------------------------------------------------- from files of the machine
+
+
+def _of_runc(groups: str, host: Path) -> Container:
+    """A container that runc was asked for directly, with an id of any form: its state has the same control group."""
+    for path in _paths(groups):
+        id_ = path.rpartition("/")[2].rpartition(":")[2]
+        if _valid(id_, _NAME):
+            state = _json(host / "run" / "runc" / id_ / "state.json")
+            directories = _members(state, "cgroup_paths").values()
+            if state.get("id") == id_ and any(str(directory).endswith(path) for directory in directories):
+                return Container(id=id_, runtime="runc")
+    return Container()
+
+
+def _from_state(container: Container, host: Path) -> Container:
+    """What the runtime has written about the container. Where the control group does not name it: any that has it."""
+    readers = {"docker": _docker, "containerd": _containerd, "cri-o": _crio, "podman": _podman}
+    runtimes = [container.runtime] if container.runtime else ["containerd", "cri-o", "docker"]
+    for runtime in runtimes:
+        reader = readers.get(runtime)
+        told = reader(container.id, host) if reader is not None else Container()
+        if told != Container():
+            return replace(told, runtime=runtime)
+    return Container()
+
+
+def _docker(id_: str, host: Path) -> Container:
+    state = _json(host / "var/lib/docker/containers" / id_ / "config.v2.json")
+    config = _members(state, "Config")
+    told = _annotated(_members(config, "Labels"), "io.kubernetes.container.name", "io.kubernetes.pod", "")
+    name = _valid(str(state.get("Name", "")).removeprefix("/"), _NAME)
+    return replace(told, name=told.name or name, image=_valid(config.get("Image"), _IMAGE))
+
+
+def _containerd(id_: str, host: Path) -> Container:
+    for namespace in ("k8s.io", "default"):
+        bundle = host / "run/containerd/io.containerd.runtime.v2.task" / namespace / id_
+        annotations = _members(_json(bundle / "config.json"), "annotations")
+        if annotations:
+            name = "io.kubernetes.cri.container-name" if namespace == "k8s.io" else "nerdctl/name"
+            return _annotated(annotations, name, "io.kubernetes.cri.sandbox", "io.kubernetes.cri.image-name", "-")
+    return Container()
+
+
+def _crio(id_: str, host: Path) -> Container:
+    bundle = host / "run/containers/storage/overlay-containers" / id_ / "userdata"
+    annotations = _members(_json(bundle / "config.json"), "annotations")
+    image = "io.kubernetes.cri-o.ImageName"
+    return _annotated(annotations, "io.kubernetes.container.name", "io.kubernetes.pod", image)
+
+
+def _podman(id_: str, host: Path) -> Container:
+    listed = _json(host / "var/lib/containers/storage/overlay-containers/containers.json")
+    for entry in listed if isinstance(listed, list) else ():
+        if isinstance(entry, dict) and entry.get("id") == id_:
+            metadata = _parsed(entry.get("metadata"))
+            return Container(name=_valid(metadata.get("name"), _NAME), image=_valid(metadata.get("image-name"), _IMAGE))
+    return Container()
+
+
+def _annotated(annotations: dict[str, Any], name: str, pod: str, image: str, separator: str = ".") -> Container:
+    """``pod``: the beginning of the keys of the pod's name, namespace and uid."""
+    return Container(
+        name=_valid(annotations.get(name), _NAME),
+        pod_uid=_valid(annotations.get(f"{pod}{separator}uid"), _UID),
+        pod=_valid(annotations.get(f"{pod}{separator}name"), _POD),
+        namespace=_valid(annotations.get(f"{pod}{separator}namespace"), _LABEL),
+        image=_valid(annotations.get(image), _IMAGE),
+    )
+
+
+def _from_logs(container: Container, host: Path) -> Container:
+    """From the names that kubelet gives to directories (NAMESPACE_POD_UID) and links (POD_NAMESPACE_CONTAINER-ID.log)
+    of logs.
+    """
+    told = Container()
+    for entry in _entries(host / "var/log/containers", f"-{container.id}.log") if container.id else ():
+        pod, namespace, name = [*entry.removesuffix(f"-{container.id}.log").split("_"), "", ""][:3]
+        told = Container(name=_valid(name, _LABEL), pod=_valid(pod, _POD), namespace=_valid(namespace, _LABEL))
+    for entry in _entries(host / "var/log/pods", f"_{container.pod_uid}"):
+        namespace, pod = [*entry.split("_"), ""][:2]
+        told = _completed(told, Container(pod=_valid(pod, _POD), namespace=_valid(namespace, _LABEL)))
+    return told
+
+
+def _entries(directory: Path, end: str) -> Iterable[str]:
+    """The names with that end in a directory that only root can write to."""
+    try:
+        files.require_trusted(directory)
+        with os.scandir(directory) as entries:
+            return [entry.name for entry in islice(entries, _MAX_ENTRIES) if entry.name.endswith(end)]
+    except (OSError, UsageError):
+        return ()
+
+
+def _json(path: Path) -> Any:
+    """A state file; an empty object if it cannot be read, is not trusted or has another form."""
+    try:
+        with files.open_trusted(path) as file:
+            return _parsed(file.read(_MAX_STATE))
+    except (OSError, UsageError):
+        return {}
+
+
+def _parsed(text: object) -> Any:
+    import json  # only where there are containers
+
+    try:
+        return json.loads(text) if isinstance(text, (str, bytes)) else {}
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _members(value: object, name: str) -> dict[str, Any]:
+    """An object in an object; empty if there is none."""
+    member = value.get(name) if isinstance(value, dict) else None
+    return member if isinstance(member, dict) else {}
+
+
+def _valid(text: object, pattern: str) -> str:
+    """Empty if it is no such name."""
+    return text if isinstance(text, str) and re.fullmatch(pattern, text) else ""
