@@ -112,6 +112,13 @@ def run_helper(
     )
 
 
+def start_connected(command: Sequence[str]) -> Process:
+    """Start a program of the user's, such as ssh, with the user's environment and directory. Its standard input, output
+    and error are pipes. It ignores the keyboard: Ctrl-C is for this process.
+    """
+    return subprocess.Popen([*command], stdin=PIPE, stdout=PIPE, stderr=PIPE, bufsize=0, start_new_session=True)
+
+
 def start_for_user(command: Sequence[str]) -> Process:
     """Start the user's program, with the user's environment, directory and terminal."""
     return subprocess.Popen([*command])

@@ -32,7 +32,7 @@ def page(schema: dict[str, Any], lines: list[str]) -> str:
 def _members(record: dict[str, Any]) -> str:
     rows = ["| member | | |", "|---|---|---|"]
     for name, member in record["properties"].items():
-        if name not in ("v", "pid", "type"):
+        if name not in ("v", "host", "pid", "type"):
             always = "" if name in record["required"] else "where it applies"
             rows.append(
                 f"| `{name}` | {_type(member)} | {'; '.join(filter(None, (member.get('description', ''), always)))} |"

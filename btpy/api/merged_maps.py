@@ -12,27 +12,29 @@ from btpy.events.stacks import StackTable
 from btpy.model.maps import Map
 
 Identity = tuple[object, ...]
+Source = tuple[str | int, ...]
+"""A target: its pid, or its host and its pid."""
 
 
 class Shares:
     """The last contents of the maps of each target, also of targets that have ended.
 
     Maps of the same name and kind are merged, as if one map had all samples. Values that are no aggregates cannot be
-    merged. Their rows have the pid before the key. ``stacks``: the stacks to which the contents refer.
+    merged. Their rows have the source before the key. ``stacks``: the stacks to which the contents refer.
     """
 
     def __init__(self, stacks: StackTable | None = None) -> None:
         self.stacks = StackTable() if stacks is None else stacks
-        self._contents: dict[Identity, dict[int, MapContent]] = {}
+        self._contents: dict[Identity, dict[Source, MapContent]] = {}
 
-    def put(self, pid: int, contents: Iterable[MapContent], stacks: StackTable) -> None:
+    def put(self, source: Source, contents: Iterable[MapContent], stacks: StackTable) -> None:
         """Replaces the earlier contents of these maps; ``stacks``: the stacks of the target."""
         for content in contents:
             own = self._contents.setdefault(_identity(content.map), {})
-            own[pid] = with_stacks(content, stacks, self.stacks)
+            own[source] = with_stacks(content, stacks, self.stacks)
 
-    def of(self, pid: int) -> list[MapContent]:
-        return [own[pid] for own in self._contents.values() if pid in own]
+    def of(self, source: Source) -> list[MapContent]:
+        return [own[source] for own in self._contents.values() if source in own]
 
     @property
     def unmerged(self) -> list[MapContent]:
@@ -51,14 +53,14 @@ def _identity(map_: Map) -> Identity:
     return map_.title, map_.kind, map_.keys, map_.precision, map_.parameters
 
 
-def _merged(shares: dict[int, MapContent]) -> MapContent:
+def _merged(shares: dict[Source, MapContent]) -> MapContent:
     first = next(iter(shares.values())).map
     if can_be_merged(first):
         return merge(list(shares.values()))
-    apart = replace(first, keys=first.keys + 1, key_types=())
+    apart = replace(first, keys=first.keys + len(next(iter(shares))), key_types=())
     return merge(
-        replace(content, map=apart, entries=tuple(((pid, *key), value) for key, value in content.entries))
-        for pid, content in list(shares.items())
+        replace(content, map=apart, entries=tuple(((*source, *key), value) for key, value in content.entries))
+        for source, content in list(shares.items())
     )
 
 

@@ -125,7 +125,7 @@ class Sessions:
             except TargetGone as error:
                 self.failures.setdefault(pid, error)
             else:
-                self._shares.put(pid, contents, session.context.stacks)
+                self._shares.put((pid,), contents, session.context.stacks)
         merged = self._shares.merged(content.map for content in self._shares.unmerged)
         return {content.map.title: MapView(content, self._shares.stacks) for content in merged}
 

@@ -13,6 +13,7 @@ from btpy.lang.link.parameters import described, placeholders, settled
 from btpy.lang.outline import outline_of
 from btpy.lang.program import Probe as CheckedProbe
 from btpy.lang.program import Program
+from btpy.lang.transfer import compiled, written
 from btpy.plan.diagnose import together
 from btpy.plan.knowledge import Knowledge
 
@@ -23,6 +24,7 @@ __all__ = [
     "Knowledge",
     "Program",
     "check_source",
+    "compiled",
     "described",
     "emptied_maps",
     "expand_source",
@@ -34,4 +36,5 @@ __all__ = [
     "settled",
     "split",
     "together",
+    "written",
 ]

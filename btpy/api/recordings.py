@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from btpy.recording.entries import ProbesAttached, Started
-from btpy.recording.file import ChunkWriter
+from btpy.recording.file import ChunkWriter, Entry
 from btpy.recording.lines import Lines, nanos
-from btpy.recording.player import Ending, Recorded, Recording, ShownMaps, Totals
+from btpy.recording.multiplex import Part, StreamReader, StreamWriter
+from btpy.recording.player import Ending, Playback, Recorded, Recording, ShownMaps, Totals
 from btpy.recording.recorder import Recorder
 
 __all__ = [
     "ChunkWriter",
     "Ending",
+    "Entry",
     "Lines",
+    "Part",
+    "Playback",
     "ProbesAttached",
     "Recorded",
     "Recorder",
     "Recording",
     "ShownMaps",
     "Started",
+    "StreamReader",
+    "StreamWriter",
     "Totals",
     "nanos",
 ]

@@ -28,6 +28,7 @@ _MODULES = {
     "send": "send",
     "level": "level",
     "daemon": "daemon",
+    "node": "node",
     "check": "check",
     "explain": "explain",
     "help": "manual",

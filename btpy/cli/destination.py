@@ -16,6 +16,7 @@ from btpy.output.formats import Format
 
 if TYPE_CHECKING:
     from btpy.api.programs import Program
+    from btpy.api.recordings import StreamWriter
     from btpy.cli.console import Console
     from btpy.model.outline import Outline
     from btpy.output.stream import Rotation, Stream
@@ -50,10 +51,17 @@ OUTPUT_OPTIONS = (
 RECORD_OPTIONS = (Option(("--record",), "record beside the output, for btpy replay", "FILE.btz"),)
 
 
+class Channel(NamedTuple):
+    """Takes the recordings of a run that is the part of one of several hosts. ``host``: its name at the client."""
+
+    host: str
+    stream: StreamWriter
+
+
 class Destination(NamedTuple):
     """``path`` None: standard output. ``record``: the file of a recording; ``silent``: there is only the recording.
     ``slash``: the path ends in a slash, so it is a directory. ``width``: columns that charts fill; None: the default.
-        ``export``: the URL of a backend that gets everything beside that."""
+        ``export``: the URL of a backend that gets everything beside that. ``channel``: in place of ``record``."""
 
     format: Format = formats.FORMATS[0]
     path: Path | None = None
@@ -67,6 +75,7 @@ class Destination(NamedTuple):
     width: int | None = None
     csv_safe: bool = False
     export: str | None = None
+    channel: Channel | None = None
 
     @property
     def is_file(self) -> bool:

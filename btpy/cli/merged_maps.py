@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from btpy.api.merged_maps import Shares, with_stacks
+from btpy.api.merged_maps import Shares, Source, with_stacks
 from btpy.api.results import MapContent, StackTable, can_be_merged, merge
 
 if TYPE_CHECKING:
@@ -20,9 +20,6 @@ class One(Protocol):
 
     context: Context
     showing: Presenter
-
-    @property
-    def pid(self) -> int: ...
 
 
 class AtEnd:
@@ -51,7 +48,7 @@ class AtEnd:
         """Writes the maps of each target as they were at a moment before the end. Raises OutputError."""
         shares = Shares(self.stacks)
         for one, contents in moment.items():
-            shares.put(one.pid, contents, one.context.stacks)
+            shares.put(one.context.source, contents, one.context.stacks)
         self._write(shares, shares.unmerged)
 
     def end(self) -> None:
@@ -69,7 +66,7 @@ class AtEnd:
         self._writer.close()
 
     def _put(self, one: One, contents: Iterable[MapContent]) -> None:
-        self._shares.put(one.pid, contents, one.context.stacks)
+        self._shares.put(one.context.source, contents, one.context.stacks)
 
     def _write(self, shares: Shares, contents: Iterable[MapContent]) -> None:
         if self._writer is None:
@@ -88,14 +85,14 @@ class MergedMaps(AtEnd):
     def __init__(self, running: Sequence[TargetRun], writer: Callable[[StackTable], Writer] | None) -> None:
         super().__init__(running[0].context, writer)
         self._running = running
-        self._read: dict[int, float] = {}  # when, by pid
+        self._read: dict[Source, float] = {}  # when
 
     @property
     def of_several(self) -> bool:
         return self._writer is not None
 
     def read(self, titles: Iterable[str] | None = None) -> list[MapContent]:
-        """The current content of these maps, or of all. Maps that cannot be merged have the pid before the key."""
+        """The current content of these maps, or of all. Maps that cannot be merged have the source before the key."""
         all_contents: list[MapContent] = []
         for run in self._running:
             with run.noticing():
@@ -117,11 +114,12 @@ class MergedMaps(AtEnd):
 
     def lost(self, one: TargetRun) -> tuple[list[MapContent], float | None]:
         """The last contents of the maps of a killed target, and their age in seconds; None: they were never read."""
-        contents = self._shares.of(one.pid)
+        source = one.context.source
+        contents = self._shares.of(source)
         self._killed += contents
         self._at_end.update(content.map.title for content in one.showing.unprinted(contents))
-        return contents, time.monotonic() - self._read[one.pid] if one.pid in self._read else None
+        return contents, time.monotonic() - self._read[source] if source in self._read else None
 
     def _put(self, one: One, contents: Iterable[MapContent]) -> None:
         super()._put(one, contents)
-        self._read[one.pid] = time.monotonic()
+        self._read[one.context.source] = time.monotonic()

@@ -128,6 +128,8 @@ class RunLoop:
             return self._end()
 
     def _recording_of(self, pid: int) -> contextlib.AbstractContextManager[ChunkWriter | None]:
+        if self._destination.channel is not None:
+            return self._destination.channel.stream.recording(pid)
         if self._destination.record is None:
             return contextlib.nullcontext()
         from btpy.api.recordings import ChunkWriter

@@ -38,12 +38,22 @@ DEBUG = Option(
     "print what a stage does with the script: ast, link, check, plan, bytecode, agent, wire or all; two: ast,plan",
     "STAGE",
 )
+HOSTS = Option(
+    ("--hosts",),
+    "trace on these hosts, through ssh, with the btpy that is there: web[1-40],db-a or @group, as ClusterShell has it",
+    "HOSTS",
+)
+REMOTE_BTPY = Option(
+    ("--remote-btpy",), "the command of btpy on the hosts of --hosts, such as 'sudo -n btpy'", "COMMAND"
+)
+FAN_OUT = Option(("--fan-out",), "hosts of --hosts that are being connected at a time (32)", "N")
 COMMAND = Command(
     name="",
     usage=(
         "PID|NAME FILE.bt [options]     trace a running JVM with a script (- for standard input) or a library",
         "PID|NAME -e 'TEXT' [options]   … with a one-liner",
         "PID,PID… FILE.bt [options]     … several JVMs; --all NAME: every one that NAME fits",
+        "--hosts HOSTS NAME FILE.bt     … on several hosts, through ssh",
         "PID|NAME                       … at a prompt: enter probes, look around",
         "COMMAND …",
     ),
@@ -57,6 +67,9 @@ COMMAND = Command(
     options=(
         TEXT,
         Option(("--all",), "trace every JVM that NAME fits: what they print has the pid, maps are merged"),
+        HOSTS,
+        REMOTE_BTPY,
+        FAN_OUT,
         Option(("--check",), "only check the script, as btpy check does, without asking the JVM"),
         Option(("--dry-run", "--plan"), "show what would be woven or refused, and the cost; change nothing"),
         Option(("-l", "--list"), "list what the probes match and end; -lv: with types, lines and locals"),
@@ -111,6 +124,7 @@ COMMAND = Command(
         ("4711 slow.bt --slow 250ms --for 1m -o slow.ndjson", "a script with a parameter, a minute long, to a file"),
         ("OrderApp slow.bt -f ndjson | jq .data", "for programs; the name of -o says the format too: -o slow.csv"),
         ("OrderApp slow.bt -o run.btz", "record all of it, for btpy replay run.btz -f FORMAT"),
+        ("--hosts web[1-40] OrderApp slow.bt --for 1m", "the same script on forty hosts: their maps are merged"),
         ("OrderApp jdbc", "a library that comes with btpy"),
     ),
 )
@@ -123,11 +137,15 @@ def run(arguments: Arguments, console: Console) -> int:
 
 def _run(arguments: Arguments, console: Console) -> int:
     several_meant = _several_meant(arguments)
-    if len(arguments.positionals) == 1 and not arguments.texts("e") and not several_meant:
+    on_hosts = arguments.text("hosts") is not None
+    for name in ("remote_btpy", "fan_out"):
+        if arguments.text(name) is not None and not on_hosts:
+            raise UsageError(f"--{name.replace('_', '-')} needs --hosts")
+    if len(arguments.positionals) == 1 and not arguments.texts("e") and not several_meant and not on_hosts:
         from btpy.cli import prompt
 
         return prompt.run(arguments, console)
-    if not arguments.switch("check"):
+    if not arguments.switch("check") and not on_hosts:
         with timeline.step("load the modules of attaching"):
             from btpy.api.attaching import prepare
         prepare(None, attach_method(arguments))  # its JVM starts while the modules of the language are loaded
@@ -144,6 +162,10 @@ def _run(arguments: Arguments, console: Console) -> int:
 
         console.say(faultless(source, checked(lambda: compile_source(source, arguments), console)))
         return 0
+    if on_hosts:
+        from btpy.cli import hosts
+
+        return hosts.run(lambda: compile_source(source, arguments), arguments, settings, console, COMMAND.options)
     if arguments.switch("list") and not several_meant:
         return _list(source, jvms.find(arguments.positionals[0]), arguments, settings, console)
     watching = watching_of(source, arguments, settings, console)

@@ -179,7 +179,9 @@ class TargetRun:
             print_maps=outline.print_maps,
             hits=self._settings.hits or 0,
         )
-        return Recorder(file, started, outline, self.context.sites, self.context.stacks)
+        channel = self._settings.destination.channel
+        host = None if channel is None else channel.host
+        return Recorder(file, started, outline, self.context.sites, self.context.stacks, host)
 
     # ---- while it runs
 

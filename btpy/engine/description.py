@@ -13,21 +13,15 @@ import json
 import os
 import secrets
 import zlib
-from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from btpy.distribution import version
 from btpy.errors import UsageError
 from btpy.frozen import dataclass
-from btpy.lang.check.checker import check_source
-from btpy.lang.link.libraries import Libraries
+from btpy.lang import transfer
 from btpy.lang.program import Program
-from btpy.model.carried import carried
-from btpy.model.permissions import Permissions
 from btpy.model.points import Point
-from btpy.model.secrets import Secrets
-from btpy.model.source import Source
 from btpy.plan.plan import Site
 
 _KEY_BYTES = 32
@@ -64,7 +58,7 @@ class Description:
         facts = {
             "version": [version(), build],
             "place": [*place],
-            "scripts": [_script(script) for script in self.program.scripts],
+            "scripts": transfer.written(self.program),
             "removed": sorted(self.program.removed),
             "shape": _shape(self.program),
             "sites": [[*site[:2], site.point.name, *site[3:]] for site in self.sites],
@@ -92,47 +86,11 @@ class Description:
             )
         if facts["place"] != [*place]:
             raise Unreadable("the target hands out the script of another session", help=[_REMEDY])
-        program = _compile(facts["scripts"], facts["removed"])
+        program = transfer.compiled(facts["scripts"]).without(facts["removed"])
         if _shape(program) != facts["shape"]:
             raise Unreadable("the session's script now compiles to something else", help=[_REMEDY])
         sites = tuple(Site(id_, probe, Point[point], *rest) for id_, probe, point, *rest in facts["sites"])
         return Description(program, sites, tuple((probe, site) for probe, site in facts["agent_sites"]))
-
-
-def _script(program: Program) -> dict[str, Any]:
-    """The last script of a program, and the probes of earlier scripts that were removed before it."""
-    source, inputs = program.source, program.given
-    return {
-        "name": source.name,
-        "text": source.text,
-        "path": None if source.path is None else str(source.path.absolute()),
-        "libraries": [[str(library.path), library.text] for library in program.libraries],
-        "directories": [str(directory.absolute()) for directory in inputs.directories],
-        "arguments": dict(inputs.arguments),
-        "allow": sorted(program.permissions.allow),
-        "redact": program.permissions.redact,
-        "frameworks": list(program.permissions.frameworks),
-        "secret_names": program.permissions.secrets.names,
-        "secret_texts": program.permissions.secrets.texts,
-        "carried": [carried.text for carried in program.permissions.carried],
-        "removed": sorted(program.earlier.removed) if program.earlier is not None else [],
-    }
-
-
-def _compile(scripts: Iterable[Mapping[str, Any]], removed: Iterable[int]) -> Program:
-    program: Program | None = None
-    for script in scripts:
-        earlier = None if program is None else program.without(script["removed"])
-        path = None if script["path"] is None else Path(script["path"])
-        directories = tuple(Path(text) for text in script["directories"])
-        libraries = Libraries(directories, texts={Path(name): text for name, text in script["libraries"]})
-        secrets = Secrets(tuple(script["secret_names"]), tuple(script["secret_texts"]))
-        allow, frameworks = frozenset(script["allow"]), tuple(script["frameworks"])
-        permissions = Permissions(allow, script["redact"], frameworks, secrets, carried(script["carried"]))
-        source = Source(script["name"], script["text"], path=path)
-        program = check_source(source, libraries, script["arguments"], permissions, earlier=earlier)
-    assert program is not None
-    return program.without(removed)
 
 
 def _shape(program: Program) -> list[Any]:

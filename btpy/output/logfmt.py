@@ -8,7 +8,8 @@ text of the traced program can begin a line or a pair, or steer a terminal. ``nu
 An empty text is ``""``. Other texts have no quotes: the text ``1`` looks like the number. Values have the texts of
 ``csv`` (:mod:`btpy.output.cells`).
 
-With several targets, ``pid`` follows ``probe`` or ``map``. Lines about all targets together have none.
+With several targets, ``pid`` follows ``probe`` or ``map``, and on several hosts ``host`` stands before it. Lines about
+all targets together have neither.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ from btpy.output.writer import Context, site_fact, template_of
 _Renderer = Callable[[Record], str]
 _Pair = tuple[str, Value]
 
-_OF_EVENT = ("time", "probe", "pid", "event", "tid", "thread")
-_OF_MAP = ("time", "map", "pid")
+_OF_EVENT = ("time", "probe", "host", "pid", "event", "tid", "thread")
+_OF_MAP = ("time", "map", "host", "pid")
 
 
 class LogfmtWriter(SilentWriter):
@@ -40,7 +41,8 @@ class LogfmtWriter(SilentWriter):
         self._stream = stream
         self._context = context
         self._renderers: dict[int, _Renderer | None] = {}
-        self._pid: tuple[_Pair, ...] = () if context.pid is None else (("pid", context.pid),)
+        sources = (("host", context.host), ("pid", context.pid))
+        self._source: tuple[_Pair, ...] = tuple((name, value) for name, value in sources if value is not None)
 
     def records(self, records: Sequence[Record]) -> None:
         lines = []
@@ -55,7 +57,7 @@ class LogfmtWriter(SilentWriter):
     def map(self, content: MapContent, template: Template | None, nanos: int | None) -> None:
         time = wall(self._context.clock, nanos)
         first: list[_Pair] = [] if time is None else [("time", timestamp(time))]
-        first += [("map", content.map.title), *self._pid]
+        first += [("map", content.map.title), *self._source]
         columns = columns_of_map(content.map, timed=False)
         keys = _keys(_OF_MAP, columns)
         for row in map_rows(content, template, time, timed=False):
@@ -88,7 +90,7 @@ class LogfmtWriter(SilentWriter):
 
     def _head(self, record: Record) -> Sequence[_Pair]:
         time = timestamp(self._context.clock.wall(record.nanos))
-        return ("time", time), ("probe", site_fact(self._context, record, SiteFact.PROBE)), *self._pid
+        return ("time", time), ("probe", site_fact(self._context, record, SiteFact.PROBE)), *self._source
 
     def _line(self, pairs: Iterable[_Pair]) -> str:
         return " ".join([f"{key}={self._value(value)}" for key, value in pairs]) + "\n"

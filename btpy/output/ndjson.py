@@ -122,6 +122,8 @@ class NdjsonWriter:
         self._second = (-1, "")
         self._heads: dict[tuple[str, int, int, str], str] = {}
         self._first: dict[str, Any] = {"v": VERSION}
+        if context.host is not None:
+            self._first["host"] = context.host
         if context.pid is not None:
             self._first["pid"] = context.pid
         self._opening = _encode(self._first)[:-1]

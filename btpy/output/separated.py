@@ -5,9 +5,9 @@ empty cell and an empty string ``""``. In ``tsv`` a backslash always begins an e
 tab, a line feed, a carriage return and a backslash are ``\t``, ``\n``, ``\r`` and ``\\``; any other control character
 for terminals is ``\e``, ``\xHH``, ``\uHHHH`` or ``\UHHHHHHHH``. So every text can be read back exactly.
 
-With several targets, ``pid`` is the first column. It is null for rows of all targets together. Objects, arrays and maps
-are JSON; a stack is its frames, innermost first, with ``;`` between. Times are ISO 8601, UTC; durations and sizes are
-numbers of nanoseconds and of bytes.
+With several targets, ``pid`` is the first column, and on several hosts ``host`` stands before it. They are null for
+rows of all targets together. Objects, arrays and maps are JSON; a stack is its frames, innermost first, with ``;``
+between. Times are ISO 8601, UTC; durations and sizes are numbers of nanoseconds and of bytes.
 
 ``safe``: for spreadsheets, which execute a cell that begins with ``=``, ``+``, ``-`` or ``@``. Such a text from the
     traced program gets an apostrophe before it, so it can no longer be read back exactly. Numbers stay.
@@ -70,7 +70,8 @@ class SeparatedWriter(SilentWriter):
         self._safe = safe
         self._chosen = chosen(context.outline, only, dialect.value) if files is None else None
         self._second, self._second_text = -1, ""  # of the last row
-        self._pid = None if context.pid is None else str(context.pid)
+        pid = None if context.pid is None else str(context.pid)
+        self._source = {"host": context.host, "pid": pid} if context.of_hosts else {"pid": pid}
         self._merged = {
             map_.title
             for map_ in context.outline.maps
@@ -92,15 +93,15 @@ class SeparatedWriter(SilentWriter):
                 make_row = self._rows[record.template] = self._row(template_of(self._context, record))
             stream, row = make_row
             if stream is not None:
-                self._write(stream, row(record), timed=True, pid=self._context.several)
+                self._write(stream, row(record), timed=True, source=self._context.several)
 
     def map(self, content: MapContent, template: Template | None, nanos: int | None) -> None:
         timed = is_timed(content.map, self._context.outline)
         stream = self._stream_of(content.map.title, columns_of_map(content.map, timed=timed))
         if stream is not None:
-            pid = self._tells_pid(content.map.title)
+            source = self._tells_source(content.map.title)
             for row in map_rows(content, template, wall(self._context.clock, nanos), timed=timed):
-                self._write(stream, row, timed=timed, pid=pid)
+                self._write(stream, row, timed=timed, source=source)
 
     def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:
         for content in contents:
@@ -125,20 +126,20 @@ class SeparatedWriter(SilentWriter):
             stream = self._stream
         else:
             return None
-        stream.begin(Document(self._line(("pid", *columns) if self._tells_pid(name) else columns)))
+        stream.begin(Document(self._line((*self._source, *columns) if self._tells_source(name) else columns)))
         return stream
 
-    def _tells_pid(self, name: str) -> bool:
+    def _tells_source(self, name: str) -> bool:
         return self._context.several and name not in self._merged
 
-    def _write(self, stream: Stream, row: Row, *, timed: bool, pid: bool) -> None:
+    def _write(self, stream: Stream, row: Row, *, timed: bool, source: bool) -> None:
         cells = [self._text(cell) for cell in row]
         if timed and isinstance(row[0], int):
             second, rest = divmod(row[0], 10**9)
             if second != self._second:
                 self._second, self._second_text = second, timestamp(second * 10**9).partition(".")[0]
             cells[0] = f"{self._second_text}.{rest // 1000:06d}Z"
-        stream.write(self._line([self._pid, *cells] if pid else cells))
+        stream.write(self._line([*self._source.values(), *cells] if source else cells))
 
     def _line(self, cells: Sequence[str | None]) -> str:
         if self._dialect is Dialect.CSV:

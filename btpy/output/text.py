@@ -23,7 +23,7 @@ class TextWriter(SilentWriter):
     def __init__(self, stream: Stream, context: Context, style: Style) -> None:
         self._stream = stream
         self._style = style
-        self._prefix = "" if context.pid is None else style.dim(f"{context.pid}") + "  "
+        self._prefix = style.dim(" ".join(map(str, context.source))) + "  " if context.source else ""
         self._lines = RecordText(context, style)
         self._maps = MapText(ValueText(context.stacks, style), style)
 

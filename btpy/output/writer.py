@@ -35,6 +35,7 @@ class Clock:
 class Context:
     """The data to which records refer. Everything except the clock grows while the session runs. ``several``: the
     output has several targets. ``pid``: the target, if there are several; None: the output is about all of them.
+    ``host``: of the target, if they are on several hosts. ``of_hosts``: the output has several hosts.
     """
 
     outline: Outline
@@ -43,6 +44,13 @@ class Context:
     clock: Clock
     pid: int | None = None
     several: bool = False
+    host: str | None = None
+    of_hosts: bool = False
+
+    @property
+    def source(self) -> tuple[str | int, ...]:
+        """What tells the target from the others: its host, if there are several, and its pid. Empty: all targets."""
+        return tuple(part for part in (self.host, self.pid) if part is not None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,14 @@ class Started(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class OnHost(Message):
+    """The host of the target, by its name in a run on several hosts. It comes second."""
+
+    code = 0x88
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class SourceText:
     name: str
     text: str
@@ -188,4 +196,6 @@ class Ended(Message):
 CAUSES = {cause: "full" if cause is Cause.RING else cause.value for cause in Cause}
 """The causes of dropped records, in the spelling of recordings."""
 
-ENTRIES: tuple[type[Message], ...] = (Started, Program, Sites, ProbesAttached, MapsShown, MapsAtEnd, Counted, Ended)
+ENTRIES: tuple[type[Message], ...] = (
+    *(Started, OnHost, Program, Sites, ProbesAttached, MapsShown, MapsAtEnd, Counted, Ended),
+)

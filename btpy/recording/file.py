@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO
+from typing import Protocol
 
 from btpy.errors import OutputError, ProtocolError, UsageError
 from btpy.frozen import dataclass
@@ -124,23 +124,64 @@ class ChunkWriter:
                 with contextlib.suppress(OutputError):
                     self.write(time.time_ns())
         finally:
-            os.close(self._descriptor)
+            self.close()
 
     def _write(self, pieces: Sequence[bytes]) -> None:
-        for start in range(0, len(pieces), _MAX_PIECES):
-            some = pieces[start : start + _MAX_PIECES]
-            written = os.writev(self._descriptor, some)
-            if written < sum(map(len, some)):
-                rest = memoryview(b"".join(some))[written:]
-                while rest:
-                    rest = rest[os.write(self._descriptor, rest) :]
+        write_all(self._descriptor, pieces)
+
+    def close(self) -> None:
+        """Entries that are not written are lost."""
+        os.close(self._descriptor)
+
+
+def write_all(descriptor: int, pieces: Sequence[bytes]) -> None:
+    """Raises OSError."""
+    for start in range(0, len(pieces), _MAX_PIECES):
+        some = pieces[start : start + _MAX_PIECES]
+        written = os.writev(descriptor, some)
+        if written < sum(map(len, some)):
+            rest = memoryview(b"".join(some))[written:]
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
+
+
+class Readable(Protocol):
+    """A file, as far as a recording needs one. ``read`` gives fewer bytes only at its end."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+    def close(self) -> None: ...
+
+
+class GrowingFile:
+    """A file in memory that grows at its end. What was read is dropped."""
+
+    def __init__(self) -> None:
+        self._content = b""
+        self._at = 0
+
+    def add(self, data: bytes) -> None:
+        self._content, self._at = self._content[self._at :] + data, 0
+
+    @property
+    def rest(self) -> int:
+        """The number of bytes that were not read."""
+        return len(self._content) - self._at
+
+    def read(self, size: int, /) -> bytes:
+        data = self._content[self._at : self._at + size]
+        self._at += len(data)
+        return data
+
+    def close(self) -> None:
+        self._content, self._at = b"", 0
 
 
 class ChunkReader:
     """The entries of a file, in order. ``version``: of its format. ``torn``: why the file ends before its end, once all
     entries were taken."""
 
-    def __init__(self, file: IO[bytes], name: str) -> None:
+    def __init__(self, file: Readable, name: str) -> None:
         """Raises UsageError: it is no recording, or one of another version."""
         self._file = file
         self._name = name
@@ -174,8 +215,8 @@ class ChunkReader:
         self._file.close()
 
     def entries(self) -> Iterator[Entry]:
-        """Yields the entries up to the last complete chunk. Raises ProtocolError for a chunk that is whole and not what
-        btpy writes.
+        """Yields the entries up to the last complete chunk. If the file grows, another call continues there. Raises
+        ProtocolError for a chunk that is whole and not what btpy writes.
         """
         number = 0
         while True:

@@ -23,13 +23,14 @@ from btpy.recording.entries import (
     Ended,
     MapsAtEnd,
     MapsShown,
+    OnHost,
     ProbesAttached,
     Program,
     Sites,
     Started,
     WovenSite,
 )
-from btpy.recording.file import ChunkReader
+from btpy.recording.file import ChunkReader, Entry
 from btpy.recording.outlines import grow
 from btpy.wire import codec, messages
 from btpy.wire.messages import (
@@ -77,47 +78,29 @@ class Ending:
 Recorded = Union[Item, ProbesAttached, ShownMaps, Totals, Ending]
 
 
-class Recording:
-    """``started``: of what. ``outline``, ``sites`` and ``stacks`` grow while it is read. ``complete``: whether its end
-    was read.
+class Playback:
+    """What the entries of a recording mean, in their order. ``outline``, ``sites`` and ``stacks`` grow. ``host``: of a
+    run on several hosts; else None. ``complete``: whether its end was taken. ``version``: of the format.
     """
 
-    def __init__(self, reader: ChunkReader) -> None:
-        """Raises UsageError, ProtocolError."""
+    def __init__(self, version: int) -> None:
         self.outline = Outline([], [], [], [])
         self.sites: dict[int, WovenSite] = {}
         self.stacks = StackTable()
-        self._reader = reader
-        self._messages = self._read()
-        self.form = ContentForm(skips=reader.version >= 3, exponential=reader.version >= 4)
+        self.host: str | None = None
+        self.form = ContentForm(skips=version >= 3, exponential=version >= 4)
         self._decoder = ItemDecoder(self.form)
+        self._started: Started | None = None
         self._at_end: list[MapContent] = []
         self._delivered: Counter[int] = Counter()
         self._counted: dict[int, ProbeAccount] = {}
         self.complete = False
-        first = next(self._messages, None)
-        if first is None:
-            raise UsageError(f"nothing was recorded: {reader.torn or 'the file is empty'}")
-        if not isinstance(first[1], Started):
-            raise ProtocolError("the recording does not begin with its target")
-        self.started = first[1]
-        self.outline.redact, self.outline.print_maps = self.started.redact, self.started.print_maps
-        self._next = self._advance()  # with the program at the start
-
-    @staticmethod
-    def open(path: Path) -> Recording:
-        """Raises UsageError, ProtocolError."""
-        reader = ChunkReader.open(path)
-        try:
-            return Recording(reader)
-        except BaseException:
-            reader.__exit__(None, None, None)
-            raise
 
     @property
-    def torn(self) -> str:
-        """After all items: why the file is incomplete; empty if it is complete."""
-        return self._reader.torn
+    def started(self) -> Started:
+        """The target; known from the first entry on."""
+        assert self._started is not None
+        return self._started
 
     @property
     def accounts(self) -> tuple[ProbeAccount, ...]:
@@ -127,31 +110,21 @@ class Recording:
             for probe in range(len(self.outline.probes))
         )
 
-    def __enter__(self) -> Recording:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._reader.__exit__(kind, error, at)
-
-    def items(self) -> Iterator[tuple[int, Recorded]]:
-        """Each item with the time of its recording (ns since 1970). Raises ProtocolError."""
-        while self._next is not None:
-            yield self._next
-            self._next = self._advance()
-
-    def _advance(self) -> tuple[int, Recorded] | None:
-        for wall_nanos, message in self._messages:
-            item = self._item(message)
-            if item is not None:
-                return wall_nanos, item
+    def take(self, entry: Entry) -> Recorded | None:
+        """What an entry says; None: later entries refer to it. Raises ProtocolError."""
+        message = codec.decode(entry.code, entry.payload, _KINDS)
+        if self._started is not None:
+            return self._item(message)
+        if not isinstance(message, Started):
+            raise ProtocolError("the recording does not begin with its target")
+        self._started = message
+        self.outline.redact, self.outline.print_maps = message.redact, message.print_maps
         return None
 
-    def _read(self) -> Iterator[tuple[int, Message]]:
-        for entry in self._reader.entries():
-            yield entry.wall_nanos, codec.decode(entry.code, entry.payload, _KINDS)
-
     def _item(self, message: Message) -> Recorded | None:
-        if isinstance(message, Program):
+        if isinstance(message, OnHost):
+            self.host = message.name
+        elif isinstance(message, Program):
             grow(self.outline, message)
         elif isinstance(message, Sites):
             self.sites.update((site.id, site) for site in message.sites)
@@ -194,3 +167,52 @@ class Recording:
 
     def _maps(self) -> dict[int, Map]:
         return {map_.id: map_ for map_ in self.outline.maps}
+
+
+class Recording(Playback):
+    """A recording that is read from a file."""
+
+    def __init__(self, reader: ChunkReader) -> None:
+        """Raises UsageError, ProtocolError."""
+        super().__init__(reader.version)
+        self._reader = reader
+        self._entries = reader.entries()
+        first = next(self._entries, None)
+        if first is None:
+            raise UsageError(f"nothing was recorded: {reader.torn or 'the file is empty'}")
+        self.take(first)
+        self._next = self._advance()  # with the program at the start
+
+    @staticmethod
+    def open(path: Path) -> Recording:
+        """Raises UsageError, ProtocolError."""
+        reader = ChunkReader.open(path)
+        try:
+            return Recording(reader)
+        except BaseException:
+            reader.__exit__(None, None, None)
+            raise
+
+    @property
+    def torn(self) -> str:
+        """After all items: why the file is incomplete; empty if it is complete."""
+        return self._reader.torn
+
+    def __enter__(self) -> Recording:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._reader.__exit__(kind, error, at)
+
+    def items(self) -> Iterator[tuple[int, Recorded]]:
+        """Each item with the time of its recording (ns since 1970). Raises ProtocolError."""
+        while self._next is not None:
+            yield self._next
+            self._next = self._advance()
+
+    def _advance(self) -> tuple[int, Recorded] | None:
+        for entry in self._entries:
+            item = self.take(entry)
+            if item is not None:
+                return entry.wall_nanos, item
+        return None

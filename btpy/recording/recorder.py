@@ -18,6 +18,7 @@ from btpy.recording.entries import (
     Ended,
     MapsAtEnd,
     MapsShown,
+    OnHost,
     ProbeCount,
     ProbesAttached,
     Sites,
@@ -36,7 +37,8 @@ _MOST = 1_000  # sites or stacks in one entry
 
 
 class Recorder:
-    """Of one session. ``outline``, ``sites`` and ``stacks`` grow. All methods raise OutputError."""
+    """Of one session. ``outline``, ``sites`` and ``stacks`` grow. ``host``: in a run on several hosts. All methods
+    raise OutputError."""
 
     def __init__(
         self,
@@ -45,6 +47,7 @@ class Recorder:
         outline: Outline,
         sites: Mapping[int, Site],
         stacks: StackTable,
+        host: str | None = None,
     ) -> None:
         self._file = file
         self._outline = OutlineWriter(outline)
@@ -55,6 +58,8 @@ class Recorder:
         self._written_stacks = 0
         self._last_write = time.monotonic()
         self._add(started)
+        if host is not None:
+            self._add(OnHost(host))
         self._add_what_is_new()
 
     def attached(self, probes: int, methods: int, classes: int) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from btpy.cli.replay import _Span
+from btpy.cli.played_target import Span
 from btpy.events.items import Records, Unread
 from btpy.events.records import Record
 from btpy.output.writer import Clock
@@ -201,4 +201,4 @@ def test_a_part_of_a_recording_reports_its_malformed_records() -> None:
     failure = ProbeFailure(0, 0, ErrorKind.INTERNAL, 1, "a record that cannot be read")
     records = [Record(0, 0, 0, nanos, 1, "main", ()) for nanos in (10, 20, 30)]
     item = Records(records, Unread({0: 7}), Errors((failure,)))
-    assert _Span(20, None).cut(item, Clock(0, 0)) == Records(records[1:], item.unread, item.malformed)
+    assert Span(20, None).cut(item, Clock(0, 0)) == Records(records[1:], item.unread, item.malformed)

@@ -98,8 +98,8 @@ class Libraries:
     def _first(self, name: str, candidates: Sequence[tuple[Path, Path]]) -> Path:
         for directory, relative in candidates:
             path = directory / relative
-            if self.texts is not None and path.resolve() in self.texts:
-                return path.resolve()
+            if self.texts is not None and (path in self.texts or path.resolve() in self.texts):
+                return path if path in self.texts else path.resolve()
             if self.texts is None and path.is_file():
                 if directory != self.packaged:
                     _require_trusted(directory, path.parent)

@@ -1,0 +1,333 @@
+"""Runs of btpy on several hosts at once: starts ``btpy node`` on each through ssh, and decodes what comes back.
+
+One thread serves all hosts. A host can be slow, refuse, fail or vanish without an effect on the others. Everything that
+a host sends is untrusted: it is bounded before it is stored, and a host that breaks the format is left.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import selectors
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Union
+
+from btpy import children
+from btpy.distribution import install_command
+from btpy.errors import BtpyError, ProtocolError, UsageError
+from btpy.frozen import dataclass
+from btpy.recording.file import Entry
+from btpy.recording.multiplex import StreamReader
+from btpy.recording.player import Playback, Recorded
+
+if TYPE_CHECKING:
+    from selectors import SelectorKey
+
+ALIVE_SECONDS = 1.0
+"""The client says so often that it is alive."""
+
+SILENT_SECONDS = 10.0
+"""After so long without a byte a host counts as silent."""
+
+MOST_HOSTS = 10_000
+
+_CLOSING_SECONDS = 2.0  # from the end of standard output to that of the process
+_TERMINATING_SECONDS = 0.2
+_READ = 256 * 1024
+_MAX_LINE = 4096  # bytes of a line for people
+_NAME = re.compile(r"[A-Za-z0-9_.@:%\[\]-]{1,255}")
+_NODE_SET = frozenset("[]@!&^*? ")
+
+
+def host_names(text: str) -> list[str]:
+    """The hosts that a set of nodes names, each once: ``web[1-40],db-a``, ``@group``, in the syntax of ClusterShell.
+    Names with commas alone need no ClusterShell. Raises UsageError.
+    """
+    if _NODE_SET.isdisjoint(text):
+        names = list(dict.fromkeys(filter(None, text.split(","))))
+    else:
+        names = _expanded(text)
+    if not names:
+        raise UsageError(f"--hosts {text!r} names no host", help=["--hosts web[1-3],db-a"])
+    if len(names) > MOST_HOSTS:
+        raise UsageError(f"--hosts names {len(names)} hosts, and {MOST_HOSTS} are possible")
+    for name in names:
+        if not _NAME.fullmatch(name) or name.startswith("-"):
+            raise UsageError(f"--hosts: {name!r} is no name of a host", help=["--hosts web[1-3],db-a"])
+    return names
+
+
+def _expanded(text: str) -> list[str]:
+    """Raises UsageError."""
+    try:
+        from ClusterShell.NodeSet import NodeSet, NodeSetException
+    except ImportError as cause:
+        raise UsageError(
+            "a set of hosts such as web[1-3] or @group needs the package ClusterShell",
+            help=[install_command("hosts"), "or name each host: --hosts web1,web2,web3"],
+        ) from cause
+    try:
+        return [str(name) for name in NodeSet(text)]
+    except NodeSetException as error:
+        raise UsageError(f"--hosts {text!r}: {error}", help=["--hosts web[1-3],db-a"]) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Came:
+    """An item of the recording of one JVM. ``wall_nanos``: when the host recorded it. ``entry``: as it came."""
+
+    host: str
+    playback: Playback
+    version: int
+    entry: Entry
+    item: Recorded | None
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A line that the host or ssh wrote for people."""
+
+    host: str
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class Silent:
+    """Nothing has come from a host for ``seconds``; 0: it answers again."""
+
+    host: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A host has ended. ``status``: of its command, as ssh reports it. ``error``: what was wrong with what it sent.
+    ``has_begun``: whether btpy ran there.
+    """
+
+    host: str
+    status: int
+    has_begun: bool
+    error: BtpyError | None = None
+
+
+Report = Union[Came, Said, Silent, Left]
+
+
+class Hosts:
+    """``ssh``: the command that reaches a host, whose name and ``command`` follow. ``requests``: the line for ``btpy
+    node`` on each host, by its name. ``fan_out``: the most hosts that are being connected at a time.
+    """
+
+    def __init__(self, requests: dict[str, bytes], ssh: Sequence[str], command: str, *, fan_out: int) -> None:
+        self._waiting = list(requests)
+        self._requests = requests
+        self._ssh = ssh
+        self._command = command
+        self._fan_out = fan_out
+        self._selector = selectors.DefaultSelector()
+        self._running: dict[str, _Host] = {}
+        self._said_alive = 0.0
+        self._is_stopping = False
+
+    @property
+    def remaining(self) -> list[str]:
+        """The hosts that have not ended."""
+        return [*self._running, *self._waiting]
+
+    def turn(self, seconds: float) -> Iterator[Report]:
+        """What comes within that time; it ends as soon as something has come. Raises UsageError: there is no ssh."""
+        self._connect_more()
+        self._say_alive()
+        for key, _ in self._selector.select(seconds):
+            yield from self._take(key)
+        for host in list(self._running.values()):
+            yield from host.silence()
+            if host.has_ended:
+                yield from self._remove(host, None)
+
+    def leave(self, name: str) -> Iterator[Report]:
+        """Ends the connection to a host, if there is one."""
+        if name in self._waiting:
+            self._waiting.remove(name)
+        if name in self._running:
+            yield from self._remove(self._running[name], None)
+
+    def stop(self) -> None:
+        """Asks every host to end its run. What its run has to say comes in further turns."""
+        self._is_stopping = True
+        self._waiting.clear()
+        for host in self._running.values():
+            host.stop()
+
+    def close(self) -> None:
+        """Ends the connections that still are. A host that had not ended notices that its client is gone."""
+        self._waiting.clear()
+        for host in self._running.values():
+            host.process.terminate()
+        for host in list(self._running.values()):
+            list(self._remove(host, None))
+        self._selector.close()
+
+    def _connect_more(self) -> None:
+        while self._waiting and sum(host.is_connecting for host in self._running.values()) < self._fan_out:
+            name = self._waiting.pop(0)
+            process = children.start_connected([*self._ssh, name, self._command])
+            host = _Host(name, process, self._requests[name])
+            self._running[name] = host
+            for file in (process.stdout, process.stderr):
+                assert file is not None
+                os.set_blocking(file.fileno(), False)
+                self._selector.register(file, selectors.EVENT_READ, host)
+
+    def _say_alive(self) -> None:
+        now = time.monotonic()
+        is_due = now - self._said_alive >= ALIVE_SECONDS
+        if is_due:
+            self._said_alive = now
+        for host in self._running.values():
+            host.send(b"\n" if is_due else b"")
+
+    def _take(self, key: SelectorKey) -> Iterator[Report]:
+        host: _Host = key.data
+        if host.name not in self._running:
+            return  # it was removed in this turn
+        try:
+            data = os.read(key.fd, _READ)
+        except BlockingIOError:
+            return
+        if not data:
+            self._selector.unregister(key.fileobj)
+            yield from host.closed(key.fileobj)
+            return
+        try:
+            yield from host.came(key.fileobj, data)
+        except BtpyError as error:
+            yield from self._remove(host, error)
+
+    def _remove(self, host: _Host, error: BtpyError | None) -> Iterator[Said | Left]:
+        del self._running[host.name]
+        yield from host.last_words()
+        for file in (host.process.stdout, host.process.stderr):
+            with contextlib.suppress(KeyError, ValueError):
+                self._selector.unregister(file)  # type: ignore[arg-type]
+        yield Left(host.name, host.end(), host.has_begun, error)
+
+
+class _Host:
+    """The connection to one host."""
+
+    def __init__(self, name: str, process: children.Process, request: bytes) -> None:
+        self.name = name
+        self.process = process
+        self._unsent = bytearray(request)
+        self._reader = StreamReader()
+        self._playbacks: dict[int, Playback] = {}
+        self._line = b""
+        self._heard = time.monotonic()
+        self._is_silent = False
+        self._is_stopping = False
+        self._ended: float | None = None  # when standard output was closed
+        assert process.stdin is not None
+        os.set_blocking(process.stdin.fileno(), False)
+
+    @property
+    def has_begun(self) -> bool:
+        return self._reader.has_begun
+
+    @property
+    def is_connecting(self) -> bool:
+        """Whether it may soon begin. A host that does not answer holds up no other."""
+        return not self.has_begun and not self._is_silent
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether everything that it sent was read, and its process has ended or has had the time for it. A connection
+        that ssh shares may keep standard error open.
+        """
+        if self._ended is None:
+            return False
+        return self.process.poll() is not None or time.monotonic() - self._ended >= _CLOSING_SECONDS
+
+    def send(self, alive: bytes) -> None:
+        """Sends what is left of the request, then ``alive``."""
+        stdin = self.process.stdin
+        assert stdin is not None
+        if stdin.closed:
+            return
+        with contextlib.suppress(BlockingIOError, BrokenPipeError):
+            if self._unsent:
+                del self._unsent[: os.write(stdin.fileno(), self._unsent)]
+            elif alive and not self._is_stopping:
+                os.write(stdin.fileno(), alive)
+        if self._is_stopping and not self._unsent:
+            stdin.close()
+
+    def stop(self) -> None:
+        self._is_stopping = True
+        if not self.has_begun:
+            self.process.terminate()  # btpy may not have been started there; if it was, its input ends with ssh
+        self.send(b"")
+
+    def came(self, file: object, data: bytes) -> Iterator[Report]:
+        """Raises ProtocolError, UsageError."""
+        self._heard = time.monotonic()
+        if self._is_silent:
+            self._is_silent = False
+            yield Silent(self.name, 0.0)
+        if file is self.process.stderr:
+            yield from self._lines(data)
+            return
+        for part in self._reader.feed(data):
+            playback = self._playbacks.get(part.pid)
+            if playback is None:
+                playback = self._playbacks[part.pid] = Playback(part.version)
+            item = playback.take(part.entry)
+            if playback.started.pid != part.pid:
+                raise ProtocolError(f"the recording of pid {part.pid} is of pid {playback.started.pid}")
+            yield Came(self.name, playback, part.version, part.entry, item)
+
+    def closed(self, file: object) -> Iterator[Said]:
+        """The host has closed its standard output or standard error."""
+        if file is self.process.stdout:
+            self._ended = time.monotonic()
+        elif self._line:
+            yield from self._lines(b"\n")
+
+    def last_words(self) -> Iterator[Said]:
+        """The rest of standard error, which a connection that ssh shares may keep open."""
+        assert self.process.stderr is not None
+        with contextlib.suppress(BlockingIOError, ValueError):
+            while data := os.read(self.process.stderr.fileno(), _READ):
+                yield from self._lines(data)
+        if self._line:
+            yield from self._lines(b"\n")
+
+    def silence(self) -> Iterator[Report]:
+        """Once, when nothing has come for too long."""
+        seconds = time.monotonic() - self._heard
+        if seconds >= SILENT_SECONDS and not self._is_silent and self._ended is None:
+            self._is_silent = True
+            yield Silent(self.name, seconds)
+
+    def end(self) -> int:
+        """The status of its process, which is killed if it does not end."""
+        for file in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if file is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    file.close()
+        if self.process.poll() is None:
+            self.process.terminate()
+            with contextlib.suppress(children.TimeoutExpired):
+                return self.process.wait(_TERMINATING_SECONDS)
+            self.process.kill()
+        return self.process.wait()
+
+    def _lines(self, data: bytes) -> Iterator[Said]:
+        *lines, self._line = (self._line + data).split(b"\n")
+        if len(self._line) > _MAX_LINE:
+            lines, self._line = [*lines, self._line], b""
+        for line in lines:
+            yield Said(self.name, line[:_MAX_LINE].decode("utf-8", "replace").rstrip("\r"))

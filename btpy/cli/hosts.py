@@ -1,0 +1,474 @@
+"""``btpy --hosts HOSTS NAME FILE``: one script in the JVMs of several hosts, through the user's own ssh. Each host can
+fail, stall or vanish alone. What they find is merged here, as for several JVMs of one machine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from btpy import children
+from btpy.api.hosts import Came, Hosts, Left, Report, Said, Silent, host_names
+from btpy.api.merged_maps import Shares
+from btpy.api.programs import Program, outline_of, written
+from btpy.api.recordings import ChunkWriter, Ending, Entry, Playback, Recorded, ShownMaps
+from btpy.api.results import MapContent, ProbeAccount, StackTable
+from btpy.api.stop_condition import StopCondition
+from btpy.cli.console import Console
+from btpy.cli.merged_maps import AtEnd, One
+from btpy.cli.options import Arguments, Option, number
+from btpy.cli.overrides import bounded, checked
+from btpy.cli.played_target import PlayedTarget, PlayTerms
+from btpy.cli.settings import Settings
+from btpy.cli.signals import Signals
+from btpy.distribution import version
+from btpy.errors import AttachError, BtpyError, OutputError, ProtocolError, TargetGone, UsageError
+from btpy.model.outline import Outline
+from btpy.output import formats
+from btpy.output.quantities import counted, grouped
+from btpy.output.stream import ReaderGone, Stream
+from btpy.output.writer import Writer
+
+FAN_OUT = 32
+
+_SENT = (
+    *("all", "for", "sample", "max_methods", "max_classes", "missing", "pending", "budget", "level", "attach"),
+    *("quiet", "verbose"),
+)
+"""The options that each host gets as they were given."""
+
+_OWN = (
+    *("hosts", "remote_btpy", "fan_out", "e", "I", "P", "hits", "until", "interval", "rate", "format", "output"),
+    *("append", "rotate", "compress", "width", "only", "csv_safe", "utc", "record", "allow", "secret", "no_redact"),
+    *("frameworks", "with", "color", "no_unicode"),
+)
+"""The options that this side needs, or that travel with the script."""
+
+_POLL = 0.1  # seconds between checks of the clock and of signals
+_UNTIL_INTERVAL = 0.25  # seconds between two readings of maps on a host, for --until
+_KEPT_INTERVAL = 2.0  # the same for maps that are not shown: a host may vanish
+_ENDING_SECONDS = 15.0  # for hosts that do not answer at the end
+_STATUS_NOT_FOUND = 127
+
+
+def run(
+    compile_: Callable[[], Program],
+    arguments: Arguments,
+    settings: Settings,
+    console: Console,
+    options: Sequence[Option],
+) -> int:
+    """The exit code. ``options``: of the command. Raises BtpyError."""
+    _refuse(arguments, settings, options)
+    text = arguments.text("hosts")
+    assert text is not None
+    names = host_names(text)
+    ssh = children.installed("ssh")
+    if ssh is None:
+        raise UsageError("--hosts needs ssh, and there is none on the PATH", help=["install an OpenSSH client"])
+    fan_out = number("--fan-out", arguments.text("fan_out") or str(FAN_OUT))
+    program = bounded(checked(compile_, console), settings)
+    settings.destination.check(program, console, several=True)
+    words = _words(arguments, settings, options)
+    requests = {name: _request(name, program, words) for name in names}
+    command = f"{arguments.text('remote_btpy') or 'btpy'} node"
+    hosts = Hosts(requests, (ssh, "-T", "-o", "BatchMode=yes", "--"), command, fan_out=max(1, fan_out))
+    try:
+        return HostsRun(hosts, names, program, settings, console).run()
+    finally:
+        hosts.close()
+
+
+def _refuse(arguments: Arguments, settings: Settings, options: Sequence[Option]) -> None:
+    """Raises UsageError for what works on one machine only."""
+    others = sorted(arguments.given - {*_SENT, *_OWN})
+    if others:
+        option = next(option for option in options if option.key == others[0])
+        raise UsageError(f"{option.names[-1]} does not work with --hosts", help=["run btpy on the host itself"])
+    destination = settings.destination
+    if destination.export is not None:
+        raise UsageError(
+            "--hosts does not export",
+            help=["record with -o run.btz and export the recordings: btpy replay run-HOST-PID.btz -o otlp://HOST:4318"],
+        )
+    if not destination.silent:
+        name = destination.format.name
+        formats.check_several(
+            destination.format, f"record each, and replay:  -o run.btz, then btpy replay run-HOST-PID.btz -f {name}"
+        )
+
+
+def _words(arguments: Arguments, settings: Settings, options: Sequence[Option]) -> list[str]:
+    """The command line for each host."""
+    interval = _UNTIL_INTERVAL if settings.until is not None else settings.interval or _KEPT_INTERVAL
+    words = [arguments.positionals[0], "-", f"--interval={interval}s", f"--hits={settings.hits or 0}", "--color=never"]
+    for option in options:
+        if option.key in _SENT:
+            name = option.names[-1]
+            if option.metavar:
+                words += [f"{name}={text}" for text in arguments.texts(option.key)]
+            else:
+                words += [name] * arguments.count(option.key)
+    if not arguments.switch("verbose") and not arguments.switch("quiet"):
+        words.append("--quiet")  # otherwise each host would write a banner and a summary of each JVM
+    return words
+
+
+def _request(host: str, program: Program, words: Sequence[str]) -> bytes:
+    request = {"btpy": version(), "host": host, "arguments": words, "scripts": written(program)}
+    return json.dumps(request).encode() + b"\n"
+
+
+class _Target:
+    """A JVM on a host. ``ending``: once it has come; ``latest``: the maps by their ids, as they were read last, at
+    ``read``."""
+
+    def __init__(self, host: str, playback: Playback, record: Path | None, compress: bool) -> None:
+        self.host = host
+        self.playback = playback
+        self.played: PlayedTarget | None = None  # once its probes are in
+        self.ending: Ending | None = None
+        self.latest: dict[int, MapContent] = {}
+        self.read: float | None = None
+        self._written_at = 0
+        self._file: ChunkWriter | None = None
+        if record is not None:
+            name = f"{record.stem}-{host}-{playback.started.pid}{record.suffix}"
+            self._file = ChunkWriter.create(record.with_name(name), compress=compress)
+
+    @property
+    def accounts(self) -> tuple[ProbeAccount, ...]:
+        return self.playback.accounts if self.ending is None else self.ending.accounts
+
+    @property
+    def source(self) -> tuple[str, int]:
+        return self.host, self.playback.started.pid
+
+    def record(self, entry: Entry) -> None:
+        """Raises OutputError."""
+        if self._file is not None:
+            self._file.add(entry.code, entry.payload)
+            self._written_at = entry.wall_nanos
+
+    def flush(self) -> None:
+        """Raises OutputError."""
+        if self._file is not None and self._file.waiting:
+            self._file.write(self._written_at)
+
+    def close(self) -> None:
+        """Raises OutputError."""
+        if self._file is not None:
+            self._file.close()
+        if self.played is not None:
+            self.played.close()
+
+
+class HostsRun:
+    """From the first connection to the summary. ``names``: of the hosts, in order."""
+
+    def __init__(
+        self, hosts: Hosts, names: Sequence[str], program: Program, settings: Settings, console: Console
+    ) -> None:
+        self._hosts = hosts
+        self._names = names
+        self._settings = settings
+        self._console = console
+        self._destination = settings.destination
+        self._until = None if settings.until is None else StopCondition(settings.until, program)
+        self._shape = _shape(outline_of(program))
+        self._targets: dict[tuple[str, int], _Target] = {}
+        self._problems: dict[str, str] = {}  # by host
+        self._statuses: dict[str, int] = {}
+        self._together: AtEnd | None = None
+        self._latest = Shares()
+        self._reason = ""  # why this side has asked for the end
+        self._patience_ends = float("inf")
+        self._is_told = False  # that the first probes are in
+        self._stream: Stream
+        self._terms: PlayTerms
+
+    def run(self) -> int:
+        """The exit code. Raises BtpyError; KeyboardInterrupt at the second Ctrl-C."""
+        destination = self._destination
+        with (
+            Signals(to_file=destination.is_file) as signals,
+            destination.open(self._console) as self._stream,
+            contextlib.ExitStack() as closing,
+        ):
+            closing.callback(self._close)
+            self._terms = PlayTerms(
+                destination,
+                self._stream,
+                _silent_console(),
+                self._settings.color,
+                hits=self._settings.hits or 0,
+                rate=self._settings.rate,
+                several=True,
+                of_hosts=True,
+            )
+            signals.ask()
+            self._console.say(f"btpy: connecting to {counted(len(self._names), 'host')}. Ctrl-C to end.")
+            try:
+                self._follow(signals)
+            except OutputError as error:
+                if isinstance(error, ReaderGone):
+                    self._console.say(f"btpy: {error}")
+                self._stop("error")
+                self._follow(signals)
+                raise
+            except KeyboardInterrupt:
+                self._console.warning("interrupted: btpy on each host takes the probes out by itself")
+                raise
+            return self._end()
+
+    def _close(self) -> None:
+        for target in self._targets.values():
+            with contextlib.suppress(OutputError):
+                target.close()
+
+    # ---- while it runs
+
+    def _follow(self, signals: Signals) -> None:
+        """Until every host has ended."""
+        interval = self._settings.interval or None
+        due = float("inf") if interval is None else time.monotonic() + interval
+        while self._hosts.remaining:
+            for report in self._hosts.turn(_POLL):
+                self._take(report)
+            now = time.monotonic()
+            if interval is not None and now >= due:
+                due = now + interval
+                self._show_maps()
+            self._stream.flush()
+            for target in self._targets.values():
+                target.flush()
+            self._announce()
+            if not self._reason and (reason := self._why_over(signals)):
+                self._stop(reason)
+            if now >= self._patience_ends:
+                self._give_up()
+
+    def _announce(self) -> None:
+        """Says once that every host traces or has failed."""
+        traced = {target.host for target in self._targets.values() if target.played is not None}
+        if self._is_told or not traced or not traced | self._statuses.keys() >= set(self._names):
+            return
+        self._is_told = True
+        jvms = counted(sum(target.played is not None for target in self._targets.values()), "JVM")
+        self._console.say(f"btpy: tracing {jvms} on {counted(len(traced), 'host')}. Ctrl-C to end.")
+
+    def _why_over(self, signals: Signals) -> str:
+        """Why all hosts are to end; empty: for no reason."""
+        if signals.stop is not None:
+            return "interrupt"
+        until = self._until
+        if until is None or not until.is_due:
+            return ""
+        titles = set(until.titles)
+        maps = [content.map for content in self._latest.unmerged if content.map.title in titles]
+        return "until" if maps and until.holds(self._latest.merged(maps)) else ""
+
+    def _stop(self, reason: str) -> None:
+        self._reason = reason
+        self._patience_ends = time.monotonic() + _ENDING_SECONDS
+        self._hosts.stop()
+
+    def _give_up(self) -> None:
+        """Leaves the hosts that do not answer at the end."""
+        for host in self._hosts.remaining:
+            self._problems[host] = f"did not end within {_ENDING_SECONDS:.0f} s"
+            self._console.of(host).warning(
+                f"the host {self._problems[host]}; its btpy takes the probes out when it notices that nobody reads"
+            )
+            for report in self._hosts.leave(host):
+                self._take(report)
+
+    def _take(self, report: Report) -> None:
+        """Raises OutputError."""
+        console = self._console.of(report.host)
+        if isinstance(report, Came):
+            try:
+                self._came(report)
+            except ProtocolError as error:
+                self._problems[report.host] = str(error)
+                console.error(error)
+                for last in self._hosts.leave(report.host):
+                    self._take(last)
+        elif isinstance(report, Said):
+            console.notice(report.line)
+        elif isinstance(report, Silent):
+            told = f"has not answered for {report.seconds:.0f} s" if report.seconds else "answers again"
+            console.warning(f"the host {told}")
+        else:
+            self._left(report)
+
+    def _came(self, came: Came) -> None:
+        """Raises ProtocolError, OutputError."""
+        key = (came.host, came.playback.started.pid)
+        target = self._targets.get(key)
+        if target is None:
+            destination = self._destination
+            target = _Target(came.host, came.playback, destination.record, destination.compress)
+            self._targets[key] = target
+        target.record(came.entry)
+        if came.item is None:
+            return
+        if target.played is None:
+            self._begin(target)
+        self._show(target, came.entry.wall_nanos, came.item)
+
+    def _begin(self, target: _Target) -> None:
+        """Raises ProtocolError."""
+        if _shape(target.playback.outline) != self._shape:
+            raise ProtocolError("the host runs another script")
+        target.played = PlayedTarget(target.playback, target.host, self._terms)
+        if self._together is None:
+            first = target.played.context
+
+            def writer(stacks: StackTable) -> Writer:
+                return self._terms.writer(replace(first, sites={}, stacks=stacks, pid=None, host=None))
+
+            self._together = AtEnd(first, writer)
+        started = target.playback.started
+        self._console.of(target.host).detail(f"{started.main} ({started.pid}), JDK {started.java_version}")
+
+    def _show(self, target: _Target, wall_nanos: int, item: Recorded) -> None:
+        """Raises ProtocolError, OutputError."""
+        played = target.played
+        assert played is not None
+        if isinstance(item, ShownMaps):
+            target.latest |= {content.map.id: content for content in item.contents}
+            target.read = time.monotonic()
+            self._latest.put(target.source, item.contents, target.playback.stacks)
+            if self._settings.interval:
+                played.showing.maps(played.own(item.contents))
+        elif isinstance(item, Ending):
+            asked = item.reason == "interrupt" and self._reason
+            target.ending = replace(item, reason=self._reason) if asked else item
+            played.show(wall_nanos, target.ending)
+            self._share(target, item.contents if item.left is not None else None)
+        else:
+            played.show(wall_nanos, item)
+
+    def _share(self, target: _Target, contents: Sequence[MapContent] | None) -> None:
+        """Adds the maps of a target at its end. None: it could not send them, so the latest count."""
+        played, together = target.played, self._together
+        assert played is not None
+        assert together is not None
+        if contents is None:
+            contents = list(target.latest.values())
+            if target.read is not None and any(content.entries for content in contents):
+                age = time.monotonic() - target.read
+                self._console.of(f"{target.host}  {target.source[1]}").say(f"its maps were last read {age:.1f} s ago")
+            played.showing.maps(played.own(contents))
+        self._latest.put(target.source, contents, target.playback.stacks)
+        target.latest = {content.map.id: content for content in contents}
+        together.left(played, contents)
+
+    def _show_maps(self) -> None:
+        """Writes the merged maps as they were read last. Raises OutputError."""
+        if self._together is not None:
+            moment: dict[One, Sequence[MapContent]] = {}
+            for target in self._targets.values():
+                if target.played is not None:
+                    moment[target.played] = list(target.latest.values())
+            self._together.shown(moment)
+
+    # ---- the end
+
+    def _left(self, left: Left) -> None:
+        """A host has ended. Raises OutputError."""
+        console = self._console.of(left.host)
+        targets = self._of(left.host)
+        self._statuses[left.host] = left.status
+        if left.error is not None:
+            self._problems.setdefault(left.host, str(left.error))
+            console.error(left.error)
+        elif left.status == _STATUS_NOT_FOUND and not left.has_begun:
+            self._problems[left.host] = "has no btpy"
+            console.error(
+                AttachError(
+                    "btpy was not found on the host",
+                    help=["install it there", "or say where it is: --remote-btpy /opt/btpy/bin/btpy"],
+                )
+            )
+        elif not left.has_begun and not self._reason:
+            self._problems[left.host] = f"could not be reached (status {left.status} of ssh)"
+        elif not targets and not self._reason:
+            self._problems[left.host] = "traced nothing"
+        for target in targets:
+            if target.ending is None:
+                self._problems.setdefault(left.host, f"was lost (status {left.status} of ssh)")
+                if target.played is not None:
+                    target.played.cut_off("host-gone")
+                    self._share(target, None)
+        if left.host in self._problems and any(target.ending is None for target in targets):
+            console.error(TargetGone(f"the host {self._problems[left.host]}; the others go on"))
+
+    def _of(self, host: str) -> list[_Target]:
+        return [target for target in self._targets.values() if target.host == host]
+
+    def _end(self) -> int:
+        """The exit code of a run that is over. Raises BtpyError: nothing was traced, or all targets have ended."""
+        if self._together is not None:
+            self._together.end()
+        self._stream.flush()
+        for target in self._targets.values():
+            target.flush()
+        for host in self._names:
+            if targets := self._of(host):
+                self._console.of(host).say(_summary(targets))
+        if self._problems:
+            told = ", ".join(f"{host} {problem}" for host, problem in sorted(self._problems.items()))
+            self._console.say(f"{len(self._problems)} of {counted(len(self._names), 'host')} failed: {told}")
+        statuses = [status for status in self._statuses.values() if status]
+        if not self._targets:
+            if self._problems:
+                raise NothingTraced(next((status for status in statuses if 0 < status < _STATUS_NOT_FOUND), 3))
+            return 0
+        if all(target.ending is None or target.ending.reason == "target-exited" for target in self._targets.values()):
+            raise TargetGone(f"all {counted(len(self._targets), 'JVM')} have ended; everything that came is shown")
+        ended = {target.host for target in self._targets.values() if target.ending is not None}
+        return next((status for host, status in self._statuses.items() if host in ended and status), 0)
+
+
+class NothingTraced(BtpyError):
+    """No host traced anything. The reason for each has been shown."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__("nothing was traced on any host")
+        self.exit_status = status
+
+
+def _summary(targets: Sequence[_Target]) -> str:
+    """What became of the JVMs of a host, and what was lost of them."""
+    accounts = [account for target in targets for account in target.accounts]
+    delivered, lost = (sum(values) for values in zip(*((one.delivered, one.dropped) for one in accounts), strict=True))
+    endings = [target.ending for target in targets if target.ending is not None]
+    restored = [ending.left for ending in endings if ending.left is not None]
+    parts = [counted(len(targets), "JVM"), counted(delivered, "event"), f"{grouped(lost)} lost"]
+    if restored:
+        woven, back = sum(left[0] - left[2] for left in restored), sum(left[1] for left in restored)
+        parts.append(f"{back} of {counted(woven, 'class')} put back")
+    gone = len(targets) - len(restored)
+    return ", ".join([*parts, *([f"{gone} of them lost"] if gone else [])])
+
+
+def _shape(outline: Outline) -> list[object]:
+    """The meaning of ids, which must be the same on all hosts."""
+    return [
+        [probe.name for probe in outline.probes],
+        [(map_.title, map_.kind, map_.keys, map_.parameters) for map_ in outline.maps],
+        [(template.kind, template.probe) for template in outline.templates],
+    ]
+
+
+def _silent_console() -> Console:
+    """For what each host says itself."""
+    console = Console(verbosity=-1)
+    console.write = lambda descriptor, data: len(data)
+    return console

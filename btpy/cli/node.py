@@ -1,0 +1,128 @@
+"""``btpy node``: the part of ``btpy --hosts`` on one of the hosts. ``ssh`` starts it; no person does.
+
+Standard input brings a request, a line of JSON, and then a byte a second. Standard output takes a stream of recordings
+(:mod:`btpy.recording.multiplex`), standard error the messages for people. The node ends, and takes its probes out, when
+standard input ends or brings nothing for some time: the client has stopped, was killed, or cannot be reached.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from btpy.cli.options import Arguments, Command
+
+if TYPE_CHECKING:
+    from btpy.api.programs import Program
+    from btpy.api.recordings import StreamWriter
+    from btpy.cli.console import Console
+
+COMMAND = Command(
+    name="node",
+    usage=("node",),
+    summary="trace for btpy --hosts, which starts it through ssh",
+    about=(
+        "The part of btpy --hosts on one of the hosts: it takes a request and a script from standard input, and sends\n"
+        "recordings to standard output. It ends when the client does, and takes its probes out."
+    ),
+    options=(),
+    positionals=(0, 0),
+    examples=(
+        ("--hosts web[1-3] OrderApp slow.bt", "starts it on three hosts"),
+        ("--hosts web1 --remote-btpy /opt/btpy/bin/btpy OrderApp slow.bt", "the same, where btpy is not on the PATH"),
+    ),
+)
+
+ALIVE_SECONDS = 1.0
+"""Each side says so often that it is alive."""
+
+SILENT_SECONDS = 20.0
+"""After so long without a byte from the client the node ends."""
+
+_ENDING_SECONDS = 30.0  # then the process ends without the rest; the agent takes the probes out by itself
+_MAX_REQUEST = 16 << 20
+
+
+def run(arguments: Arguments, console: Console) -> int:
+    from btpy.api.recordings import StreamWriter
+    from btpy.cli import multi_target, run_script
+    from btpy.cli.destination import Channel, Destination
+    from btpy.cli.options import parse
+    from btpy.cli.settings import present, settings_of
+
+    stream = StreamWriter(os.dup(1))
+    os.dup2(2, 1)  # nothing else may write into the stream
+    request = _request()
+    asked = parse(run_script.COMMAND, request["arguments"])
+    destination = Destination(silent=True, channel=Channel(request["host"], stream))
+    settings = settings_of(asked, asked.positionals[1:])._replace(destination=destination)
+    present(settings, asked, console)
+    program = _program(request)
+    stream.begin()
+    for work in (_watch, _say_alive):
+        threading.Thread(target=work, args=(stream,), name="btpy-node", daemon=True).start()
+    return multi_target.run(lambda: program, asked, settings, console)
+
+
+def _request() -> dict[str, Any]:
+    """Raises UsageError."""
+    import json
+
+    from btpy.distribution import version
+    from btpy.errors import UsageError
+
+    data = b""
+    while not data.endswith(b"\n"):
+        piece = os.read(0, 1 << 16)
+        data += piece
+        if not piece or len(data) > _MAX_REQUEST:
+            raise UsageError("no request came on standard input", help=["btpy --hosts HOST,… NAME FILE.bt starts this"])
+        head, line_end, _ = data.partition(b"\n")  # a byte that only says that the client is alive may follow
+        data = head + line_end if line_end else data
+    request: dict[str, Any] = json.loads(data)
+    if request["btpy"] != version():
+        raise UsageError(
+            f"this host has btpy {version()}, and the client is btpy {request['btpy']}",
+            help=["install the same version on both"],
+        )
+    return request
+
+
+def _program(request: dict[str, Any]) -> Program:
+    """Secrets that the user has configured on this host are hidden, too. Raises ScriptError, UsageError."""
+    from btpy.api.programs import compiled
+    from btpy.model.secrets_file import configured
+
+    return compiled(request["scripts"], configured(os.environ))
+
+
+def _watch(stream: StreamWriter) -> None:
+    """Waits until the client is gone or wants the end."""
+    while select.select([0], [], [], SILENT_SECONDS)[0] and os.read(0, 1 << 12):
+        pass
+    _end()
+
+
+def _say_alive(stream: StreamWriter) -> None:
+    try:
+        while True:
+            time.sleep(ALIVE_SECONDS)
+            stream.alive()
+    except OSError:  # nobody reads the stream any more
+        _end()
+
+
+_ending = threading.Lock()
+
+
+def _end() -> None:
+    """Ends the run as Ctrl-C does, once."""
+    if not _ending.acquire(blocking=False):
+        return
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(_ENDING_SECONDS)
+    os._exit(1)

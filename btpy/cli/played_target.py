@@ -1,0 +1,162 @@
+"""Shows what was recorded of one target, as its run would have shown it: from a file, or as it comes from a host."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from btpy.api.recordings import Ending, Playback, ProbesAttached, Recorded, ShownMaps, Totals
+from btpy.api.results import Item, MapContent, PrintedMaps, Records, can_be_merged
+from btpy.cli.console import Console
+from btpy.cli.destination import Destination
+from btpy.output.values import visible
+from btpy.output.writer import Attached, Clock, Context, Writer
+from btpy.present.presenter import Presenter
+from btpy.present.report import Restoration, unaccounted
+
+if TYPE_CHECKING:
+    from btpy.output.otlp.exporter import Exporter
+    from btpy.output.stream import Stream
+    from btpy.present.export import Export
+
+_MAX_HOST = 255  # characters of the name of a host
+
+
+class Span(NamedTuple):
+    """From ``start`` to ``end``, ns since 1970; None: without bound."""
+
+    start: int | None = None
+    end: int | None = None
+
+    def has(self, wall_nanos: int) -> bool:
+        return (self.start is None or wall_nanos >= self.start) and (self.end is None or wall_nanos < self.end)
+
+    def cut(self, item: Records, clock: Clock) -> Records:
+        if self.start is None and self.end is None:
+            return item
+        return replace(item, records=[record for record in item.records if self.has(clock.wall(record.nanos))])
+
+
+class PlayTerms(NamedTuple):
+    """What all targets share. ``hits``: prints and events of each that are shown; 0: all; None: as many as its run
+    showed. ``rate``: of --rate. ``several``: there are several targets; ``of_hosts``: on several hosts. ``console``:
+    for what the targets report.
+    """
+
+    where: Destination
+    stream: Stream
+    console: Console
+    color: str | None = None
+    span: Span = Span()
+    hits: int | None = None
+    rate: int | None = None
+    exporter: Exporter | None = None
+    several: bool = False
+    of_hosts: bool = False
+
+    def writer(self, context: Context) -> Writer:
+        """Raises UsageError for what the format cannot show."""
+        return self.where.writer(self.stream, context, self.console, self.color)
+
+
+class PlayedTarget:
+    """``host``: its name in a run on several hosts. ``moments``: the maps that were shown before the end; ``last``: the
+    maps at the end, once it was shown.
+    """
+
+    def __init__(self, playback: Playback, host: str | None, terms: PlayTerms) -> None:
+        started = playback.started
+        self.moments: deque[tuple[MapContent, ...]] = deque()
+        self.last: tuple[MapContent, ...] | None = None
+        self.context = Context(
+            playback.outline,
+            playback.sites,
+            playback.stacks,
+            Clock(started.nano_time, started.wall_nanos),
+            pid=started.pid if terms.several else None,
+            several=terms.several,
+            host=visible(host[:_MAX_HOST]) if host is not None and terms.several else None,
+            of_hosts=terms.of_hosts,
+        )
+        about = "  ".join(map(str, self.context.source))
+        self.console = terms.console.of(about) if about else terms.console
+        self._playback = playback
+        self._terms = terms
+        self._writer = terms.writer(self.context)
+        self.showing = Presenter(
+            self.context,
+            self._writer,
+            self.console,
+            hits=(started.hits if terms.hits is None else terms.hits) or None,
+            displayed=terms.where.displayed(terms.stream, terms.rate),
+        )
+        self._export: Export | None = None
+        if terms.exporter is not None:
+            from btpy.api.export import recorded_origin
+            from btpy.present.export import Export
+
+            self._export = Export(terms.exporter, self.context, recorded_origin(started), None)
+
+    def show(self, wall_nanos: int, item: Recorded) -> None:
+        """``wall_nanos``: when it was recorded. Of several targets, maps that can be merged are kept for the end.
+
+        Raises ProtocolError, OutputError.
+        """
+        span, showing, clock = self._terms.span, self.showing, self.context.clock
+        if isinstance(item, Records):
+            self._show(span.cut(item, clock))
+        elif isinstance(item, PrintedMaps):
+            if span.has(clock.wall(item.nano_time)):
+                self._show(item)
+        elif isinstance(item, ProbesAttached):
+            self._writer.attached(Attached(item.probes, item.methods, item.classes))
+        elif isinstance(item, Ending):
+            self._end(item, span.has(wall_nanos))
+        elif not span.has(wall_nanos):
+            pass
+        elif isinstance(item, Totals):
+            showing.counted(item.accounts)
+        elif isinstance(item, ShownMaps):
+            self.moments.append(item.contents)
+            showing.maps(self.own(item.contents))
+        else:
+            self._show(item)
+
+    def _show(self, item: Item) -> None:
+        self.showing.item(item)
+        if self._export is not None:
+            self._export.item(item)
+
+    def _end(self, ending: Ending, is_shown: bool) -> None:
+        showing = self.showing
+        contents = ending.contents if ending.left is not None and is_shown else ()
+        if ending.left is None:
+            showing.give_up()
+        else:
+            showing.close(self.own(contents), ending.accounts)
+        reports = showing.reports(ending.accounts, self._playback.sites.values())
+        for line in unaccounted(reports):
+            self.console.warning(line)
+        restoration = None if ending.left is None else Restoration(*ending.left)
+        showing.end(ending.reason, reports, restoration)
+        if self._export is not None:
+            self._export.end(ending.reason, ending.contents, reports, restoration)
+        self.last = contents
+
+    def cut_off(self, reason: str) -> None:
+        """Called when no more comes, and the end is missing."""
+        playback, showing = self._playback, self.showing
+        showing.close((), playback.accounts)
+        reports = showing.reports(playback.accounts, playback.sites.values())
+        showing.end(reason, reports, None)
+        if self._export is not None:
+            self._export.end(reason, (), reports, None)
+
+    def close(self) -> None:
+        self._writer.close()
+
+    def own(self, contents: Iterable[MapContent]) -> list[MapContent]:
+        """The maps that the target shows itself."""
+        return [content for content in contents if not self._terms.several or not can_be_merged(content.map)]

@@ -1,0 +1,98 @@
+"""The connections to several hosts, with shell commands in place of ssh."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from btpy.api import hosts
+from btpy.api.hosts import Hosts, Left, Report, Said, Silent
+from tests.targets import PATIENCE
+
+
+@contextmanager
+def running(script: str, *names: str, fan_out: int = 10) -> Iterator[Hosts]:
+    """``script``: for a shell, in which ``$0`` is the name of the host."""
+    running = Hosts(dict.fromkeys(names, b"{}\n"), ("sh", "-c", script), "btpy node", fan_out=fan_out)
+    try:
+        yield running
+    finally:
+        running.close()
+
+
+def until(running: Hosts, kind: type, count: int = 1) -> list[Report]:
+    """Turns until so many reports of that kind have come; all reports."""
+    reports: list[Report] = []
+    deadline = time.monotonic() + PATIENCE
+    while sum(isinstance(report, kind) for report in reports) < count:
+        assert time.monotonic() < deadline, reports
+        reports += running.turn(0.1)
+    return reports
+
+
+def test_a_host_ends_with_its_status_after_its_last_words() -> None:
+    with running('printf "one\\ntwo" >&2; exit 41', "web") as connected:
+        assert until(connected, Left) == [Said("web", "one"), Said("web", "two"), Left("web", 41, False)]
+        assert connected.remaining == []
+
+
+def test_lines_of_a_host_are_bounded() -> None:
+    with running("head -c 20000 /dev/zero | tr '\\0' x >&2", "web") as connected:
+        lines = [report.line for report in until(connected, Left) if isinstance(report, Said)]
+    assert max(map(len, lines)) <= 4096
+    assert len(lines) > 1
+
+
+def test_a_host_is_told_once_to_be_silent_and_again_when_it_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hosts, "SILENT_SECONDS", 0.2)
+    script = 'read request; read alive; read alive; echo "awake" >&2; exec sleep 600'
+    with running(script, "web") as connected:
+        reports = until(connected, Said)
+    assert [(type(report), getattr(report, "seconds", 1) > 0) for report in reports] == [
+        (Silent, True),
+        (Silent, False),
+        (Said, True),
+    ]
+
+
+def test_only_so_many_hosts_are_connected_at_a_time(tmp_path: Path) -> None:
+    script = f"echo $0 >> {tmp_path}/log; while [ ! -e {tmp_path}/$0 ]; do sleep 0.05; done"
+    with running(script, "a", "b", "c", fan_out=2) as connected:
+        for _ in range(5):
+            list(connected.turn(0.05))
+        assert sorted(connected.remaining) == ["a", "b", "c"]
+        (tmp_path / "a").touch()
+        until(connected, Left)
+        (tmp_path / "b").touch()
+        (tmp_path / "c").touch()
+        until(connected, Left, 2)
+        started = (tmp_path / "log").read_text().split()
+    assert sorted(started[:2]) == ["a", "b"]
+    assert started[2:] == ["c"]
+
+
+def test_a_host_that_does_not_answer_holds_up_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hosts, "SILENT_SECONDS", 0.1)
+    with running("[ $0 = stuck ] && exec sleep 600; exit 3", "stuck", "web", fan_out=1) as connected:
+        reports = until(connected, Left)
+        assert reports[-1] == Left("web", 3, False)
+        assert connected.remaining == ["stuck"]
+
+
+def test_a_host_that_has_not_begun_is_left_at_the_end() -> None:
+    with running("exec sleep 600", "web", "db", fan_out=1) as connected:
+        list(connected.turn(0.05))
+        connected.stop()
+        (left,) = until(connected, Left)
+    assert isinstance(left, Left)
+    assert (left.host, left.status) == ("web", -15)
+
+
+def test_a_host_that_keeps_its_connection_open_is_left_after_a_while() -> None:
+    """As ssh does while another program holds the connection."""
+    with running("exec >&-; exec sleep 600", "web") as connected:
+        assert until(connected, Left) == [Left("web", -15, False)]

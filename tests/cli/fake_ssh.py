@@ -1,0 +1,61 @@
+"""A stand-in for ssh: it runs the command on this machine. The name of a host says how the host behaves, and which JVM
+is on it: ``@HOST@`` in a request is replaced by its name.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from tests.live.traffic import traffic
+from tests.targets import Target
+
+REMOTE = f"{sys.executable} -m btpy"
+
+_SCRIPT = """#!/bin/sh
+while [ "$1" != "--" ]; do shift; done
+host=$2
+shift 2
+echo $$ > "$FAKE_SSH/$host.pid"
+version=
+case "$host" in
+    refuses*) echo "ssh: connect to host $host port 22: Connection refused" >&2; exit 255;;
+    empty*) exec btpy-that-is-not-there;;
+    noisy*) echo "Welcome to $host"; echo "Last login: today";;
+    older*) version='s/"btpy": "[^"]*"/"btpy": "0.0.7"/';;
+    garbage*) head -c 100000 /dev/zero; exec sleep 600;;
+    hostile*) printf '\\211BTN\\r\\n\\032\\n\\0\\001\\0\\0\\0\\001\\377\\377\\377\\377'; exec sleep 600;;
+    silent*) exec sleep 600;;
+esac
+sed -u -e "$version" -e "s/@HOST@/$host/" | sh -c 'echo $$ > "$FAKE_SSH/$0.pid"; exec "$@"' "$host" $*
+"""
+
+
+@contextmanager
+def fake_ssh(directory: Path) -> Iterator[dict[str, str]]:
+    """The environment in which ``ssh`` is the stand-in."""
+    program = directory / "ssh"
+    program.write_text(_SCRIPT)
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    yield {"PATH": f"{directory}{os.pathsep}{os.environ['PATH']}", "FAKE_SSH": str(directory)}
+
+
+def pid_of(directory: Path, host: str) -> int:
+    """The process of btpy for a host; where there is none, that of the stand-in."""
+    return int((directory / f"{host}.pid").read_text())
+
+
+@contextmanager
+def jvms_on(*hosts: str) -> Iterator[tuple[str, dict[str, Target]]]:
+    """A JVM for each host; yields the name that means it on its host, and the JVMs by their hosts."""
+    name = f"traffic-{uuid.uuid4().hex[:12]}"
+    with ExitStack() as stack:
+        yield (
+            f"{name}-@HOST@",
+            {host: stack.enter_context(traffic(17, f"-Dbtpy.name={name}-{host}")) for host in hosts},
+        )
