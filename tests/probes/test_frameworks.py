@@ -34,7 +34,7 @@ def told(program: Target, word: str) -> list[int]:
 def test_pools(jdk: int, stacks: str, tmp_path: Path) -> None:
     script = tmp_path / "script.bt"
     script.write_text(
-        "use btpy.pools(slow=100ms, leak=1ms) as pools;\n"
+        "use btpy.pools(slow=100ms, leak=300ms) as pools;\n"
         "@OnProbe(pools.borrowed) when event.error != null { @timeouts[event.pool, event.site] = count(); }\n"
     )
     with target(jdk, "Pooling", classpath=classes("Pooling", *jars(*stacks.split()))) as program:

@@ -54,6 +54,14 @@ def check_left(clerk: Target) -> None:
         time.sleep(0.05)
 
 
+def wait_for_record(recording: Path, text: bytes) -> None:
+    """Until btpy has received an event with the text: it records events as they come, shown or not."""
+    deadline = time.monotonic() + PATIENCE
+    while text not in recording.read_bytes():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
 def command(clerk: Target, *arguments: str) -> list[str]:
     return [sys.executable, "-m", "btpy", str(clerk.pid), *arguments]
 
@@ -224,12 +232,13 @@ def test_a_file_is_never_paused(clerk: Target, tmp_path: Path) -> None:
     assert written.read_text() == "apple 1\n" * 3 + "@sold[apple]  3\n"
 
 
-def test_keys_without_a_view(clerk: Target) -> None:
+def test_keys_without_a_view(clerk: Target, tmp_path: Path) -> None:
     script = """
         Clerk::sell @entry { print(f"sold {$thing}"); @sold[$thing] = count(); }
         @Level(1) @OnMethod(class="Clerk", method="sell") { print("fine print"); }
     """
-    with watching(clerk, script, "--hits", "0", until="retransformed") as screen:
+    recording = tmp_path / "run.btz"
+    with watching(clerk, script, "--hits", "0", "--record", str(recording), until="retransformed") as screen:
         screen.press("?")
         screen.wait_for("q quit · p pause · space print now · l L level up, down\n")
         sell(clerk, "apple", 1)
@@ -245,6 +254,7 @@ def test_keys_without_a_view(clerk: Target) -> None:
         screen.press("p")
         screen.wait_for("paused: ")
         sell(clerk, "melon", 1)
+        wait_for_record(recording, b"melon")
         screen.press("p")
         screen.wait_for("… 1 event while paused")
         assert not screen.cooked
