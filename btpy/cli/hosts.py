@@ -423,7 +423,7 @@ class HostsRun:
             if targets := self._of(host):
                 self._console.of(host).say(_summary(targets))
         if self._problems:
-            told = ", ".join(f"{host} {problem}" for host, problem in sorted(self._problems.items()))
+            told = ", ".join(f"{host}: {problem}" for host, problem in sorted(self._problems.items()))
             self._console.say(f"{len(self._problems)} of {counted(len(self._names), 'host')} failed: {told}")
         statuses = [status for status in self._statuses.values() if status]
         if not self._targets:

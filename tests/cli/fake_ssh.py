@@ -22,17 +22,18 @@ while [ "$1" != "--" ]; do shift; done
 host=$2
 shift 2
 echo $$ > "$FAKE_SSH/$host.pid"
-version=
+edit=
 case "$host" in
     refuses*) echo "ssh: connect to host $host port 22: Connection refused" >&2; exit 255;;
     empty*) exec btpy-that-is-not-there;;
     noisy*) echo "Welcome to $host"; echo "Last login: today";;
-    older*) version='s/"btpy": "[^"]*"/"btpy": "0.0.7"/';;
+    another*) edit='s/@sizes/@other/g';;
+    older*) edit='s/"btpy": "[^"]*"/"btpy": "0.0.7"/';;
     garbage*) head -c 100000 /dev/zero; exec sleep 600;;
     hostile*) printf '\\211BTN\\r\\n\\032\\n\\0\\001\\0\\0\\0\\001\\377\\377\\377\\377'; exec sleep 600;;
     silent*) exec sleep 600;;
 esac
-sed -u -e "$version" -e "s/@HOST@/$host/" | sh -c 'echo $$ > "$FAKE_SSH/$0.pid"; exec "$@"' "$host" $*
+sed -u -e "$edit" -e "s/@HOST@/$host/" | sh -c 'echo $$ > "$FAKE_SSH/$0.pid"; exec "$@"' "$host" $*
 """
 
 

@@ -105,7 +105,20 @@ def test_a_host_that_fails_is_named_and_the_others_go_on(host: str, words: list[
             assert tracer.stop() == 0, tracer.stderr
         lines = "\n".join(line for line in tracer.stderr if line.startswith(f"{host}  ") or "failed" in line)
         assert [word for word in words if word not in lines] == [], tracer.stderr
-        assert tracer.stderr[-1].startswith(f"1 of 2 hosts failed: {host} ")
+        assert tracer.stderr[-1].startswith(f"1 of 2 hosts failed: {host}: ")
+        assert tracer.maps()["n"] == 211
+        left_alone(*targets.values())
+
+
+def test_what_a_host_with_another_script_sends_counts_nowhere(tmp_path: Path) -> None:
+    with jvms_on("another", "web") as (name, targets):
+        with on_hosts(tmp_path, "another,web", name, *ALL) as tracer:
+            told(tracer, "another  error: the host runs another script")
+            called(targets["another"], 101)
+            called(targets["web"], 211)
+            assert tracer.stop() == 0, tracer.stderr
+        assert tracer.stderr[-1] == "1 of 2 hosts failed: another: the host runs another script"
+        assert {record.get("host") for record in tracer.of("printf")} == {"web"}
         assert tracer.maps()["n"] == 211
         left_alone(*targets.values())
 
