@@ -24,6 +24,10 @@ class LoadedClasses:
         """The classes of a name: several where several loaders have one."""
         return self._agent.named((name,))
 
+    def matching(self, patterns: tuple[Pattern, ...], most: int) -> tuple[LoadedClass, ...]:
+        """The classes that a pattern matches, ``most`` at most."""
+        return self._agent.search(patterns, most).classes
+
     def class_file(self, name: str) -> bytes | None:
         """The class file of a class; None when no class of that name is loaded, or it has no class file."""
         return self._agent.class_file(name)

@@ -2,33 +2,48 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING
 
-from btpy.cli.options import SCRIPT_OPTIONS, Arguments, Command
+from btpy.cli.options import SCRIPT_OPTIONS, Arguments, Command, Option
+from btpy.cli.settings import ATTACH, attach_method
 from btpy.errors import ScriptError, UsageError
 
 if TYPE_CHECKING:
+    from btpy.api.applicability import Applicability
     from btpy.api.libraries import Libraries, Library
     from btpy.cli.console import Console
 
 COMMAND = Command(
     name="lib",
-    usage=("lib list", "lib show NAME", "lib search WORD", "lib path", "lib new NAME"),
+    usage=("lib list [PID|NAME] [--json]", "lib show NAME", "lib search WORD", "lib path", "lib new NAME"),
     summary="libraries of probes: list, show, search, path, new",
     about=(
         "Libraries are scripts that other scripts import, and that run by name: btpy PID exceptions. `list` names all\n"
         "of them, `show` prints one, `search` looks for a word in names and descriptions, `path` says where they\n"
-        "are searched, `new` creates your own. btpy help NAME tells how one is used."
+        "are searched, `new` creates your own. btpy help NAME tells how one is used.\n"
+        "\n"
+        "With a JVM, `list` says which libraries apply there: those with a probe in a class that the JVM has loaded,\n"
+        "and those for the JDK itself. These come first. Where the JVM has a version of a framework that a library\n"
+        "does not know, a line below the library says so. Nothing in the JVM is instrumented."
     ),
-    options=(SCRIPT_OPTIONS[0],),
+    options=(
+        Option(("--json",), "with list: one JSON object a library, a line each"),
+        ATTACH,
+        SCRIPT_OPTIONS[0],
+    ),
     positionals=(0, 2),
     examples=(
+        ("lib list OrderApp", "which libraries have something to say about this JVM?"),
         ("lib search sql", "which library is about SQL?"),
         ("lib show jdbc", "read how a library is written"),
         ("lib new mine", "create your own"),
     ),
 )
+
+_SHOWN = 10
+"""Classes of a library in its JSON object."""
 
 _TEMPLATE = """\
 // What this library is for, in one line.
@@ -52,14 +67,16 @@ def run(arguments: Arguments, console: Console) -> int:
 
     action, *rest = arguments.positionals or ["list"]
     search = libraries(arguments)
-    takes_name = action in ("show", "search", "new")
     if action not in ("list", "path", "show", "search", "new"):
         raise UsageError(f"btpy lib has no action {action!r}", help=["btpy lib list, show, search, path or new"])
-    if takes_name != bool(rest):
+    takes_name = action in ("show", "search", "new")
+    if action != "list" and takes_name != bool(rest):
         expected = "a name" if takes_name else "nothing more"
         raise UsageError(f"btpy lib {action} takes {expected}", help=[f"usage: btpy {line}" for line in COMMAND.usage])
+    if action != "list" and arguments.switch("json"):
+        raise UsageError("--json belongs to btpy lib list")
     if action == "list":
-        lines = _listing(search, search.all())
+        lines = _list(search, rest, arguments, console)
     elif action == "path":
         lines = _path(search)
     elif action == "show":
@@ -70,6 +87,56 @@ def run(arguments: Arguments, console: Console) -> int:
         lines = [_new(search, rest[0])]
     _print(lines, console)
     return 0
+
+
+def _list(search: Libraries, rest: list[str], arguments: Arguments, console: Console) -> list[str]:
+    """``rest``: the JVM, or nothing. Raises UsageError and AttachError."""
+    if not rest:
+        libraries = search.all()
+        if arguments.switch("json"):
+            return [_row(library.name, _about(search, library), None) for library in libraries]
+        return _listing(search, libraries)
+    from btpy.api import jvms
+    from btpy.api.applicability import applicability
+    from btpy.api.attaching import prepare
+
+    process = jvms.find(rest[0])
+    if process.obstacle is not None:
+        raise process.obstacle
+    method = attach_method(arguments)
+    prepare(process, method)
+    from btpy.api.session import attach_pulled  # while the Java that attaches is starting
+
+    with attach_pulled(process, method=method) as session:
+        rows = [(library, applicability(session, library, search)) for library in search.all()]
+    rows.sort(key=lambda row: row[1].applies is not True)
+    applying = sum(found.applies is True for _, found in rows)
+    console.say(
+        f"btpy: {applying} of the {len(rows)} libraries apply to {process.short_main} ({process.pid});"
+        " nothing was instrumented"
+    )
+    if arguments.switch("json"):
+        return [_row(library.name, _about(search, library), found) for library, found in rows]
+    return _marked_listing(search, rows)
+
+
+_MARKS = {True: "applies", False: "-", None: "?"}
+
+
+def _marked_listing(search: Libraries, rows: list[tuple[Library, Applicability]]) -> list[str]:
+    width = max((len(library.name) for library, _ in rows), default=0)
+    lines = []
+    for library, found in rows:
+        lines.append(f"{library.name:<{width}}  {_MARKS[found.applies]:<7}  {_about(search, library)}".rstrip())
+        lines += [f"{'':{width}}           {note}" for note in found.notes]
+    return lines
+
+
+def _row(name: str, about: str, found: Applicability | None) -> str:
+    row: dict[str, object] = {"name": name, "about": about}
+    if found is not None:
+        row |= {"applies": found.applies, "classes": list(found.classes[:_SHOWN]), "notes": list(found.notes)}
+    return json.dumps(row, ensure_ascii=False)
 
 
 def _listing(search: Libraries, libraries: list[Library]) -> list[str]:

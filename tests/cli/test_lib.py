@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -9,6 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.jdks import compiled
+from tests.probes.stacks import jars
+from tests.targets import target
+
+TESTS = Path(__file__).parent.parent
+OF_THE_JDK = {"exceptions", "file_io", "gc_calls", "locks", "profile", "sockets", "threads"}
 SCRIPT = """\
 // Slow orders.
 //
@@ -76,7 +83,8 @@ def test_a_library_of_ones_own(tmp_path: Path) -> None:
         (["help", "nothing_like_it"], "error: nothing_like_it is neither a file nor a library"),
         (["lib", "lst"], "error: btpy lib has no action 'lst'"),
         (["lib", "show"], "error: btpy lib show takes a name"),
-        (["lib", "list", "x"], "error: btpy lib list takes nothing more"),
+        (["lib", "path", "--json"], "error: --json belongs to btpy lib list"),
+        (["lib", "path", "x"], "error: btpy lib path takes nothing more"),
         (["lib", "new", "a/b"], "error: 'a/b' cannot be the name of a library"),
         (["lib", "search", "nobody says this"], "error: no library mentions 'nobody says this'"),
         (["lib", "list", "-I", "/nowhere"], "error: -I /nowhere is not a directory"),
@@ -103,3 +111,64 @@ def test_parameters_of_a_check(tmp_path: Path) -> None:
     assert wrong.stderr.startswith("error: --slow is a `duration`, such as 250ms, not '2'")
     twice = btpy("check", script, "--who", "ada", "-P", "who=ben", home=tmp_path)
     assert twice.stderr.startswith("error: the parameter who is given twice")
+
+
+@pytest.mark.parametrize("stacks", ["h2 hikari7 tjdbc11", ""], ids=["with-pools", "without"])
+def test_the_libraries_that_apply_to_a_jvm(stacks: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.bt").write_text("// Mine.\nparam who: string;\n", encoding="utf-8")
+    name, path = ("Pooling", jars(*stacks.split())) if stacks else ("Waiting", [])
+    sources = [TESTS / "java" / "Gate.java", TESTS / "probes" / "java" / f"{name}.java"]
+    unique = f"libraries-{os.getpid()}"
+    classpath = [compiled(sources, classpath=path), *path]
+    with target(21, name, classpath=classpath, flags=[f"-Dbtpy.name={unique}"]) as program:
+        shown = btpy("lib", "list", str(program.pid), "-I", str(tmp_path), home=tmp_path)
+        objects = btpy("lib", "list", unique, "-I", str(tmp_path), "--json", home=tmp_path)
+        lines = [line.split(maxsplit=2) for line in shown.stdout.splitlines()]
+        marks = {line[0].removeprefix("btpy."): line[1] for line in lines if line[1] in ("applies", "-", "?")}
+        applying = {library for library, mark in marks.items() if mark == "applies"}
+        assert OF_THE_JDK <= applying
+        frameworks = {"caches", "http_client", "http_server", "jdbc", "pools"}
+        assert frameworks & applying == ({"jdbc", "pools"} if stacks else set())
+        assert marks["mine"] == "?"
+        assert ["the", "script", "needs --who"] in lines
+        first_others = min(at for at, line in enumerate(lines) if line[1] == "-")
+        assert all(line[1] != "applies" for line in lines[first_others:]), "those that apply come first"
+        assert f"apply to {name} ({program.pid}); nothing was instrumented\n" in shown.stderr
+        rows = {row["name"].removeprefix("btpy."): row for row in map(json.loads, objects.stdout.splitlines())}
+        assert {library: row["applies"] for library, row in rows.items()} == {
+            library: {"applies": True, "-": False, "?": None}[mark] for library, mark in marks.items()
+        }
+        assert rows["pools"]["classes"] == (
+            ["com.zaxxer.hikari.pool.HikariPool", "org.apache.tomcat.jdbc.pool.ConnectionPool"] if stacks else []
+        )
+        assert all(row["notes"] == [] for library, row in rows.items() if library != "mine")
+
+
+def test_a_version_of_a_framework_that_a_library_does_not_know(tmp_path: Path) -> None:
+    source = tmp_path / "HikariPool.java"
+    source.write_text(
+        "package com.zaxxer.hikari.pool;\n"
+        "public class HikariPool {\n"
+        "    Object getConnection() { return null; }\n"
+        "    public static void main(String[] arguments) throws Exception {\n"
+        '        System.out.println("ready");\n'
+        "        System.in.read();\n"
+        "    }\n"
+        "}\n"
+    )
+    note = "HikariPool has no getConnection(long): this library knows HikariCP 3.4 and 7.0"
+    with target(21, "com.zaxxer.hikari.pool.HikariPool", classpath=[compiled([source])]) as program:
+        shown = btpy("lib", "list", str(program.pid), home=tmp_path).stdout.splitlines()
+        (at,) = (at for at, line in enumerate(shown) if line.startswith("btpy.pools "))
+        assert shown[at].split()[1] == "applies"
+        assert shown[at + 1].strip() == note
+        rows = map(json.loads, btpy("lib", "list", str(program.pid), "--json", home=tmp_path).stdout.splitlines())
+        assert {row["name"]: row["notes"] for row in rows if row["notes"]} == {"btpy.pools": [note]}
+
+
+def test_libraries_as_json_without_a_jvm(tmp_path: Path) -> None:
+    rows = [json.loads(line) for line in btpy("lib", "list", "--json", home=tmp_path).stdout.splitlines()]
+    assert [f"{row['name']}  {row['about']}".split() for row in rows] == [
+        line.split() for line in btpy("lib", "list", home=tmp_path).stdout.splitlines()
+    ]
+    assert all(row.keys() == {"name", "about"} for row in rows)

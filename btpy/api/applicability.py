@@ -1,0 +1,107 @@
+"""Which libraries apply to a running JVM: those that name a class which is loaded there. Instruments nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from btpy.api.libraries import Libraries, Library, LibraryError
+from btpy.api.session import BaseSession
+from btpy.classfile.jvms import ACC_INTERFACE
+from btpy.engine.agent_probes import wire_patterns
+from btpy.errors import ScriptError, UsageError
+from btpy.frozen import dataclass
+from btpy.lang.check.checker import check_source
+from btpy.lang.program import Probe, Program
+from btpy.model.attachments import MethodAttachment
+from btpy.model.patterns import ClassPattern, ClassPatternKind, simple_name
+from btpy.model.source import Source
+from btpy.wire.messages import LoadedClass
+
+_MOST = 1000
+"""Loaded classes that are looked at for one library."""
+
+_JDK_PACKAGES = ("java.", "jdk.", "sun.", "com.sun.")
+"""Packages of the JDK only; packages of ``javax`` can also be those of an application server."""
+
+_OTHER_METHODS = ("BT303", "BT305")
+"""No method of the class has the name, or none has the types."""
+
+
+@dataclass(frozen=True, slots=True)
+class Applicability:
+    """``applies`` None: the library cannot be checked, and ``notes`` has the reason. ``classes``: the loaded classes
+    that its probes name, by name. ``notes``: methods that the loaded version of a framework does not have.
+    """
+
+    applies: bool | None
+    classes: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def applicability(session: BaseSession, library: Library, search: Libraries) -> Applicability:
+    """Whether a library applies to the JVM of a session. A library for the JDK itself always does.
+
+    Raises TargetGone and ProtocolError.
+    """
+    try:
+        source = Source(library.name, search.read(library.path), path=library.path)
+        program = check_source(source, search)
+    except (LibraryError, UsageError) as error:
+        return Applicability(None, (), (str(error),))
+    except ScriptError as error:
+        return Applicability(None, (), (str(error.diagnostics[0]),))
+    attachments = [probe.attachment for probe in program.own if isinstance(probe.attachment, MethodAttachment)]
+    every = [pattern for attachment in attachments for pattern in attachment.classes]
+    patterns = [pattern for pattern in every if not pattern.written] or every  # <app> fits every JVM
+    parsed = [classes for pattern in patterns for classes in pattern.classes]
+    loaded = session.classes.matching(wire_patterns(patterns), _MOST) if patterns else ()
+    names = sorted({class_.name for class_ in loaded if _is_code(class_, parsed)})
+    of_jdk = all(
+        pattern.written or (pattern.classes[0].is_exact and pattern.text.startswith(_JDK_PACKAGES))
+        for pattern in patterns
+    )
+    notes = _other_versions(session, program, loaded) if names else ()
+    return Applicability(bool(names) or of_jdk, tuple(names), notes)
+
+
+def _is_code(class_: LoadedClass, patterns: Iterable[ClassPattern]) -> bool:
+    """Whether a class that one of these patterns matches is more than the interface of ``+Interface``: the JDK has
+    loaded some that nobody implements.
+    """
+    if not class_.access_flags & ACC_INTERFACE:
+        return True
+    return any(
+        pattern.kind not in (ClassPatternKind.SUBTYPE, ClassPatternKind.SUBTYPE_SIMPLE_NAME)
+        and pattern.matches(class_.name)
+        for pattern in patterns
+    )
+
+
+def _other_versions(session: BaseSession, program: Program, loaded: Iterable[LoadedClass]) -> tuple[str, ...]:
+    """A sentence for each probe whose class is loaded and does not have the method that the author knows."""
+    tested = [probe for probe in program.own if probe.tested and isinstance(probe.attachment, MethodAttachment)]
+    if not tested:
+        return ()
+    try:
+        missing = session.scripts.match(program).missing
+    except UsageError:
+        return ()  # the patterns match more classes than can be looked at
+    names = [class_.name for class_ in loaded]
+    sentences = [
+        _other_version(probe, probe.attachment, names)
+        for probe in tested
+        if isinstance(probe.attachment, MethodAttachment)
+        and probe.id in missing
+        and missing[probe.id].code in _OTHER_METHODS
+    ]
+    return tuple(dict.fromkeys(sentences))
+
+
+def _other_version(probe: Probe, attachment: MethodAttachment, loaded: Sequence[str]) -> str:
+    named = [
+        name for name in loaded if any(classes.matches(name) for text in attachment.classes for classes in text.classes)
+    ]
+    types = attachment.signature.text.partition("(")[1:] if attachment.signature is not None else ()
+    methods = " or ".join(f"{method.text}{''.join(types)}" for method in attachment.methods)
+    owner = simple_name(named[0] if named else attachment.classes[0].text)
+    return f"{owner} has no {methods}: this library knows {probe.tested}"
