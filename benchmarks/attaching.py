@@ -75,9 +75,6 @@ def counting(classes: str, methods: str = "*") -> Program:
     return compile_source(read_source(None, [text]))
 
 
-# ---------------------------------------------------------------- server
-
-
 @dataclass(frozen=True)
 class Stops:
     """The longest, in ms: what the safepoint log says, of any kind and for redefining, and as seen from inside."""
@@ -397,9 +394,6 @@ def curve_lines(curve: Sequence[tuple[str, Sequence[int]]], window: float = 0.1)
         average = f"{statistics.mean(counts):.0f}" if counts else "–"
         lines.append(f"{phase:<9} avg {average:>4}  {bars}")
     return [*lines, f"{'█':>9} = {most} requests in {window} s"]
-
-
-# ---------------------------------------------------------------- narrow
 
 
 @dataclass(frozen=True)

@@ -78,9 +78,6 @@ def asm_agent(scratch: Path) -> Path:
     return jar
 
 
-# ---------------------------------------------------------------- storm
-
-
 @dataclass(frozen=True)
 class Loaded:
     """In JVMs of their own. Seconds for all classes, by the clock and of the processor, of the thread that loads; ms
@@ -180,9 +177,6 @@ def storm_report(found: Storms) -> list[str]:
         row("a class that matches (ms)", lambda cost: cost.matching),
         row("a class that does not (ms)", lambda cost: cost.other),
     ]
-
-
-# ---------------------------------------------------------------- start
 
 
 @dataclass(frozen=True)

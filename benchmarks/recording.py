@@ -138,9 +138,6 @@ def taking(rounds: int) -> float:
     return best
 
 
-# ---------------------------------------------------------------- lines of output
-
-
 def payload(events: int) -> bytes:
     """Records of a number, a short string and a duration, laid out as docs/runtime.md says."""
     records = []

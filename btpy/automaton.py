@@ -40,9 +40,6 @@ def compile_regex(text: str) -> str:
     return _table(_Reader(text).nfa())
 
 
-# ---------------------------------------------------------------- sets of characters
-
-
 def _ranges(pairs: Iterable[tuple[int, int]]) -> Ranges:
     merged: list[tuple[int, int]] = []
     for low, high in sorted(pairs):
@@ -91,9 +88,6 @@ def _both_cases(ranges: Ranges) -> Ranges:
             if low <= last and high >= first:
                 pairs.append((max(low, first) + shift, min(high, last) + shift))
     return _ranges(pairs)
-
-
-# ---------------------------------------------------------------- NFA
 
 
 @dataclass(slots=True)
@@ -158,8 +152,6 @@ class _Reader:
     def _empty(self) -> _Part:
         state = self._state()
         return _Part(state, state)
-
-    # ---- structure
 
     def _alternatives(self) -> _Part:
         part = self._sequence()
@@ -239,8 +231,6 @@ class _Reader:
     def _again(self, start: int) -> _Part:
         self._at = start
         return self._atom()
-
-    # ---- atoms
 
     def _atom(self) -> _Part:
         at = self._at
@@ -357,9 +347,6 @@ class _Reader:
             middle = self._state()
             self._states[part.start].edges.append((0xD800 + above, 0xD800 + until, middle))
             self._states[middle].edges.append((0xDC00 + lowest, 0xDC00 + highest, part.end))
-
-
-# ---------------------------------------------------------------- DFA
 
 
 def _table(nfa: _Nfa) -> str:

@@ -35,9 +35,6 @@ class Untrusted(UsageError):
     """A file that another user could have written decides what btpy would do."""
 
 
-# ---------------------------------------------------------------- trusted files
-
-
 def trusted_owners() -> frozenset[int]:
     """The users whose files this process trusts: root, its own user, the users of ``$BTPY_TRUST``, and for root the
     caller of ``sudo``.
@@ -154,9 +151,6 @@ def _group(gid: int) -> str:
     with contextlib.suppress(KeyError):
         return grp.getgrgid(gid).gr_name
     return str(gid)
-
-
-# ---------------------------------------------------------------- foreign files
 
 
 def read_foreign(

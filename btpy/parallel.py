@@ -167,7 +167,7 @@ class _Workers(Generic[T, R]):
         remedy = "where memory is short: one process takes less (taskset -c 0 btpy …), and so do fewer classes"
         return BtpyError(f"a process that shared the work was ended {cause}", help=[remedy])
 
-    # ------------------------------------------------------------ in the worker
+    # The methods below run in the worker process.
 
     def _be_worker(self, sent: int, of_parent: Iterable[int]) -> NoReturn:
         """``of_parent``: ends of pipes. Where the parent is gone, no other process may keep them open."""

@@ -117,8 +117,6 @@ public final class RetransformingAgent {
         return new long[] {System.nanoTime() - begin, longest};
     }
 
-    // ---------------------------------------------------------------- weaving with ASM
-
     /** What the woven classes call. */
     public static final class Counters {
         private static final LongAdder ENTERED = new LongAdder();
@@ -178,8 +176,6 @@ public final class RetransformingAgent {
             super.visitMaxs(stack + 1, locals);
         }
     }
-
-    // ---------------------------------------------------------------- files
 
     /** By internal name of the class; a line of the file is "class method", with the descriptor after the method's name. */
     private static Map<String, Set<String>> methods(Path file) throws IOException {

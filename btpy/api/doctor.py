@@ -168,8 +168,6 @@ class _Patient:
         assert self._attached is not None
         return self._attached
 
-    # ---------------------------------------------------------------- from outside
-
     def _find(self, name: str) -> Step:
         try:
             self._found = processes.find(self._target)
@@ -333,8 +331,6 @@ class _Patient:
         limits = attach.require_limits(self._process)
         limit_texts = [f"{limit.shown(limit.left)} of {limit.name} ({limit.set_by})" for limit in limits]
         return Step(name, Outcome.PASSED, f"left: {', '.join(limit_texts)}" if limit_texts else "none is set")
-
-    # ---------------------------------------------------------------- from inside
 
     def _load(self, name: str) -> Step:
         started = time.monotonic()

@@ -76,8 +76,6 @@ class Scripts:
         """Fields that are looked up at each firing although the class of the object is known, in words."""
         return self._engine.deployer.late_bound
 
-    # ---------------------------------------------------------------- without touching the target
-
     def check(
         self, source: Source, parameters: Mapping[str, str] | None = None, replacing: Sequence[Probe] = ()
     ) -> Program:
@@ -123,8 +121,6 @@ class Scripts:
             and isinstance(probe.attachment, MethodAttachment)
             and not probe.attachment.pending
         ]
-
-    # ---------------------------------------------------------------- changing the probes
 
     def load(
         self,
@@ -217,8 +213,6 @@ class Scripts:
             self._engine.agent.limit(probe.id, bound.hits, bound.rate, bound.lifetime)
             probe.limited_as(bound)
 
-    # ---------------------------------------------------------------- about the probes
-
     def probe(self, id_: int) -> Probe | None:
         """The probe that has this id in records, if it is in the session."""
         return next((probe for probe in self.probes.values() if id_ in probe.ids), None)
@@ -257,8 +251,6 @@ class Scripts:
         script = self.source(probe)
         mates = {mate.id: mate for mate in self.probes.values() if self.source(mate) == script}
         return [mate for _, mate in sorted(mates.items())]
-
-    # ---------------------------------------------------------------- inside
 
     @property
     def _program(self) -> Program:

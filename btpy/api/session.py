@@ -224,8 +224,6 @@ class BaseSession:
     def target(self) -> Target:
         return self._engine.target
 
-    # ---------------------------------------------------------------- probes
-
     @property
     def probes(self) -> Mapping[int, Probe]:
         """By number, in order. A probe keeps its number when it is replaced; numbers are not given twice."""
@@ -336,8 +334,6 @@ class BaseSession:
         """Run the ``@OnEvent`` probes of that name; returns when they have run."""
         self._engine.agent.send(event)
 
-    # ---------------------------------------------------------------- what is known of them
-
     def snapshot(self) -> dict[str, MapView]:
         """All maps, by name."""
         return {name: self.maps[name] for name in self.maps}
@@ -375,8 +371,6 @@ class BaseSession:
     def progress(self) -> Progress:
         """The progress of a long operation in the target, on any thread."""
         return self._engine.agent.progress
-
-    # ---------------------------------------------------------------- leaving
 
     def leave(self, seconds: float, name: str = "") -> str:
         """Leave, and keep the probes in the target for at most ``seconds``; then the agent restores all classes itself.
@@ -487,7 +481,7 @@ class Session(BaseSession):
         if threading.current_thread() is not self._thread:
             self._thread.join()
 
-    # ---------------------------------------------------------------- on the thread in the background
+    # The methods below run on the background thread.
 
     def _run(self) -> None:
         failure: BtpyError | None = None

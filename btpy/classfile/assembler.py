@@ -43,7 +43,7 @@ class Tracking(Enum):
     OFF = "off"  # write all instructions unchecked
 
 
-# ---------------------------------------------------------------- verification types (JVMS §4.10.1.2)
+# Verification types (JVMS §4.10.1.2).
 
 TOP = "top"
 NULL = "null"
@@ -170,9 +170,6 @@ def _effect_of_call(descriptor: str) -> tuple[str, tuple[VerificationType, ...]]
     return "".join(map(kind_of, parameters)), () if returns == "V" else (_of_descriptor(returns),)
 
 
-# ---------------------------------------------------------------- code
-
-
 class Label:
     """A place in a method, known once it is placed."""
 
@@ -246,8 +243,6 @@ class CodeBuilder:
         for parameter in parameters:
             self._set_local(len(self._locals), _of_descriptor(parameter))
         self._entry = TypeState(tuple(self._locals), ())
-
-    # ------------------------------------------------------------ state
 
     @property
     def reachable(self) -> bool:
@@ -347,8 +342,6 @@ class CodeBuilder:
     def _item(self, item: _Branch | _Switch | Label) -> None:
         self._items.append(item)
         self._chunk = bytearray()
-
-    # ------------------------------------------------------------ instructions, one function a family
 
     def op(self, opcode: int) -> None:
         """An instruction without operands."""
@@ -557,8 +550,6 @@ class CodeBuilder:
         """The return instruction of the method's descriptor."""
         self.op(_RETURNS[kind_of(descriptors.parse(self._descriptor)[1])])
 
-    # ------------------------------------------------------------ control
-
     def branch(self, opcode: int, target: Label) -> None:
         """``goto``, ``if…`` or, not followed, ``jsr``."""
         if self._begin():
@@ -650,8 +641,6 @@ class CodeBuilder:
     def attribute(self, name: str, data: bytes) -> None:
         """Adds an attribute of ``Code`` (JVMS §4.7.3)."""
         self._attributes.append((name, data))
-
-    # ------------------------------------------------------------ layout
 
     def to_bytes(self) -> bytes:
         """The payload of the ``Code`` attribute (JVMS §4.7.3)."""
@@ -763,8 +752,6 @@ class CodeBuilder:
                     code += b"".join(struct.pack(">ii", key, distance) for key, distance in distances.items())
         return bytes(code)
 
-    # ------------------------------------------------------------ frames
-
     def _stack_map_table(self, states: Mapping[int, TypeState]) -> bytes:
         """The content of the StackMapTable (JVMS §4.7.4)."""
         absolute = [
@@ -815,9 +802,6 @@ def _inverted(opcode: int) -> int:
     if opcode >= op.IFNULL:
         return op.IFNULL + op.IFNONNULL - opcode
     return ((opcode + 1) ^ 1) - 1
-
-
-# ---------------------------------------------------------------- classes
 
 
 def _attributes(pool: ConstantPool, attributes: Sequence[tuple[str, bytes]]) -> bytes:

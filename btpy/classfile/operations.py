@@ -154,9 +154,6 @@ def _plain(
     return owner, "", "", False, operands, result
 
 
-# ---------------------------------------------------------------- places without an operation
-
-
 def line_starts(code: Code, bytecode: Bytecode) -> list[tuple[int, int]]:
     """(offset, line) for each beginning of a source line, in the order of the code.
 
@@ -182,9 +179,6 @@ def catches(code: Code, pool: ConstantPool) -> list[tuple[int, str]]:
     """
     rows = {(row.handler, row.catch_type): None for row in code.exceptions if row.catch_type}
     return sorted((at, descriptors.of_class(pool.class_at(catch_type))) for at, catch_type in rows)
-
-
-# ---------------------------------------------------------------- what data flow tells
 
 
 class Made(NamedTuple):

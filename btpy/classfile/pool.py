@@ -148,8 +148,6 @@ class ConstantPool:
         pool.count = self.count
         return pool
 
-    # ------------------------------------------------------------ adding
-
     def utf8(self, value: bytes | str) -> int:
         """``bytes`` must be modified UTF-8."""
         entry = _utf8(value) if isinstance(value, bytes) else _utf8_of(value)
@@ -254,8 +252,6 @@ class ConstantPool:
         self._named.clear()
         self.count = count
 
-    # ------------------------------------------------------------ reading
-
     def entry_at(self, index: int) -> bytes:
         """Tag and payload of an entry, empty for an unusable index."""
         if 0 < index < self._parsed_count:
@@ -333,8 +329,6 @@ class ConstantPool:
             actual = entry[0] if entry else "nothing"
             raise ClassFileError(f"constant pool entry {index} has tag {actual}, not {tag} (JVMS §4.4)")
         return entry
-
-    # ------------------------------------------------------------ writing
 
     @property
     def added(self) -> bytes:

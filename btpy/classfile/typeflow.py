@@ -162,9 +162,6 @@ def _encoded(values: Sequence[Value], pool: ConstantPool, *, trim: bool = False)
     return tuple(types)
 
 
-# ---------------------------------------------------------------- with a StackMapTable
-
-
 def _frames(content: bytes, initial: Sequence[Value], pool: ConstantPool) -> dict[int, State]:
     # The initial types of the method may have classes that are not in the pool. A type of four bytes represents each of
     # them.
@@ -220,9 +217,6 @@ def _along_frames(
         walk.step(at)
         reached = not op.ENDS_FLOW[code[at]]
     return states
-
-
-# ---------------------------------------------------------------- without
 
 
 def _over_all_paths(
@@ -294,9 +288,6 @@ def _meet(one: Value, other: Value) -> Value:
     if is_reference(one) and is_reference(other):
         return other if one == NULL else one if other == NULL else _OBJECT
     return None
-
-
-# ---------------------------------------------------------------- one instruction
 
 
 class _Walk:

@@ -230,8 +230,6 @@ class HostsRun:
             with contextlib.suppress(OutputError):
                 target.close()
 
-    # ---- while it runs
-
     def _follow(self, signals: Signals) -> None:
         """Until every host has ended."""
         interval = self._settings.interval or None
@@ -377,8 +375,6 @@ class HostsRun:
                 if target.played is not None:
                     moment[target.played] = list(target.latest.values())
             self._together.shown(moment)
-
-    # ---- the end
 
     def _left(self, left: Left) -> None:
         """A host has ended. Raises OutputError."""

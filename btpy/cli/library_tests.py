@@ -58,9 +58,6 @@ def results(script: Path, arguments: Arguments) -> Iterator[tuple[str, str]]:
         yield f"{script}: run {number}", _check_run(script, program, arguments, record=arguments.switch("record"))
 
 
-# ---------------------------------------------------------------- the file of tests
-
-
 def read_tests(path: Path) -> tuple[list[ClassesTest], list[RunTest]]:
     """Raises UsageError: the file does not exist, is not TOML, or has unknown settings."""
     try:
@@ -140,9 +137,6 @@ def _parameters(path: Path, entry: dict[str, Any]) -> dict[str, str]:
     return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in parameters.items()}
 
 
-# ---------------------------------------------------------------- class files
-
-
 def _check_classes(script: Path, test: ClassesTest, arguments: Arguments) -> str:
     from btpy.api.offline import OfflineClass, OfflineWeaver, class_path
     from btpy.api.programs import check_source
@@ -175,9 +169,6 @@ def _check_classes(script: Path, test: ClassesTest, arguments: Arguments) -> str
         problems.append(f"{len(refused)} are refused, not {test.refused}")
         problems += refused[:10]
     return "\n".join(problems)
-
-
-# ---------------------------------------------------------------- runs
 
 
 def _check_run(script: Path, test: RunTest, arguments: Arguments, *, record: bool) -> str:

@@ -165,8 +165,6 @@ class Live:
         elif self._turned >= self._stale:
             self._draw()
 
-    # ---- maps
-
     def _look(self) -> None:
         """Reads the maps, and shows them if the settings say so. The maps of several targets are always read, so that
         the counts of a killed target are not lost.
@@ -222,8 +220,6 @@ class Live:
         else:
             lines = [f"{text} · ? keys"]
         return [self._style.dim(clipped(self._words(line), columns, self._style.ellipsis)) for line in lines]
-
-    # ---- keys
 
     def _press(self, key: str) -> None:
         match key:

@@ -194,8 +194,6 @@ class RunLoop:
         self._failures.append(error)
         self._console.of(str(pid)).error(error)
 
-    # ---- while it runs
-
     def _follow(self) -> None:
         """Runs until every target has ended."""
         if not self._running:
@@ -291,8 +289,6 @@ class RunLoop:
     def _writer_of_all(self, stacks: StackTable) -> Writer:
         context = replace(self._running[0].context, sites={}, stacks=stacks, pid=None)
         return self._destination.writer(self._stream, context, self._console, self._settings.color)
-
-    # ---- the end
 
     def _leave(self, one: TargetRun, reason: str) -> None:
         stay = self._settings.stay

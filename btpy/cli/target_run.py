@@ -183,8 +183,6 @@ class TargetRun:
         host = None if channel is None else channel.host
         return Recorder(file, started, outline, self.context.sites, self.context.stacks, host)
 
-    # ---- while it runs
-
     @contextlib.contextmanager
     def noticing(self) -> Iterator[None]:
         """A context for requests to the target. If the target has ended, the next turn reports it."""
@@ -307,8 +305,6 @@ class TargetRun:
     def _own(self, contents: Iterable[MapContent]) -> list[MapContent]:
         """The maps that this target shows itself."""
         return [content for content in contents if self._alone or not can_be_merged(content.map)]
-
-    # ---- the end
 
     def leave(self, reason: str) -> list[MapContent]:
         """Removes the probes, runs ``@OnEnd``, and shows the remaining events and the maps, in this order. Returns the

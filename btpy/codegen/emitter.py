@@ -84,8 +84,6 @@ class Emitter:
         self._weight_slot: int | None = None
         self._variables = [(self.allocate(descriptor), descriptor) for descriptor in variables]
 
-    # ------------------------------------------------------------ locals
-
     def begin(self, span: Span) -> None:
         """Initialises the locals that all paths need."""
         self.position(span)
@@ -227,8 +225,6 @@ class Emitter:
             self.convert(type_, _TYPE_OF_SLOT[descriptor])
         self.code.store(descriptor, slot)
 
-    # ------------------------------------------------------------ control
-
     def statements(self, statements: Sequence[Statement]) -> None:
         """Generates statements. Expressions that contain statements use it."""
         self._write(self, statements)
@@ -255,8 +251,6 @@ class Emitter:
         self.needs_guard = self.needs_guard or method.guarded
         opcode = op.INVOKESTATIC if method.static else op.INVOKEVIRTUAL
         self.code.invoke(opcode, method.owner, method.name, method.descriptor)
-
-    # ------------------------------------------------------------ representation of values
 
     def convert(self, source: Type, target: Type) -> None:
         """Converts the value on the stack from the representation of one type to that of another.

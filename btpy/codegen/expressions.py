@@ -414,9 +414,6 @@ def _array(emitter: Emitter, values: Sequence[Expr]) -> None:
         code.op(op.AASTORE)
 
 
-# ---------------------------------------------------------------- elements
-
-
 @dataclass(frozen=True, slots=True)
 class Items:
     """Locals with the elements of a loop, and with the index of the next one."""
@@ -484,9 +481,6 @@ def _quantified(emitter: Emitter, node: Quantified) -> None:
     else:
         code.constant("I", int(node.quantifier != "any"))
     emitter.place(end)
-
-
-# ---------------------------------------------------------------- leaves
 
 
 def _constant(emitter: Emitter, node: Constant) -> None:
@@ -583,9 +577,6 @@ def _thread_slot(emitter: Emitter, node: ThreadValue) -> None:
     emitter.load_session()
     emitter.call(api.THREAD_VALUES_NOW)
     emitter.code.constant("I", node.variable.index)
-
-
-# ---------------------------------------------------------------- operators
 
 
 def _unary(emitter: Emitter, node: Unary) -> None:
@@ -759,9 +750,6 @@ def _coalesce(emitter: Emitter, node: Coalesce) -> None:
         emitter.position(node.left.span)
     emitter.convert(node.left.type, node.type)
     emitter.place(end)
-
-
-# ---------------------------------------------------------------- text and functions
 
 
 def _text(emitter: Emitter, node: Text) -> None:

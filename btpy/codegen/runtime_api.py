@@ -95,7 +95,7 @@ def _texts(name: str, descriptor: str) -> RuntimeMethod:
     return _row(TEXTS, name, descriptor, static=True, guarded=True)
 
 
-# ---------------------------------------------------------------- Session
+# Methods of Session.
 
 ENTER = _session("enter", f"(II)L{SESSION};", static=True)
 ENTER_AGENT = _session("enterAgent", f"(II)L{SESSION};", static=True)
@@ -121,7 +121,7 @@ PID = _session("pid", "()I")
 NEW_ID = _session("newId", "()J")
 RAND = _session("rand", "(J)J")
 
-# ---------------------------------------------------------------- Guard, Sampler, Depths: by thread
+# Guard, Sampler and Depths, which are per thread.
 
 GUARD = _for_session(GUARDS, "enter", "I)I")
 LEAVE = _row(GUARDS, "leave", "(I)V", static=True)
@@ -147,7 +147,7 @@ TID = _row(THREADS, "id", "()J", static=True)
 IS_VIRTUAL = _row(THREADS, "isVirtual", "()Z", static=True)
 THREAD_NAME = _row(THREADS, "name", "()S", static=True, guarded=True)
 
-# ---------------------------------------------------------------- Site
+# Methods of Site.
 
 CLASS_NAME = _for_session(SITES, "className", "I)S")
 METHOD_NAME = _for_session(SITES, "methodName", "I)S")
@@ -157,7 +157,7 @@ LOADER = _for_session(SITES, "loader", "I)S")
 TARGET_CLASS = _for_session(SITES, "targetClass", "I)S")
 TARGET_MEMBER = _for_session(SITES, "targetMember", "I)S")
 
-# ---------------------------------------------------------------- Stack
+# Methods of Stack.
 
 STACK = _for_session(STACKS, "here", "I)O", guarded=True)
 STACK_OF = _for_session(STACKS, "of", "OI)O", guarded=True)
@@ -168,7 +168,7 @@ FRAME_OF = _for_session(STACKS, "frameOf", "OI)S", guarded=True)
 FRAME_WITHOUT = _for_session(STACKS, "frameHereWithout", "IS)S", guarded=True)
 FRAME_OF_WITHOUT = _for_session(STACKS, "frameOfWithout", "OIS)S", guarded=True)
 
-# ---------------------------------------------------------------- objects: Fields, Calls, Elements, Shown
+# Objects: Fields, Calls, Elements, Shown.
 
 FIELD = _row(FIELDS, "read", "(OS)O", static=True, guarded=True)
 PROPERTY = _row(FIELDS, "property", "(OSS)O", static=True, guarded=True)
@@ -181,7 +181,7 @@ ITEMS = _for_session(ELEMENTS, "items", "OIIII)[Ljava/lang/Object;", guarded=Tru
 CONTAINS_ELEMENT = _row(ELEMENTS, "contains", "(OO)Z", static=True, guarded=True)
 SHOW = _row(SHOWN, "of", "(OI)O", static=True, guarded=True)
 
-# ---------------------------------------------------------------- Records and Request
+# Records and Request.
 
 BEGIN = _for_session(RECORDS, "begin", "IIII)J")
 BEGIN_OF_SAMPLE = _for_session(RECORDS, "beginOfSample", "IIIIO)J")
@@ -201,7 +201,7 @@ PRINT_MAPS = _for_session(REQUESTS, "printMaps", "IS)V")
 EXIT = _for_session(REQUESTS, "exit", "IIII)V")
 SEND = _for_session(REQUESTS, "send", "III)V")
 
-# ---------------------------------------------------------------- Owners and Jvm
+# Owners and Jvm.
 
 LOADER_OF = _row(OWNERS, "loader", "(O)S", static=True, guarded=True)
 OWNER_NAME = _row(OWNERS, "ownerName", "(O)S", static=True, guarded=True)
@@ -230,7 +230,7 @@ PRINT_THREADS = _for_session(JVM, "printThreads", "IIIIZ)V", guarded=True)
 PRINT_PROPERTIES = _for_session(JVM, "printProperties", "IIIZ)V", guarded=True)
 PRINT_ENVIRONMENT = _for_session(JVM, "printEnvironment", "IIIZ)V", guarded=True)
 
-# ---------------------------------------------------------------- Contexts
+# Methods of Contexts.
 
 TRACE_ID = _for_session(CONTEXTS, "traceId", "II)S", guarded=True)
 SPAN_ID = _for_session(CONTEXTS, "spanId", "II)S", guarded=True)
@@ -238,7 +238,7 @@ TRACE_FLAGS = _for_session(CONTEXTS, "traceFlags", "II)O", guarded=True)
 BAGGAGE = _for_session(CONTEXTS, "baggage", "SII)S", guarded=True)
 MDC = _for_session(CONTEXTS, "mdc", "SII)S", guarded=True)
 
-# ---------------------------------------------------------------- Aggregation
+# Methods of Aggregation.
 
 #: More keys than this are passed in an array.
 MOST_SINGLE_KEYS = 4
@@ -287,7 +287,7 @@ RUN_OVER = -(1 << 63)
 #: Operators that ``update`` knows.
 UPDATES = frozenset(("+=", "-=", "*=", "/=", "%=", "|=", "&=", "^="))
 
-# ---------------------------------------------------------------- Dynamic
+# Methods of Dynamic.
 
 #: Operators on values whose type is known when the probe fires.
 ARITHMETIC = {
@@ -331,7 +331,7 @@ LOWER = _dynamic("lower", "(S)S")
 UPPER = _dynamic("upper", "(S)S")
 TRIM = _dynamic("trim", "(S)S")
 
-# ---------------------------------------------------------------- Texts, Formats, Patterns
+# Texts, Formats, Patterns.
 
 SPLIT = _texts("split", "(SSI)S")
 REPLACE = _texts("replace", "(SSS)S")
@@ -345,7 +345,7 @@ IN_UNIT = _row(FORMATS, "inUnit", "(OJS)S", static=True, guarded=True)
 GLOB = _row(PATTERNS, "glob", "(SS)O", static=True, guarded=True)
 AUTOMATON = _row(PATTERNS, "automaton", "(SS)O", static=True, guarded=True)
 
-# ---------------------------------------------------------------- ThreadValues
+# Methods of ThreadValues.
 
 
 def _thread(name: str, rest: str, *, guarded: bool = False) -> RuntimeMethod:
@@ -367,7 +367,7 @@ THREAD_ADD_NUMBER = _thread("addNumber", "IJ)V")
 THREAD_ADD_REAL = _thread("addReal", "ID)V")
 THREAD_CLEAR = _thread("clear", ")V")
 
-# ---------------------------------------------------------------- the JDK
+# The JDK.
 
 NANO_TIME = _row("java/lang/System", "nanoTime", "()J", static=True)  # native: nothing in it can be traced
 LONG_VALUE_OF = _row("java/lang/Long", "valueOf", "(J)Ljava/lang/Long;", static=True, guarded=True)

@@ -97,9 +97,6 @@ def _abbreviates(word: str, text: str) -> bool:
     return initials.lower().startswith(word)
 
 
-# ---------------------------------------------------------------- of the target
-
-
 def _classes(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Iterator[_Row]:
     word = suggestion.word
     sign = word[:1] if word[:1] in ("+", "@") else ""
@@ -186,9 +183,6 @@ def _targets(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Iterat
             if in_frame or name in parameters:
                 where = "parameter" if name in parameters else "local variable"
                 yield _row(f"${name}", f"{type_named(type_)}  {where} of {method.name}")
-
-
-# ---------------------------------------------------------------- fields by type
 
 
 def _fields(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Iterator[_Row]:
@@ -282,9 +276,6 @@ def _named(type_name: str, metadata: Metadata) -> Type | None:
         return Type(Kind.OBJECT, class_name=type_name)
     types = metadata.classes.named(type_name)
     return Type(Kind.OBJECT, class_name=types[0]) if types else None
-
-
-# ---------------------------------------------------------------- of the language
 
 
 def _names(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Iterator[_Row]:
@@ -405,9 +396,6 @@ _ABOUT_KEYWORD = {
 
 def _choices(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Iterator[_Row]:
     yield from map(_row, suggestion.of.split())
-
-
-# ---------------------------------------------------------------- of the session
 
 
 def _maps(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Iterator[_Row]:

@@ -72,7 +72,7 @@ class Inventory:
             self._closed = True
             self._state.notify_all()
 
-    # ---------------------------------------------------------------- on its thread
+    # The methods below run on the thread of the inventory.
 
     def _run(self) -> None:
         while True:

@@ -90,7 +90,7 @@ class Placement:
         self._thread.join(seconds)
         return not self._thread.is_alive()
 
-    # ---- on its thread
+    # The methods below run on the thread of the placement.
 
     def _run(self) -> None:
         try:

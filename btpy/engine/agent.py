@@ -103,8 +103,6 @@ class Agent:
         self._loaded = loaded
         self._weave_at_once = WEAVE_FIRST
 
-    # ---------------------------------------------------------------- classes
-
     def found(self, patterns: tuple[Pattern, ...], *, refuse_more: bool = True) -> Classes:
         """All loaded classes that match. Raises UsageError when they are too many, unless some are enough."""
         classes = self.search(patterns, MAX_CLASSES) if patterns else Classes(0, self._loaded, 0, ())
@@ -253,8 +251,6 @@ class Agent:
         self.progress.advance(result.longest_ns, done=prewoven)
         return result
 
-    # ---------------------------------------------------------------- probes and maps
-
     @timeline.timed("install handlers")
     def install(
         self,
@@ -321,8 +317,6 @@ class Agent:
         """Change how often a probe may fire; 0: no limit."""
         self.done(lambda request: messages.Limit(request, probe, most_firings, most_per_second, lifetime_ns))
 
-    # ---------------------------------------------------------------- leaving
-
     def level(self, level: int) -> None:
         self.done(lambda request: messages.Level(request, level))
 
@@ -345,8 +339,6 @@ class Agent:
 
     def detach(self) -> messages.Farewell:
         return self.call(messages.Detach, messages.Farewell, RESTORE_SECONDS)
-
-    # ---------------------------------------------------------------- any request
 
     def done(self, build: Callable[[int], Message]) -> None:
         """A request that is answered by DONE. Raises BtpyError when the agent refuses it."""

@@ -49,10 +49,8 @@ class Delivery:
         secrets = permissions.secrets
         self._added_secrets = AddedSecrets(secrets) if secrets != NO_SECRETS else None
 
-    # ---------------------------------------------------------------- on the thread that reads
-
     def put(self, message: Message) -> None:
-        """Raises ProtocolError as :meth:`EventQueue.put`."""
+        """Runs on the reading thread. Raises ProtocolError as :meth:`EventQueue.put`."""
         if isinstance(message, Stacks):
             for stack in message.stacks:
                 self.stacks.add(stack)
@@ -60,10 +58,8 @@ class Delivery:
             self._queue.put(message)
 
     def end(self, failure: BtpyError | None) -> None:
-        """The connection has ended: nothing more will come."""
+        """The connection has ended: nothing more will come. Runs on the reading thread."""
         self._queue.end(failure)
-
-    # ---------------------------------------------------------------- events
 
     def items(self, timeout: float | None = None) -> Iterator[Item]:
         """As :meth:`received`, decoded."""
@@ -93,8 +89,6 @@ class Delivery:
     def accept_all(self) -> None:
         """From now on give all credit back at once: the agent is leaving, and has to empty its buffers."""
         self._queue.accept_all()
-
-    # ---------------------------------------------------------------- maps and counters
 
     def snapshot(self, maps: Iterable[int] | None = None) -> list[MapContent]:
         """The maps of the program as they are now. ``maps``: their ids; None: all. Raises as :class:`Agent`."""

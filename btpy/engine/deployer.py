@@ -145,8 +145,6 @@ class Deployer:
         """The session's identity, for its description."""
         return Place(procfs.boot_id(), self._target.process.start_ticks, self.weave_state.slot)
 
-    # ---------------------------------------------------------------- without touching the target
-
     def match(self, program: Program, *, allow: Iterable[str] = ()) -> Matching:
         """The classes and methods of the target that the probes of the program match. If the program extends the
         session's program, only the probes of its last script count.
@@ -207,8 +205,6 @@ class Deployer:
             warnings = (*warnings, *without_effect(after, self.limits))
         handlers = handler_classes(version.prepare(matching.classes, frozenset(probe.id for probe in after.own)))
         return _PreparedVersion(version, matcher, matching, warnings, tuple(handlers))
-
-    # ---------------------------------------------------------------- changing the probes
 
     @timeline.timed("put the probes in")
     def load(
@@ -369,8 +365,6 @@ class Deployer:
             raise ScriptError([no_pool(program.probes[hook.probe.probe], error)])
         if error:
             raise BtpyError(f"the agent refused HOOK: {error}")
-
-    # ---------------------------------------------------------------- what was woven
 
     @property
     def sites(self) -> Mapping[int, Site]:

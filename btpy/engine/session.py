@@ -198,7 +198,7 @@ class Session:
         self._preweaving.abandon()
         self._channel.close()
 
-    # ---------------------------------------------------------------- on the thread that reads
+    # The methods below run on the reading thread.
 
     def _deliver(self, message: Message) -> None:
         self._ready.wait()

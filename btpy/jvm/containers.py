@@ -128,9 +128,6 @@ def _completed(container: Container, other: Container) -> Container:
     return Container(*(getattr(container, field.name) or getattr(other, field.name) for field in fields(Container)))
 
 
-# ---------------------------------------------------------------- from the kernel
-
-
 def _from_groups(groups: str) -> tuple[Container, bool]:
     """The innermost container that a control group names, and whether a runtime of this machine can have made it: not
     one in another container, nor one of a user, who may choose the names of the groups.
@@ -217,9 +214,6 @@ def _text(path: Path, limit: int) -> str:
             return file.read(limit).decode("utf-8", "replace")
     except OSError:
         return ""
-
-
-# ---------------------------------------------------------------- from files of the machine
 
 
 def _of_runc(groups: str, host: Path) -> Container:

@@ -126,8 +126,6 @@ class _TargetSide:
             finally:
                 self._withdraw(self._pending)
 
-    # ---------------------------------------------------------------- the agent's socket and jar
-
     def _listen(self) -> tuple[dict[str, str], int]:
         path = self._own_directory() / "socket"
         server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -173,8 +171,6 @@ class _TargetSide:
 
     def _seen(self, path: Path) -> str:
         return str("/tmp" / path.relative_to(self._tmp_path))
-
-    # ---------------------------------------------------------------- the JVM's attach socket
 
     def _connect(self) -> int:
         """A connection whose peer is the target itself."""

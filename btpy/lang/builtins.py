@@ -91,7 +91,7 @@ IN_METHODS = ON_TARGET - {Place.PROBE}
 EVERYWHERE = frozenset(Place)
 
 
-# ---------------------------------------------------------------- variables
+# Variables.
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,7 +335,7 @@ def fact_input(index: int) -> Input:
     return Input(InputKind.FACT, index, "Ljava/lang/Object;")
 
 
-# ---------------------------------------------------------------- functions
+# Functions.
 
 
 class Group(Enum):
@@ -977,7 +977,7 @@ MAX_ELEMENTS = 1000
 DEFAULT_ELEMENTS = 100
 
 
-# ---------------------------------------------------------------- aggregations
+# Aggregations.
 
 
 @dataclass(frozen=True, slots=True)
@@ -1123,7 +1123,7 @@ TABLE_OPTIONS = {name: kind for name, kind in PRINT_MAP_OPTIONS.items() if name 
 MAX_TABLE_MAPS = 8
 
 
-# ---------------------------------------------------------------- locations and annotations
+# Locations and annotations.
 
 
 @dataclass(frozen=True, slots=True)
@@ -1253,7 +1253,7 @@ ANNOTATIONS = {
 DEFAULT_MAX_METHODS = 500
 
 
-# ---------------------------------------------------------------- settings
+# Settings.
 
 
 @dataclass(frozen=True, slots=True)

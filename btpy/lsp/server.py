@@ -102,8 +102,6 @@ class Server:
         if self._target is not None:
             self._target.close()
 
-    # ---------------------------------------------------------------- documents
-
     async def _opened(self, params: types.DidOpenTextDocumentParams) -> None:
         await self._check(params.text_document.uri)
 
@@ -172,8 +170,6 @@ class Server:
             uri = uris.from_fs_path(str(span.source.path)) or uri if span.source.path is not None else uri
         location = types.Location(uri=uri, range=_range(at, span.start, span.end))
         return types.DiagnosticRelatedInformation(location=location, message=label.text or "here")
-
-    # ---------------------------------------------------------------- what is asked
 
     def _complete(self, params: types.CompletionParams) -> types.CompletionList:
         uri = params.text_document.uri
@@ -244,8 +240,6 @@ class Server:
                 )
                 actions.append(action)
         return actions
-
-    # ---------------------------------------------------------------- inside
 
     def _source(self, uri: str) -> Source:
         document = self._lsp.workspace.get_text_document(uri)

@@ -78,9 +78,6 @@ class Diagnostic:
         return f"{source.name}:{line}:{column}: {self.severity.value}[{self.code}]: {self.message}"
 
 
-# ---------------------------------------------------------------- nearest names
-
-
 def nearest(name: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
     """The candidates that the user may have meant by ``name``, best first, at most ``limit``.
 
@@ -168,8 +165,6 @@ def meant(diagnostic: Diagnostic) -> list[str]:
     names = [name for line in lines for name in re.findall("`([^`]+)`", line)]
     return [name for name in names if nearest(diagnostic.primary.span.text, [name])]
 
-
-# ---------------------------------------------------------------- rendering
 
 _TAB = 4
 _LINES = 8  # line numbers shown for a repeated mistake
@@ -411,9 +406,6 @@ def _row(pieces: list[tuple[int, str, str]], style: _Style) -> str:
         row += " " * (cell - at) + style.paint(text, colour)
         at = cell + _cells(text)
     return row
-
-
-# ---------------------------------------------------------------- JSON
 
 
 def to_json(diagnostic: Diagnostic) -> dict[str, object]:

@@ -74,8 +74,6 @@ def gives_secret(member: str) -> bool:
     return names_secret(member) or (member.startswith("get") and names_secret(member[3:]))
 
 
-# ---------------------------------------------------------------- what users add
-
 MOST_NAMES = 64
 MOST_TEXTS = 16
 LONGEST_TEXT = 200

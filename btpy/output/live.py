@@ -46,9 +46,6 @@ _WITHOUT_RATE = (MapKind.VALUE, MapKind.TSERIES, MapKind.FIRST, MapKind.LAST)
 _TEXTS = (MapKind.VALUE, MapKind.TSERIES, MapKind.FIRST, MapKind.LAST)
 
 
-# ---------------------------------------------------------------- the past
-
-
 @dataclass(frozen=True, slots=True)
 class _Moment:
     """``sizes``: of the entries of each map. ``complete``: the maps with all their entries; None: all maps."""
@@ -140,9 +137,6 @@ def _size(value: Aggregate | Value) -> Number | None:
     return value if isinstance(value, int | float) else None
 
 
-# ---------------------------------------------------------------- how it is looked at
-
-
 @dataclass(frozen=True, slots=True)
 class Order:
     """Of the rows of one map. ``by``: the order: empty for the default, a figure, ``rate`` or ``key``; ``offset``: rows
@@ -172,9 +166,6 @@ class Arrangement:
 _AS_IT_SUITS = Order()
 KEYS = ("s", "S", "h", "tab", "up", "down", "pageup", "pagedown", "home", "end")
 """What :meth:`LiveText.pressed` knows."""
-
-
-# ---------------------------------------------------------------- lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,8 +243,6 @@ class LiveText:
         offset = max(0, min(most, min(most, order.offset) + steps[key]))
         return arrangement.with_order(map_, replace(order, offset=offset))
 
-    # ---- which maps, and how much of each
-
     def _parts(self, history: History, arrangement: Arrangement, columns: int, lines: int) -> tuple[list[_Part], int]:
         """The maps that fit, always with the focused one, and the number of other maps."""
         parts = [self._whole(content, history, arrangement, columns) for content in history.contents if content.entries]
@@ -306,8 +295,6 @@ class LiveText:
             else:
                 block.insert(1, f"  {pace}")
         return _Part(content, len(block), tuple(block))
-
-    # ---- one map
 
     def _lines_of(
         self, part: _Part, history: History, arrangement: Arrangement, columns: int, *, focused: bool

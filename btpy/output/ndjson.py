@@ -273,8 +273,6 @@ class NdjsonWriter:
         # U+2028.
         return text if text.isprintable() else _encode_ascii(members)
 
-    # ---- records
-
     def _compile(self, template: Template) -> _Renderer:
         """A function that renders a record as a line. If the line is empty, nothing is written."""
         if template.kind is TemplateKind.EMIT:

@@ -172,9 +172,6 @@ def file_name(name: str, others: Iterable[tuple[str, tuple[str, ...]]]) -> str:
     return f"{stem}-{number + 1}" if number else stem
 
 
-# ---------------------------------------------------------------- rows
-
-
 def event_row(template: Template, context: Context) -> Callable[[Record], Row]:
     """A function that turns a record of EMIT or PRINT into a row. Times stay unchanged: ns since 1970."""
     head = _head(context)

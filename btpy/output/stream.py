@@ -267,8 +267,6 @@ class Stream:
             else:
                 self.abandon()
 
-    # ---- one file
-
     def _head(self) -> bytes:
         """Writes the head of a file, and removes its old content now."""
         if self._began:
@@ -327,8 +325,6 @@ class Stream:
                 f"{self.sink.name} begins differently from this run: {beginning.decode('utf-8', 'replace').strip()!r}",
                 help=["write to another file, or leave --append out"],
             )
-
-    # ---- one after the other
 
     def _is_full(self) -> bool:
         rotation = self._rotation

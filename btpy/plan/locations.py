@@ -156,9 +156,6 @@ def own_monitor(point: Point, file: ClassFile, method: Member) -> Place | None:
     return Place(OWN_MONITOR, operation=shape, missing=lock)
 
 
-# ---------------------------------------------------------------- lines and handlers
-
-
 def _lines(selector: Selector, of: MethodOperations) -> Iterator[Place]:
     first, last = selector.lines or (0, 65_535)
     for at, line in of.lines:
@@ -186,9 +183,6 @@ def live_variables(of: MethodOperations, at: int) -> tuple[tuple[Variable, ...],
             )
     absent = dict.fromkeys(row.name for row in rows if row.name != "this" and row.name not in live)
     return tuple(live.values()), tuple(absent)
-
-
-# ---------------------------------------------------------------- operations
 
 
 def _operations(selector: Selector, point: Point, of: MethodOperations) -> Iterator[Place]:

@@ -230,8 +230,6 @@ class Presenter:
     def is_over(self) -> bool:
         return self.exit_code is not None or self.hits_left == 0
 
-    # ---- the end
-
     def reports(self, accounts: Iterable[ProbeAccount], sites: Iterable[Site]) -> tuple[ProbeReport, ...]:
         """The messages about each probe. Raises ProtocolError for a probe that is not there."""
         methods: dict[int, set[tuple[str, str, str]]] = {}
@@ -276,8 +274,6 @@ class Presenter:
                 probes=reports,
             )
         )
-
-    # ---- one item
 
     def _printed(self, printed: PrintedMaps) -> None:
         template = self._outline.templates[printed.template]

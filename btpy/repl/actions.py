@@ -40,9 +40,6 @@ _LAST = 10
 _KEPT_SECONDS = 3600.0
 
 
-# ---------------------------------------------------------------- probes
-
-
 def _probes(repl: Repl, line: Line) -> None:
     live = scripts.shown(repl.session)
     if not live:
@@ -190,9 +187,6 @@ def _save(repl: Repl, line: Line) -> None:
     repl.screen.say(f"wrote {counted(len(live), 'probe')} to {path}")
 
 
-# ---------------------------------------------------------------- classes
-
-
 def _ls(repl: Repl, line: Line) -> None:
     _list(repl, line.words[0], Detail(classes=_LISTED_CLASSES))
 
@@ -303,9 +297,6 @@ def _src(repl: Repl, line: Line) -> None:
     repl.screen.say(source.disassembly(methods[0]).rstrip("\n"))
 
 
-# ---------------------------------------------------------------- maps
-
-
 def _maps(repl: Repl, line: Line) -> None:
     if not repl.session.maps:
         repl.screen.say("no probe has a map yet:  … { @hits[cls] = count() }")
@@ -367,9 +358,6 @@ def _watch(repl: Repl, line: Line) -> None:
         repl.print_map(name, {})
         return
     repl.terminal.watch(MapView(repl, name), interval)
-
-
-# ---------------------------------------------------------------- events
 
 
 def _last(repl: Repl, line: Line) -> None:
@@ -452,9 +440,6 @@ def _lost(repl: Repl, line: Line) -> None:
         repl.screen.say("nothing was lost")
         return
     repl.screen.lines(columns(rows))
-
-
-# ---------------------------------------------------------------- the prompt itself
 
 
 def _set(repl: Repl, line: Line) -> None:

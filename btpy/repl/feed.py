@@ -120,8 +120,6 @@ class Feed:
         self._rate_shown = rate
         self._session.read_at_most(max(rate, _KEPT_A_SECOND))
 
-    # ---------------------------------------------------------------- figures
-
     def rate(self) -> float:
         """Events a second of the last seconds."""
         now = time.monotonic()
@@ -166,7 +164,7 @@ class Feed:
         lost = sum(account.dropped + account.map_full for account in accounts)
         return lost + uncommitted + self.unread
 
-    # ---------------------------------------------------------------- on its thread
+    # The methods below run on the thread of the feed.
 
     def _run(self) -> None:
         try:

@@ -145,8 +145,6 @@ class Prompt:
         finally:
             self._repl.screen.typing(None)
 
-    # ---------------------------------------------------------------- what comes in while a line is being typed
-
     def _wake(self) -> None:
         """Any thread may call it. Schedules writing the waiting lines, once for any number of new lines."""
         with self._awake:
@@ -182,8 +180,6 @@ class Prompt:
         self.put("\n")
         self._repl.screen.drain()
         self.put(f"{self._repl.name}> {self._session.default_buffer.text}")
-
-    # ---------------------------------------------------------------- what is shown
 
     def _message(self) -> StyleAndTextTuples:
         return [("class:prompt", f"{self._repl.name}> ")]
@@ -224,8 +220,6 @@ class Prompt:
 
     def _changed(self, buffer: Buffer) -> None:
         self._checked.later(buffer.text)
-
-    # ---------------------------------------------------------------- keys
 
     def _keys(self) -> KeyBindings:
         keys = KeyBindings()
@@ -332,8 +326,6 @@ class Prompt:
             buffer.text = text.rstrip()
             buffer.cursor_position = len(buffer.text)
             buffer.validate_and_handle()
-
-    # ---------------------------------------------------------------- what commands need of a terminal
 
     def watch(self, view: View, interval: float) -> None:
         """Shows a view until the user leaves it. It is redrawn every ``interval`` seconds and after each key."""

@@ -123,8 +123,6 @@ class Repl:
         self.feed.start()
         self.maps.start()
 
-    # ---------------------------------------------------------------- what is entered
-
     def enter(self, text: str, *, remember: bool = True) -> None:
         """Carries out an entry of any kind, and reports its errors."""
         typed = text.strip()
@@ -210,8 +208,6 @@ class Repl:
         if self.left:
             raise UsageError(self.left, help=[":maps, :print @map, :last and :save still work; :quit ends btpy"])
 
-    # ---------------------------------------------------------------- probes
-
     def source(self, text: str, name: str = "") -> Source:
         """The entry, with a name for messages: ``<repl:7>``."""
         self._entries += 1
@@ -263,8 +259,6 @@ class Repl:
         """The given texts of the parameters that the script declares. Raises ScriptError."""
         declared = {parameter.name for parameter in parameters(source)} if self.parameters else set()
         return {name: text for name, text in self.parameters.items() if name in declared}
-
-    # ---------------------------------------------------------------- maps
 
     def evaluate(self, text: str) -> None:
         name = map_expressions.bare_map(text)
@@ -322,8 +316,6 @@ class Repl:
         if many:
             self.screen.note(f":print @{name} top=N draws N of them; :watch @{name} lists all")
         self.tell_age([map_title(name)])
-
-    # ---------------------------------------------------------------- figures and help
 
     def status(self) -> Status:
         probes = len(scripts.shown(self.session))

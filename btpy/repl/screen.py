@@ -76,8 +76,6 @@ class Screen:
             if lines:
                 self._put("".join(f"{line}\n" for line in lines))
 
-    # ---------------------------------------------------------------- what is written
-
     def lines(self, lines: Iterable[str]) -> None:
         """Lines that are fit for a terminal."""
         visible = [part for line in lines for part in line.split("\n")]

@@ -146,8 +146,6 @@ class Ends:
         self.return_block = self._return_block()
         self._initialized: dict[int | None, Snippet | None] = {}
 
-    # ------------------------------------------------------------ variables
-
     def _keep_copies(self, variables: Variables, later: Sequence[Operand]) -> Bindings:
         """Variables for entry copies of the inputs that exits use, and in a constructor of those used after
         super(…).
@@ -207,8 +205,6 @@ class Ends:
         for index, local in enumerate(self._locals):
             bindings[OperandKind.LOCAL, index] = local.variable
         return bindings
-
-    # ------------------------------------------------------------ blocks
 
     def _compute(self, block: Snippet, late: bool, bindings: Bindings) -> None:
         for local in self._locals:

@@ -267,8 +267,6 @@ class _MethodWeaver:
     def _number(self, advice: Advice, line: int) -> int:
         return self._numbering.number(advice.probe, advice.point, line, advice.target_class, advice.member)
 
-    # ------------------------------------------------------------ inside the method
-
     def _weave_inside(self) -> None:
         """Writes the code around the instructions that have advice."""
         states = typeflow.states(self._file, self._method, self._bytecode, self._flow_wanted())
@@ -361,8 +359,6 @@ class _MethodWeaver:
 
     def _rows_over(self, at: int) -> list[ExceptionHandler]:
         return [row for row in self._code.exceptions if row.start <= at < row.end]
-
-    # ------------------------------------------------------------ the method
 
     def weave(self) -> bytes:
         """The content of the new Code attribute. Raises ClassFileError and _RefusedError."""

@@ -487,8 +487,6 @@ class Channel:
         with contextlib.suppress(OSError):  # the other side may have closed it already
             self._connection.shutdown(socket.SHUT_RDWR)
 
-    # ---------------------------------------------------------------- the two threads
-
     def _write(self) -> None:
         last = time.monotonic()
         while True:

@@ -56,7 +56,7 @@ Fingerprint = Annotated[bytes, Fixed(12)]
 Rest = Annotated[bytes, Remainder()]
 
 
-# ---------------------------------------------------------------- parts of messages
+# Parts of messages.
 
 
 NO_LEVEL = 0xFFFFFFFF
@@ -381,7 +381,7 @@ class NotRestored:
     reason: str
 
 
-# ---------------------------------------------------------------- handshake
+# Handshake.
 
 
 class Message:
@@ -423,7 +423,7 @@ class Welcome(Message):
     retransformation: bool
 
 
-# ---------------------------------------------------------------- client → agent
+# Client → agent.
 
 
 @dataclass(frozen=True, slots=True)
@@ -697,7 +697,7 @@ class Go(Message):
     code = 0x1E
 
 
-# ---------------------------------------------------------------- agent → client
+# Agent → client.
 
 
 @dataclass(frozen=True, slots=True)

@@ -222,8 +222,6 @@ class Chaos:
             raise
         self.ran[name] += 1
 
-    # ---- the client is a process
-
     @contextlib.contextmanager
     def _client(self, *more: str, env: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen[bytes]]:
         command = [sys.executable, "-m", "btpy", str(self._server.pid), "-e", SCRIPT, "--hits", "0", *more]
@@ -279,8 +277,6 @@ class Chaos:
                 clock.jump(self._random.choice(JUMPS))
                 ended = client.wait(PATIENCE)
                 assert ended in (0, 128 + signal.SIGINT, -signal.SIGINT), ended  # not 0: it was still attaching
-
-    # ---- the client is here
 
     def _session(self) -> Session:
         return Session.attach(self._server.pid, Limits(event_buffer_bytes=1 << 20))

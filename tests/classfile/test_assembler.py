@@ -68,9 +68,6 @@ def call_all(runner: Path, tmp_path: Path) -> Callable[..., dict[str, str]]:
     return run
 
 
-# ---------------------------------------------------------------- shapes
-
-
 def _joined_references(code: CodeBuilder) -> None:
     """String and Class meet as Object, null gives way, and a value survives on the stack below."""
     other, end = Label(), Label()
@@ -531,9 +528,6 @@ def test_the_same_calls_give_the_same_bytes() -> None:
     assert _shapes(52) == _shapes(52)
 
 
-# ---------------------------------------------------------------- what is refused
-
-
 def _method() -> CodeBuilder:
     return ClassBuilder("Refused").method(STATIC, "refused", "(IJ)I")
 
@@ -659,9 +653,6 @@ def _too_many_locals(code: CodeBuilder) -> None:
 def test_unverifiable_code_is_refused(write: Callable[[CodeBuilder], None], message: str) -> None:
     with pytest.raises(ClassFileError, match=message):
         write(_method())
-
-
-# ---------------------------------------------------------------- random programs
 
 
 @dataclass

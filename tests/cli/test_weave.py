@@ -325,9 +325,6 @@ def test_of_two_classes_of_a_name_the_first_is_written(script: Path, classes: Pa
     assert out["both"] == out["first"]
 
 
-# ---------------------------------------------------------------- what jars have
-
-
 ALL = '@OnMethod(class="/.*/", method="*", location=ENTRY) { @n = count(); }'
 
 
@@ -516,9 +513,6 @@ def test_the_launcher_of_the_agent_is_not_woven(tmp_path: Path, capfd: pytest.Ca
     shutil.copy(agent_jar(), agent)
     assert main(["weave", "-e", ALL, "--cp", str(agent)]) == 4
     assert capfd.readouterr().out == ""
-
-
-# ---------------------------------------------------------------- methods at the limits
 
 
 def test_a_method_with_too_many_locals_is_refused_by_name_and_the_others_are_woven(

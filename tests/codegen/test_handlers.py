@@ -90,9 +90,6 @@ def _templates(jvm: Target) -> list[int]:
     return [record.template for record in jvm.events()]
 
 
-# ---------------------------------------------------------------- records
-
-
 def test_a_record_carries_values_of_every_kind(jvm: Target) -> None:
     flag = trees.argument(0, "Z")
     letter = trees.argument(1, "C")
@@ -158,9 +155,6 @@ def test_values_are_evaluated_before_the_record_begins(jvm: Target) -> None:
 
 
 ANY_INPUT_1 = trees.argument(1, ANY.slot, ANY)
-
-
-# ---------------------------------------------------------------- control
 
 
 def test_branches(jvm: Target) -> None:
@@ -254,9 +248,6 @@ def test_a_disabled_probe_does_nothing(jvm: Target) -> None:
     _fire(jvm, [_emit(1)])
     assert _templates(jvm) == [1]
     assert _value(jvm, INT_INPUT, (INT_INPUT, 5)) == 5
-
-
-# ---------------------------------------------------------------- values
 
 
 @pytest.mark.parametrize(
@@ -494,8 +485,6 @@ def test_equality_of_references(jvm: Target) -> None:
     assert jvm.errors() == []
 
 
-# ---------------------------------------------------------------- builtins
-
 _TEXT = constant(STRING, " Shop ")
 _FAILURE = (ANY_INPUT, Box("a", "failure"))
 _BUILTINS: list[tuple[str, t.Type, list[Expr], Result, Result]] = [
@@ -574,9 +563,6 @@ def _compiles(expression: str) -> bool:
             continue
         return True
     return False
-
-
-# ---------------------------------------------------------------- maps
 
 
 def _content(jvm: Target, id_: int, kind: MapKind, keys: int) -> dict[tuple[object, ...], object]:
@@ -695,9 +681,6 @@ def test_an_error_in_the_value_claims_no_key(jvm: Target) -> None:
     assert _content(jvm, 0, MapKind.VALUE, 1) == _content(jvm, 1, MapKind.SUM, 1) == {}
 
 
-# ---------------------------------------------------------------- errors, guard, threads
-
-
 def test_nothing_is_thrown_at_the_application(jvm: Target) -> None:
     """Every error is counted, even an error inside the handler itself: here a map that was never declared."""
     _fire(jvm, [Aggregate(9, (), None), _emit(1)])
@@ -789,9 +772,6 @@ def test_depth(jvm: Target) -> None:
     assert jvm.fire(enter) == 1, "an activation that was not counted is not released"
     other, _ = depth_handlers(2)
     assert jvm.fire(other) == 0
-
-
-# ---------------------------------------------------------------- names and limits
 
 
 def _check_name(handler: HandlerClass) -> None:

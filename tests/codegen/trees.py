@@ -137,8 +137,6 @@ def entry(value: Expr, inputs: Sequence[Input]) -> Entry:
     return Entry(0, tuple(inputs), value)
 
 
-# ---------------------------------------------------------------- random trees
-
 #: Inputs of random trees: ARG number, descriptor.
 INPUTS = tuple(
     Input(InputKind.ARG, index, descriptor)

@@ -49,9 +49,6 @@ SAMPLE = (8, 11, 17, 25)
 sample = pytest.mark.parametrize("jdk", SAMPLE, ids=[f"jdk{major}" for major in SAMPLE])
 
 
-# ---------------------------------------------------------------- containers
-
-
 @sample
 def test_a_jvm_with_a_tmp_of_its_own_is_traced(jdk: int) -> None:
     """The target has the same pid in its namespace as outside, as under systemd's PrivateTmp."""
@@ -101,9 +98,6 @@ def test_a_tmp_that_is_a_symbolic_link_is_resolved_in_the_targets_own_root(tmp_p
         assert_traced(target_cell)
         assert os.listdir(f"/proc/{target_cell.process.pid}/root/elsewhere")
         target_cell.assert_undisturbed()
-
-
-# ---------------------------------------------------------------- privileges
 
 
 def test_root_without_ptrace_names_the_capability() -> None:
@@ -176,8 +170,6 @@ def test_btpy_in_its_own_user_namespace_gets_an_error() -> None:
         target_cell.assert_undisturbed()
 
 
-# ---------------------------------------------------------------- network namespaces
-
 LOOPBACK_UP = ("unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh")
 
 
@@ -201,9 +193,6 @@ def test_without_the_privilege_to_enter_a_network_namespace_the_remedy_is_nsente
         done = doctor(target_cell.process.pid, prefix=("nsenter", "-t", str(target_cell.process.pid), "-n"))
         assert done.returncode == 0, done.stdout
         target_cell.assert_undisturbed()
-
-
-# ---------------------------------------------------------------- odd JVMs
 
 
 @pytest.mark.parametrize("jdk", [8, 11, 17])
@@ -251,8 +240,6 @@ def test_a_runtime_in_a_directory_named_jre_has_its_version(jdk: int, tmp_path: 
         assert Path(target_cell.process.java_home) == home
         assert target_cell.process.feature_version == jdk
 
-
-# ---------------------------------------------------------------- attach files
 
 WAKING = """
 import os, signal, sys

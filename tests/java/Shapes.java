@@ -10,8 +10,6 @@ import java.util.function.Supplier;
 /** Methods of every shape that javac gives code to. What each returns shows whether it still computes the same. */
 @SuppressWarnings({"fallthrough", "serial", "try"})
 class Shapes {
-    // ------------------------------------------------------------ exits
-
     static int manyReturns(int x) {
         if (x < 0) {
             return -1;
@@ -115,8 +113,6 @@ class Shapes {
         }
     }
 
-    // ------------------------------------------------------------ loops and recursion
-
     /** The loop jumps back to the very first instruction of the method. */
     static void loopToFirstInstruction(int n) {
         do {
@@ -152,8 +148,6 @@ class Shapes {
         }
         return steps;
     }
-
-    // ------------------------------------------------------------ slots
 
     /** One slot holds an int, then half a long, then a reference, then a double. */
     static String reusesSlots(int x) {
@@ -206,8 +200,6 @@ class Shapes {
     }
 
     private final int seed;
-
-    // ------------------------------------------------------------ constructors
 
     Shapes(int seed) {
         this.seed = seed;
@@ -269,8 +261,6 @@ class Shapes {
             return x * 31;
         }
     }
-
-    // ------------------------------------------------------------ exceptions
 
     static final class CheckedException extends Exception {
         CheckedException(String message) {
@@ -388,8 +378,6 @@ class Shapes {
         }
     }
 
-    // ------------------------------------------------------------ monitors
-
     private int guarded;
 
     synchronized int synchronizedMethod(int x) {
@@ -419,8 +407,6 @@ class Shapes {
         }
         return guarded;
     }
-
-    // ------------------------------------------------------------ kinds of classes
 
     enum Operation implements IntBinaryOperator {
         PLUS {

@@ -180,9 +180,6 @@ def test_a_process_out_of_reach_is_refused_without_java_too() -> None:
         assert_undisturbed(deaf)
 
 
-# ---------------------------------------------------------------- the protocol
-
-
 @pytest.mark.parametrize(("jdk", "version"), [(8, 1), (17, 1), (25, 2)])
 def test_a_long_path_of_the_jar_goes_by_version_2_and_by_a_copy_elsewhere(
     jdk: int, version: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

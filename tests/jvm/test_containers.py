@@ -114,9 +114,6 @@ def test_the_control_group_names_container_and_pod(case: str, tmp_path: Path) ->
     assert read(tmp_path) == expected
 
 
-# ---------------------------------------------------------------- mounts
-
-
 def mount(source: str, place: str) -> str:
     return f"2145 2129 259:1 {source} {place} rw,noatime - ext4 /dev/root rw,discard\n"
 
@@ -156,8 +153,6 @@ def test_the_control_group_is_believed_before_the_mounts(tmp_path: Path) -> None
     proc(tmp_path, groups=GROUPS["docker, systemd"][0], mounts=mounts)
     assert read(tmp_path) == Container(ID, "docker")
 
-
-# ---------------------------------------------------------------- state files
 
 IN_POD = GROUPS["Kubernetes, cgroupfs"][0]
 ANNOTATIONS = {
@@ -249,9 +244,6 @@ def test_a_container_that_no_runtime_of_this_machine_made_gets_no_name_of_one(ca
     assert read(tmp_path) == GROUPS[case][1]
 
 
-# ---------------------------------------------------------------- names of pods
-
-
 def test_kubelet_names_the_pod_in_its_log_directories(tmp_path: Path) -> None:
     proc(tmp_path, groups=IN_POD)
     (tmp_path / "host" / "var/log/pods" / f"prod_orders-7f9c_{UID}").mkdir(parents=True)
@@ -322,9 +314,6 @@ def test_no_text_breaks_the_reader(groups: str, mounts: str, environment: bytes)
     container, _ = containers._from_groups(f"0::/docker/{ID}{groups}\n{groups}")
     assert container.id in ("", ID)
     containers._from_mounts(mounts + mount(groups, mounts) + mounts)
-
-
-# ---------------------------------------------------------------- names of targets
 
 
 @pytest.fixture

@@ -144,9 +144,6 @@ def test_the_main_class_of_a_command_line(command: str, main: str) -> None:
     assert processes._main(words) == main
 
 
-# ---------------------------------------------------------------- performance counters
-
-
 def entry(name: bytes, kind: bytes, vector: int, value: bytes) -> bytes:
     name_offset = 20
     value_offset = name_offset + len(name) + 1

@@ -121,9 +121,6 @@ def test_a_script_is_checked_with_added_secrets() -> None:
     assert check_source(Source("a.bt", "A::b { print(1) }"), permissions=permissions).permissions == permissions
 
 
-# ---------------------------------------------------------------- the file
-
-
 def written(directory: Path, content: bytes) -> dict[str, str]:
     path = directory / "btpy" / "redact"
     path.parent.mkdir()

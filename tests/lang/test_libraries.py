@@ -65,9 +65,6 @@ def names(program: Program) -> list[str]:
     return [probe.name for probe in program.probes]
 
 
-# ---------------------------------------------------------------- which probes run
-
-
 def test_an_import_alone_runs_nothing(files: Files) -> None:
     files.write("shop.bt", SHOP)
     assert names(files.check("import shop; A::b { print(shop.speed(1), shop.slow) }")) == ["b"]
@@ -100,9 +97,6 @@ def test_a_used_library_uses_its_own(files: Files) -> None:
     files.write("c.bt", "param x = 1; A::c { print(2) }")
     assert names(files.check("use a; A::m { print(0) }")) == ["b.b", "a.a", "m"]
     assert names(files.check("import a; @OnEnd { print(0) }")) == ["end"]
-
-
-# ---------------------------------------------------------------- names
 
 
 def test_names_of_libraries_do_not_meet(files: Files) -> None:
@@ -190,9 +184,6 @@ def test_a_parameter_without_default_must_be_given(files: Files) -> None:
     assert (diagnostic.code, diagnostic.message) == ("BT103", "`lib` needs a value for `p`")
 
 
-# ---------------------------------------------------------------- places
-
-
 def test_errors_in_a_library_name_its_file_and_the_import(files: Files) -> None:
     files.write("lib/one.bt", "import two;\nfn f(int n): int = two.g(n);\n")
     files.write("lib/two.bt", "fn g(int n): int = n > 1ms ? 1 : 2;\n")
@@ -241,9 +232,6 @@ def test_the_longest_place_is_in_range(files: Files) -> None:
     files.check("use long; A::c { print(1) }")
     (diagnostic,) = files.errors("use long; use more; A::c { print(1) }")
     assert diagnostic.code == "BT008"
-
-
-# ---------------------------------------------------------------- files
 
 
 def test_libraries_that_import_each_other(files: Files) -> None:

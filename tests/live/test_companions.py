@@ -103,9 +103,6 @@ def test_three_sessions_weave_a_class_while_it_is_loaded(tmp_path: Path) -> None
         assert asked(running, "call 13") == CALLED_13
 
 
-# ---------------------------------------------------------------- JaCoCo
-
-
 COVERED = """
 @OnMethod(class="Subject", location=EXIT, pending=true) { @n = count(); @by[method] = count(); }
 """
@@ -163,8 +160,6 @@ def test_jacoco_that_comes_later_counts_the_same(tmp_path: Path) -> None:
     assert subject[3:] != ["0"] * len(subject[3:])
 
 
-# ---------------------------------------------------------------- Byteman
-
 RULE = """
 RULE each call
 CLASS Subject
@@ -210,9 +205,6 @@ def test_byteman_that_comes_later_works_on(tmp_path: Path) -> None:
             assert session.departure.detach().clean
         asked(running, "call 5")
         assert byteman_lines(running) == 13 + 5
-
-
-# ---------------------------------------------------------------- redefinition
 
 
 @all_jdks

@@ -152,8 +152,6 @@ def test_a_watcher_is_told_of_a_class_whose_loader_hides_the_run_time(tmp_path: 
         assert "run: 0 hits: what it matches cannot be traced [BT336]" in tracer.stderr
 
 
-# ---------------------------------------------------------------- OSGi
-
 BUNDLES = """
 @OnMethod(class=["plugin.Plugin", "shared.Counter"], location=[EXIT, CALL(class="shared.Counter")])
 { @n = count(); @by[cls, method] = count(); }

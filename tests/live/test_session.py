@@ -223,9 +223,6 @@ def test_a_disabled_probe_is_silent_until_it_is_enabled() -> None:
         session.departure.detach()
 
 
-# ---------------------------------------------------------------- probes that do not fit
-
-
 def test_patterns_without_a_match_are_diagnosed_with_similar_names() -> None:
     with counted(17) as target, Session.attach(target.pid) as session:
         with pytest.raises(NothingMatched) as caught:
@@ -319,9 +316,6 @@ def test_records_with_annotated_types_need_permission() -> None:
             target.send()
             target.wait_for("size 6")
             session.departure.detach()
-
-
-# ---------------------------------------------------------------- ways of leaving
 
 
 def test_leaving_without_detach_puts_everything_back(own_tmp: Path) -> None:

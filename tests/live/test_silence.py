@@ -126,9 +126,6 @@ def test_the_monitor_of_a_synchronized_method_is_seen(silent: Target) -> None:
         session.departure.detach()
 
 
-# ---------------------------------------------------------------- lines of another file
-
-
 PAGE = b"SMAP\nguest_jsp.java\nJSP\n*S JSP\n*F\n+ 1 guest.jsp\npages/guest.jsp\n*L\n7#1:101\n101:102\n*E\n"
 
 
@@ -217,9 +214,6 @@ def test_a_late_class_that_lacks_the_place_is_reported(
         assert warning.code == code
         assert text in warning.help
         assert session.departure.detach().woven == 0
-
-
-# ---------------------------------------------------------------- methods that cannot be woven
 
 
 def runnable() -> ClassBuilder:

@@ -209,9 +209,6 @@ def script_place(text: str) -> tuple[int, int]:
     return before.count("\n") + 1, len(before) - before.rfind("\n")
 
 
-# ---------------------------------------------------------------- what the records of a call are
-
-
 def step_values(facts: Facts, call: Call) -> dict[str, Any]:
     return {
         "text": "abc",

@@ -58,9 +58,6 @@ def runs(*arguments: Any, programs: int = 1, script: str = SCRIPT, code: int = 6
             yield Run(facts, begun, true.wall_now(), tracer.stdout, tracer.stderr)
 
 
-# ---------------------------------------------------------------- what ndjson has to be
-
-
 def timed_lines(facts: Facts, first: Line) -> list[Line]:
     """The lines with a time, in order. The event thread shows a map later, so the script asks in the last call."""
     lines: list[Line] = []
@@ -328,9 +325,6 @@ def check_lines(lines: Sequence[Line], facts: Facts, pid: int | None = None) -> 
 MAPS = ("map", "hist", "stats", "tseries", "topk", "sample_of")
 
 
-# ---------------------------------------------------------------- ndjson, json, replay, several targets, trees
-
-
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """The lines of a run, and the path of its recording."""
@@ -452,9 +446,6 @@ def cut_line() -> Line:
         assert line["data"] == {"message": text[:9]}
         assert line.get("cut", {}) == ({"message": len(text)} if len(text) > 9 else {})
     return {"type": "event", "cut": lines[-1]["cut"]}
-
-
-# ---------------------------------------------------------------- tables: csv, tsv, parquet, arrow
 
 
 def tables(facts: Facts, rated: int) -> dict[str, tuple[list[str], list[list[Any]]]]:
@@ -631,9 +622,6 @@ def test_arrow(tmp_path: Path, format_: str) -> None:
         check_tables(run.facts[0], results, None)
 
 
-# ---------------------------------------------------------------- stacks, chrome, text, Python
-
-
 def test_folded() -> None:
     with runs("-f", "folded") as run:
         assert sorted(run.stdout) == [f"@stacks;Facts.step {CALLS}", f"step;Facts.step {CALLS}"]
@@ -784,9 +772,6 @@ def test_python() -> None:
     assert dict(session.maps["@count"].items()) == counts
     (entry,) = [probe for probe in session.probes.values() if probe.name == "entry"]
     assert (entry.hits, entry.fired, entry.errors) == (CALLS, CALLS, 0)
-
-
-# ---------------------------------------------------------------- no field is left out
 
 
 @pytest.fixture(scope="module")

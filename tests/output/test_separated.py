@@ -145,9 +145,6 @@ def test_maps_have_columns_by_their_kind(tmp_path: Path) -> None:
     )
 
 
-# ---------------------------------------------------------------- files of a document
-
-
 def test_a_file_that_is_appended_to_gets_no_second_header(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     for number in range(3):

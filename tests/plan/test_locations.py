@@ -223,9 +223,6 @@ def test_type_patterns(pattern: str, java: str, matches: bool) -> None:
     assert TypePattern.parse(pattern).matches(java, lambda name: class_.get(name, [])) is matches
 
 
-# ---------------------------------------------------------------- why there is none
-
-
 def test_a_line_without_code_is_answered_with_the_nearest_that_have_some(places: ClassFile) -> None:
     script = planner("LINE(1)", "print(1);", "lines")
     ((_, operations),) = script.looked_through(0, places)

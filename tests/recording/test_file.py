@@ -109,9 +109,6 @@ def test_a_full_disk(tmp_path: Path) -> None:
             writer.write(0)
 
 
-# ---------------------------------------------------------------- what is in the chunks
-
-
 def entries() -> list[Entry]:
     with ChunkReader.open(GOLDEN) as reader:
         return list(reader.entries())

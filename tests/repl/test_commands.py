@@ -32,9 +32,6 @@ def at(shop: Target) -> Iterator[Person]:
         yield someone
 
 
-# ---------------------------------------------------------------- the table
-
-
 def test_every_command_is_done_and_explained() -> None:
     assert set(ACTIONS) == set(COMMANDS)
     overview = page("")
@@ -66,9 +63,6 @@ def test_help_for_unknown_words() -> None:
     assert page("hist").startswith("hist(value, k=2)")
     assert page("@OnTimer").startswith("@OnTimer(period)")
     assert page("p").startswith(":probes")
-
-
-# ---------------------------------------------------------------- probes
 
 
 def test_a_probe_and_its_map(at: Person, shop: Target) -> None:
@@ -277,9 +271,6 @@ def test_a_rare_event_is_seen_beside_a_flood(at: Person, shop: Target) -> None:
     at.wait_for("^#2 asked", 3)
 
 
-# ---------------------------------------------------------------- classes
-
-
 def test_looking_around_touches_nothing(at: Person, shop: Target) -> None:
     assert "sell(String item, int count): Till$Receipt" in at.enter(":ls Till") or "sell(String" in at.enter(":ls Till")
     assert "sell(String" in at.enter("ls acme.Till::se*")
@@ -305,9 +296,6 @@ def test_sources(at: Person) -> None:
     assert "main(" not in answer
     assert "has no method seel" in at.enter(":src Till::seel")
     assert "does not exist" in at.enter(":set src /nowhere")
-
-
-# ---------------------------------------------------------------- the rest
 
 
 def test_save_and_load(at: Person, shop: Target, tmp_path: Path) -> None:

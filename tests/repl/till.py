@@ -80,8 +80,6 @@ class Person:
             assert time.monotonic() < deadline, "\n".join([f"waited for {what}; seen:", *self.seen])
             time.sleep(0.02)
 
-    # ---- the terminal of the prompt
-
     def watch(self, view: View, interval: float) -> None:
         self.views.append(view.frame(80, 20).lines)
 

@@ -49,8 +49,6 @@ CONSTANT, LINEAR, ANY = 0, 1, 2
 _MOST_CONSTANT = 1 << 16
 _STRING = "Ljava/lang/String;"
 
-# ---------------------------------------------------------------- axioms
-
 INITIALIZED: dict[str, str] = dict.fromkeys(
     (
         "java/lang/Object",
@@ -106,9 +104,6 @@ BENIGN: dict[str, str] = {
 """Fields of objects that other threads may see."""
 
 
-# ---------------------------------------------------------------- class files
-
-
 class Classes:
     """The class files of a JDK, or of a directory of classes before it."""
 
@@ -153,9 +148,6 @@ def _of_runtime(home: Path) -> dict[str, bytes]:
         wanted = ("java/", "sun/nio/", "sun/misc/", "sun/util/")
         names = [name for name in archive.namelist() if name.startswith(wanted) and name.endswith(".class")]
         return {name.removesuffix(".class"): archive.read(name) for name in names}
-
-
-# ---------------------------------------------------------------- abstract values
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,9 +214,6 @@ class RefusedError(Exception):
         return RefusedError(f"{method}: {self}")
 
 
-# ---------------------------------------------------------------- the prover
-
-
 class Prover:
     def __init__(self, classes: Classes) -> None:
         self.classes = classes
@@ -269,8 +258,6 @@ class Prover:
         name = descriptor[1:-1]
         final = name in self.classes and self.classes.file(name).access_flags & ACC_FINAL
         return (descriptor,) if final else ()
-
-    # ------------------------------------------------------------ methods
 
     def summary(self, file: ClassFile, method: Member, arguments: tuple[Value, ...]) -> Summary:
         label = f"{file.name}.{method.name}{method.descriptor}"
@@ -349,8 +336,6 @@ class Prover:
         """Whether the method that is interpreted now initialises the class."""
         return f"{name}.<clinit>()V" in self._running
 
-    # ------------------------------------------------------------ which methods a call runs
-
     def called(
         self, opcode: int, owner: str, name: str, descriptor: str, receiver: Value | None
     ) -> list[tuple[ClassFile, Member]]:
@@ -422,9 +407,6 @@ def _descriptor(name: str) -> str:
     return primitives.get(name) or descriptors.of_class(name.replace(".", "/"))
 
 
-# ---------------------------------------------------------------- one method
-
-
 _EXITS = frozenset((op.MONITOREXIT, op.ALOAD, *range(op.ALOAD_0, op.ALOAD_3 + 1), op.ASTORE))
 _EXITS |= frozenset(range(op.ASTORE_0, op.ASTORE_3 + 1))
 """The handler that leaves a ``synchronized`` block covers these instructions of its own; none of them throws there."""
@@ -479,8 +461,6 @@ class _Run:
         if cost > LINEAR:
             raise RefusedError("it takes more than is linear in the length of what it is given")
         return Summary(result, cost)
-
-    # ------------------------------------------------------------ control flow
 
     def _successors(self, at: int) -> tuple[list[int], list[int]]:
         """The successors of an instruction, and the handlers of its exceptions."""
@@ -606,8 +586,6 @@ class _Run:
             self._states[target] = merged
             self._pending.append(target)
 
-    # ------------------------------------------------------------ loops
-
     def _stored_by(self, at: int) -> int:
         """The local variable that the instruction writes; −1: none."""
         code, opcode = self._code, self._code[at]
@@ -664,8 +642,6 @@ class _Run:
         return any(self._dominates(at, back) for at in writes for back in loop.backs) and all(
             any(self._dominates(at, back) for at in writes) for back in loop.backs
         )
-
-    # ------------------------------------------------------------ instructions
 
     def _charge(self, cost: int) -> None:
         self._costs[self._at] = max(self._costs[self._at], cost)

@@ -98,9 +98,6 @@ def lying(path: Path, claimed: int) -> Path:
 PROGRAM = check_source(Source("bomb.bt", "**::* { @n = count() }"))
 
 
-# ---------------------------------------------------------------- jars
-
-
 @pytest.mark.parametrize("lies", [False, True])
 @pytest.mark.parametrize("entry", ["a/B.class", "META-INF/MANIFEST.MF", "data.bin"])
 def test_weaving_a_jar_that_inflates(entry: str, lies: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -169,9 +166,6 @@ def test_a_class_file_of_any_length_in_a_directory(tmp_path: Path) -> None:
     held(lambda: list(weaver.weave(class_path([tmp_path]), lambda woven: woven.name)), 0, 3 * MAX_ENTRY_BYTES)
 
 
-# ---------------------------------------------------------------- modules files
-
-
 def image(content: bytes, uncompressed: int, *, compressed: bool = True, strings: bytes = b"") -> bytes:
     """A modules file with one class. The strings begin with "zip", "class", "B", "a", "m"."""
     names = b"\0zip\0class\0B\0a\0m\0" + strings
@@ -228,9 +222,6 @@ def test_a_modules_file_that_is_compressed_again_and_again(tmp_path: Path) -> No
         read_image(path)
 
 
-# ---------------------------------------------------------------- lines and recordings
-
-
 def test_a_line_of_histograms_takes_no_more_than_its_buckets(tmp_path: Path) -> None:
     """Each of 60 keys has one bucket far up: 4.8 kB took 1.5 GB."""
     low = (1 << 62) + (12345 << 46)
@@ -278,9 +269,6 @@ def test_a_recording_whose_chunks_inflate(tmp_path: Path) -> None:
     chunk = head + stored + file._SUM.pack(checksum)
     path.write_bytes(file._HEAD.pack(file.MAGIC, file.VERSION, 0) + chunk * 20)
     held(lambda: list(Recording.open(path).items()), path.stat().st_size, 4 * file.MAX_CHUNK)
-
-
-# ---------------------------------------------------------------- by generators
 
 
 def test_frames_of_both_directions() -> None:

@@ -46,9 +46,6 @@ from tests.security.frames import Frames
 SCRIPT = "Counted::step { @n = count() }"
 
 
-# ---------------------------------------------------------------- files
-
-
 @pytest.mark.parametrize("name", ["out.ndjson", "out.csv", "out.txt.gz", "out.btz", "out.html"])
 def test_outputs_are_for_their_user_alone(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = "Counted::step { @n[stack(3)] = count() }"
@@ -70,9 +67,6 @@ def test_a_file_that_is_there_keeps_its_mode(tmp_path: Path) -> None:
     with counted(17) as target:
         assert main([str(target.pid), "-e", SCRIPT, "-o", str(path), "--for", "100ms", "-q"]) == 0
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
-
-
-# ---------------------------------------------------------------- the secret of an attach
 
 
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
@@ -126,9 +120,6 @@ def test_the_secret_for_another_root_directory_is_the_targets_users_alone(jdk: i
         target_cell.assert_undisturbed()
 
 
-# ---------------------------------------------------------------- completions
-
-
 def jvm(**changes: object) -> JvmProcess:
     with counted(17) as target:
         return replace(processes.describe(target.pid), **changes)  # type: ignore[arg-type]
@@ -177,9 +168,6 @@ def test_a_candidate_that_is_no_single_word_is_left_out(
     assert "good\ta\\nb\n" in out
 
 
-# ---------------------------------------------------------------- spreadsheets
-
-
 @pytest.mark.parametrize("format_", ["csv", "tsv"])
 def test_formulas_become_texts_with_the_option(format_: str, tmp_path: Path) -> None:
     lines = [
@@ -204,9 +192,6 @@ def test_formulas_become_texts_with_the_option(format_: str, tmp_path: Path) -> 
     last = tmp_path / f"out.{format_}"
     assert all(line.endswith(f"{separator}-5") for line in last.read_text().splitlines()[1:])  # a number stays one
     assert main(["replay", str(source), "-f", "json", "--csv-safe"]) == 2
-
-
-# ---------------------------------------------------------------- the handshake
 
 
 @pytest.mark.parametrize("kind", [*FROM_AGENT, *FROM_CLIENT, Proof, Welcome], ids=lambda kind: kind.__name__)
@@ -240,9 +225,6 @@ def check_nothing_is_decoded(
     assert {*decoded} <= due
     assert Events in FROM_AGENT
     assert {Hello, Proof, Welcome} == {*HANDSHAKE}
-
-
-# ---------------------------------------------------------------- what a session was left with
 
 
 def test_a_description_is_of_one_session_of_one_jvm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

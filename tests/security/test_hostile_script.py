@@ -43,8 +43,6 @@ def repeated(text: str, count: int) -> str:
     return "\n".join(text.replace("#", str(number)) for number in range(count))
 
 
-# ---------------------------------------------------------------- what no stage of the check takes
-
 TOO_MUCH: dict[str, str] = {
     "parentheses": f"{TAKE} {{ print({'(' * 100_000}1{')' * 100_000}) }}",
     "nested conditions": f"{TAKE} {{ {'if arg2 > 1 { ' * 20_000}{'}' * 20_000} }}",
@@ -121,8 +119,6 @@ def test_a_script_that_is_too_much_is_refused_or_taken(name: str, tmp_path: Path
         assert "Traceback" not in text
         assert all(char.isprintable() or char == "\n" for char in text)
 
-
-# ---------------------------------------------------------------- what is bounded while it runs
 
 GROWING = "let s0 = arg1;\n" + repeated("let s#_ = s# + s#;", 40)
 for _number in range(40):

@@ -372,8 +372,6 @@ def test_every_lie_in_each_message(
     all_lied(run, kind, ((name, targets(jdk, uid), command) for name in LIES for command in commands))
 
 
-# ---------------------------------------------------------------- floods
-
 FLOOD_MESSAGES = 200
 FLOOD_BYTES = 1 << 20
 PEAK_BYTES = 400 << 20

@@ -242,8 +242,6 @@ def test_a_command_goes_to_the_jvm_itself_alone(tmp_path: Path) -> None:
         assert heard == [b""]
 
 
-# ---------------------------------------------------------------- links that are swapped in the target's /tmp
-
 SWAPPING = """
 import os, sys, time
 tmp, victim, copy = sys.argv[1:4]
@@ -327,9 +325,6 @@ def test_no_other_module_works_in_the_root_of_a_target() -> None:
         if isinstance(node, ast.Attribute) and node.attr == "root" and "tree" not in path.name
     }
     assert users == {"jvm/delegate.py", "jvm/processes.py"}
-
-
-# ---------------------------------------------------------------- processes that stop
 
 
 @needs_root

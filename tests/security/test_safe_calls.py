@@ -40,9 +40,6 @@ def refusal(prover: Prover, method: SafeMethod) -> str | None:
     return None
 
 
-# ---------------------------------------------------------------- the list
-
-
 @all_jdks_and_8
 def test_each_method_that_is_called_is_proven(jdk: int) -> None:
     refusals = {f"{method.owner}.{method.name}": refusal(prover(jdk), method) for method in CALLED}
@@ -93,9 +90,6 @@ def test_classes_assumed_to_be_initialised_are_initialised(jdk: int) -> None:
     assert [name for name in call_prover.INITIALIZED if f"Initializing '{name}'" not in log] == []
 
 
-# ---------------------------------------------------------------- the prover
-
-
 @pytest.mark.parametrize(
     ("method", "reason"),
     [
@@ -142,9 +136,6 @@ def test_the_prover_accepts(method: str) -> None:
 @cache
 def of_samples() -> Prover:
     return Prover(Classes(java_home(17), compiled([JAVA / "Refused.java"], release=11)))
-
-
-# ---------------------------------------------------------------- attacks
 
 
 def outcome(
@@ -249,9 +240,6 @@ def test_an_argument_of_another_type_is_refused_before_the_probe_runs() -> None:
         check_source(Source("test.bt", 'A::b { print("text".contains(1)); }'))
     (diagnostic,) = caught.value.diagnostics
     assert (diagnostic.code, diagnostic.message) == ("BT201", "`contains` takes a string")
-
-
-# ---------------------------------------------------------------- substitutes
 
 
 SUBSTITUTES = {

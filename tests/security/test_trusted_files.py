@@ -53,9 +53,6 @@ def written(path: Path, text: str = SCRIPT, mode: int = 0o644) -> Path:
     return path
 
 
-# ---------------------------------------------------------------- names on the command line
-
-
 def test_a_name_is_the_library_that_comes_with_btpy(alone: Path) -> None:
     """btpy does not read the file from the working directory, where any user may have put it."""
     written(alone / "jdbc.bt", "Evil::e { @evil = count() }")
@@ -95,9 +92,6 @@ def test_a_text_imports_nothing_from_the_working_directory(alone: Path) -> None:
     assert refused.returncode == 2
     assert "there is no library 'mine'" in refused.stderr
     assert btpy(alone, "check", "-e", 'import "./mine.bt"; @OnEnd { print(mine.x) }').returncode == 0
-
-
-# ---------------------------------------------------------------- owners and modes
 
 
 @pytest.mark.parametrize("mode", [0o646, 0o666, 0o602 | 0o044])

@@ -80,8 +80,6 @@ class Terminal:
             self.close()
             raise
 
-    # ---- what it shows
-
     def text(self, *, styled: bool = False, scrolled: bool = False) -> str:
         """The screen: lines without trailing blanks, without the empty ones at the end, those that the terminal wrapped
         as one. ``styled``: with the escape sequences of colours; ``scrolled``: with the lines that have scrolled
@@ -137,8 +135,6 @@ class Terminal:
         """A format of tmux, such as ``#{cursor_flag}`` or ``#{alternate_on}``, for this terminal."""
         return self._tmux("display-message", "-p", format_).rstrip("\n")
 
-    # ---- what a person does
-
     def press(self, *keys: str) -> None:
         """Keys by tmux's names: ``q``, ``Enter``, ``C-c``, ``Up``, ``M-Enter``, ``F2``, ``Tab``, ``Escape``."""
         self._tmux("send-keys", "--", *keys)
@@ -163,8 +159,6 @@ class Terminal:
     def close_window(self) -> None:
         """Closes the terminal, as a user closes a window: the program gets SIGHUP, and its output is gone."""
         self._tmux("kill-window")
-
-    # ---- its end
 
     @property
     def pid(self) -> int:

@@ -124,8 +124,6 @@ class Report:
         return sorted({(site.class_name, site.method, site.descriptor) for site in self.sites})
 
 
-# ---------------------------------------------------------------- inside methods
-
 INSIDE_POINTS = tuple(point for point in Point if point in locations.INSIDE)
 
 

@@ -28,8 +28,6 @@ from tests.weave import advice
 from tests.weave.advice import Count
 from tests.weave.odd import STATIC, Execute, everything_but_main, main, odd, sum_of
 
-# ---------------------------------------------------------------- constructors
-
 
 def test_a_constructor_may_choose_between_several_super_calls(execute: Execute) -> None:
     builder = odd(super_name="java/lang/Exception")
@@ -147,9 +145,6 @@ def test_a_constructor_that_cannot_end_is_refused() -> None:
     assert woven.data is None
 
 
-# ---------------------------------------------------------------- old class files
-
-
 def test_jsr_and_ret(execute: Execute) -> None:
     builder = odd(major=48)
     code = builder.method(STATIC, "finallyOf", "(I)I", tracking=Tracking.OFF)
@@ -244,9 +239,6 @@ def divider(major: int) -> ClassBuilder:
     code.op(op.IDIV)
     code.op(op.IRETURN)
     return builder
-
-
-# ---------------------------------------------------------------- shapes of code
 
 
 def test_return_with_more_on_the_stack_than_the_result(execute: Execute) -> None:
@@ -390,9 +382,6 @@ def test_a_subroutine_that_is_no_longer_reached(execute: Execute) -> None:
     assert op.JSR_W in codes(run.woven, "away")
     assert run.output == "303\n"
     assert run.counts("away", "(I)I") == (3, 3, 0)
-
-
-# ---------------------------------------------------------------- what is refused, and what stays
 
 
 def woven_everything(builder: ClassBuilder) -> Woven:

@@ -173,9 +173,6 @@ def _no_arguments(annotation: nodes.Annotation, report: Report) -> None:
         )
 
 
-# ---------------------------------------------------------------- @OnTimer
-
-
 def _on_timer(annotation: nodes.Annotation, report: Report) -> Attached | None:
     arguments = annotation.arguments
     number = arguments[0].value if len(arguments) == 1 else None
@@ -212,8 +209,6 @@ def _on_timer(annotation: nodes.Annotation, report: Report) -> Attached | None:
         return None
     return Attached(TimerAttachment(value.value), (Place.TIMER,), Label(annotation.name.span), None, False)
 
-
-# ---------------------------------------------------------------- @OnSample
 
 _MOST_SAMPLES_A_SECOND = 1000
 _SAMPLE_HELP = 'write @OnSample(99), or @OnSample(99, threads="all") for threads that wait, too'
@@ -278,9 +273,6 @@ def _on_sample(annotation: nodes.Annotation, report: Report) -> Attached | None:
         return None
     attachment = SampleAttachment(number, chosen == "all")
     return Attached(attachment, (Place.SAMPLE,), Label(annotation.name.span), None, False)
-
-
-# ---------------------------------------------------------------- @OnEvent and what else happens
 
 
 def _given(annotation: nodes.Annotation, report: Report, by_position: int = 1) -> dict[str, nodes.Argument]:
@@ -393,9 +385,6 @@ def _on_low_memory(annotation: nodes.Annotation, report: Report) -> Attached | N
     pattern = Pattern(pool, arguments["pool"].value.span) if pool is not None else None
     attachment = LowMemoryAttachment(pattern, round(float(str(above)) * 1000))
     return Attached(attachment, (Place.LOW_MEMORY,), Label(annotation.name.span), None, False)
-
-
-# ---------------------------------------------------------------- @OnMethod
 
 
 def _on_method(annotation: nodes.Annotation, outermost: bool, report: Report) -> Attached | None:
@@ -528,9 +517,6 @@ def _count(argument: nodes.Argument | None, default: int, report: Report) -> int
     return default
 
 
-# ---------------------------------------------------------------- patterns
-
-
 def _pattern(argument: nodes.Argument | None, report: Report) -> Pattern | None:
     text = _string(argument, report)
     return None if text is None or argument is None else Pattern(text, argument.value.span)
@@ -558,9 +544,6 @@ def _patterns(argument: nodes.Argument | None, method: bool, report: Report) -> 
 def _signature(argument: nodes.Argument | None, report: Report) -> Pattern | None:
     pattern = _pattern(argument, report)
     return pattern if pattern is not None and check_signature(pattern, report) else None
-
-
-# ---------------------------------------------------------------- locations
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,8 +129,6 @@ def _with_fix(pattern: Pattern, problem: str, written: str) -> Diagnostic:
     return Diagnostic("BT313", problem, Label(pattern.span), help=(f"write {written}",), fixes=fixes)
 
 
-# ---------------------------------------------------------------- slips
-
 _TEMPLATE = re.compile(r"[#$]?\{([A-Za-z_]\w*)\}")
 _CLASS_NAME = re.compile(r"[\w$.*?]+")
 _METHOD_NAME = re.compile(r"[\w$*?]+|<init>|<clinit>")

@@ -43,8 +43,6 @@ class Shared:
         trees = tuple(tree for probe in active for tree in (probe.tree, *probe.calls))
         return Shared(earlier.probes, active, earlier.templates, earlier.maps, earlier.thread_variables, trees)
 
-    # ------------------------------------------------------------ maps
-
     def maps_with(
         self,
         new_maps: Mapping[str, Map],
@@ -101,8 +99,6 @@ class Shared:
         """All maps by id, including those that can no longer be named."""
         by_id = {map_.id: map_ for map_ in (*self.maps, *maps.values())}
         return tuple(by_id[id_] for id_ in sorted(by_id))
-
-    # ------------------------------------------------------------ thread variables
 
     def threads_with(self, trees: Sequence[nodes.Tree], report: Report) -> dict[str, ThreadVariable]:
         """All variables that the script may name, by name."""

@@ -89,9 +89,6 @@ def is_number(type_: Type) -> bool:
     return type_.kind in (Kind.LONG, Kind.DURATION, Kind.BYTES, Kind.DOUBLE)
 
 
-# ---------------------------------------------------------------- in bodies
-
-
 def thread_value(context: Context, tree: nodes.ThreadVariable) -> Expr:
     variable = _find(context, tree)
     return typed_tree.ThreadValue(variable.type.or_null(), tree.span, variable)

@@ -72,9 +72,6 @@ def same_tree(left: object, right: object) -> bool:
     return True
 
 
-# ---------------------------------------------------------------- tokens
-
-
 class _Part(Enum):
     """The role of a token, if it decides which blanks stand before the token."""
 
@@ -262,9 +259,6 @@ def _part_in_line(
         case kind if kind in _TIGHT_BEFORE:
             return _Part.TIGHT
     return _Part.PLAIN
-
-
-# ---------------------------------------------------------------- writing
 
 
 def _author_breaks(token: _Token) -> bool:

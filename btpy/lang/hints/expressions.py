@@ -380,7 +380,7 @@ def _misspelt(place: Span, problem: str, number: str, unit: str) -> Diagnostic:
     )
 
 
-# ---------------------------------------------------------------- forms of other languages, by what stops the parser
+# Forms of other languages, by the token at which the parser stops.
 
 
 def elvis(failure: Failure) -> Diagnostic | None:

@@ -206,8 +206,6 @@ class _Linker:
             tuple(self._diagnostics),
         )
 
-    # ------------------------------------------------------------ files
-
     def _load(self, module: _Module, importers: tuple[_Module, ...]) -> None:
         for item in module.script.items:
             if not isinstance(item, nodes.Import):
@@ -300,8 +298,6 @@ class _Linker:
         seen: list[_Module] = []
         visit(main)
         return finished[::-1]
-
-    # ------------------------------------------------------------ declarations and parameters
 
     def _declare(self, module: _Module) -> None:
         for item in module.script.items:
@@ -416,8 +412,6 @@ class _Linker:
                         )
                     )
 
-    # ------------------------------------------------------------ functions
-
     def _refuse_recursion(self, functions: dict[str, nodes.Function]) -> None:
         """Removes recursive functions from ``functions``, and reports each cycle once."""
         calls = {
@@ -498,9 +492,6 @@ class _Linker:
 def _own_name(item: nodes.Import) -> str:
     name = item.library.text
     return Path(name).stem if item.library.span.text.startswith('"') else name.rpartition(".")[2]
-
-
-# ---------------------------------------------------------------- names
 
 
 _Node = TypeVar("_Node", bound=Tree)
@@ -663,8 +654,6 @@ class _Resolver:
                     )
                 )
 
-    # ------------------------------------------------------------ annotations
-
     def _annotation(self, tree: nodes.Annotation) -> Tree:
         if tree.name.text == "OnProbe" and len(tree.arguments) == 1:
             (argument,) = tree.arguments
@@ -780,9 +769,6 @@ def _members(alias: str, library: _Module) -> tuple[str, ...]:
         *(f"{alias}.{name}()" for name in library.functions),
     ]
     return ("it has: " + quote(names, 12),) if names else (f"it has probes only: {quote(library.probe_names)}",)
-
-
-# ---------------------------------------------------------------- which probes run
 
 
 @dataclass(slots=True)

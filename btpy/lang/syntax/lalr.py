@@ -194,8 +194,6 @@ class Parser:
             state = self._states[below][self._rules[~action][0]]
         return state
 
-    # ---------------------------------------------------------------- lexer
-
     def _token(self, path: list[int], text: str, at: int, end: int) -> tuple[str, int, int]:
         """The token at ``at``, or after ignored text there: its terminal, its start and its end."""
         accepts = self._states[path[-1]]

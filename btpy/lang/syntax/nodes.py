@@ -38,7 +38,7 @@ class TypeName(Tree):
     nullable: bool = False
 
 
-# ---------------------------------------------------------------- expressions
+# Expressions.
 
 
 class LiteralKind(Enum):
@@ -228,7 +228,7 @@ Expression = Union[
 ]
 
 
-# ---------------------------------------------------------------- statements
+# Statements.
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +293,7 @@ class For(Tree):
 Statement = Union[Let, Assign, Step, Delete, Return, ExpressionStatement, If, For]
 
 
-# ---------------------------------------------------------------- items
+# Items.
 
 
 @dataclass(frozen=True, slots=True)
@@ -447,8 +447,6 @@ def _branches_of(kind: type[Tree]) -> Callable[[Tree], tuple[object, ...]]:
     branches = _branches[kind] = get if len(names) != 1 else lambda node: (get(node),)
     return branches
 
-
-# ---------------------------------------------------------------- sugar
 
 SHORT_LOCATIONS = {
     "line": ("LINE", ()),

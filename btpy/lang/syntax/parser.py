@@ -114,9 +114,6 @@ def unclosed(text: str) -> Diagnostic | None:
     return next((problem for problem in problems if problem.code in ("BT002", "BT005")), None)
 
 
-# ---------------------------------------------------------------- the parser
-
-
 @lru_cache(maxsize=1)
 def _parser() -> Parser:
     grammar, tables = (get_data("btpy.lang.syntax", name) for name in ("grammar.lark", "grammar.json"))
@@ -149,9 +146,6 @@ def _reduced(source: Source, start: int, end: int, rule: str, reductions: Reduct
     except TooDeep as deep:
         place = Span(source, deep.start, deep.end)
         return None, [Diagnostic("BT009", f"nested more than {MAX_DEPTH} deep", Label(place))]
-
-
-# ---------------------------------------------------------------- explaining errors
 
 
 def _explain(source: Source, base: int, end: int, error: UnexpectedText) -> Diagnostic:

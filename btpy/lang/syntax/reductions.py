@@ -54,8 +54,6 @@ class Reductions:
     def _optional(self, token: Token | None) -> nodes.Identifier | None:
         return None if token is None else self._identifier(token)
 
-    # ---- items
-
     def start(self, start: int, end: int, parts: Parts) -> tuple[nodes.Item, ...]:
         return tuple(parts)
 
@@ -138,8 +136,6 @@ class Reductions:
         span = self._span(start, end)
         return nodes.StaticCheck(span, nodes.Call(span, self._identifier(name), arguments or ()))
 
-    # ---- probes
-
     def probe(self, start: int, end: int, parts: Parts) -> nodes.Probe:
         *annotations, head, when, body = parts
         name, formals = head or (None, None)
@@ -199,8 +195,6 @@ class Reductions:
     def ellipsis(self, start: int, end: int, parts: Parts) -> object:
         return _OPEN
 
-    # ---- statements
-
     def block(self, start: int, end: int, parts: Parts) -> nodes.Block:
         return nodes.Block(self._span(start, end), tuple(part for part in parts if part is not None))
 
@@ -235,8 +229,6 @@ class Reductions:
     def range(self, start: int, end: int, parts: Parts) -> nodes.Range:
         first, _, last = parts
         return nodes.Range(self._span(start, end), first, last)
-
-    # ---- expressions
 
     def conditional(self, start: int, end: int, parts: Parts) -> nodes.Conditional:
         return nodes.Conditional(self._span(start, end), *parts)
@@ -324,16 +316,12 @@ class Reductions:
         lines = self.range(start, end, parts)
         return nodes.Argument(lines.span, None, lines)
 
-    # ---- types and names
-
     def type(self, start: int, end: int, parts: Parts) -> nodes.TypeName:
         name, *suffixes, nullable = parts
         return nodes.TypeName(self._span(start, end), name.name, len(suffixes), nullable is not None)
 
     def qualname(self, start: int, end: int, parts: Parts) -> nodes.TypeName:
         return nodes.TypeName(self._span(start, end), parts[0].text)
-
-    # ---- literals
 
     def literal(self, start: int, end: int, parts: Parts) -> nodes.Expression:
         token: Token = parts[0]

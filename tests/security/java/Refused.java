@@ -15,8 +15,6 @@ public final class Refused {
     private CharSequence text = "text";
     private Runnable task = () -> {};
 
-    // ---- refused
-
     synchronized int isSynchronized() {
         return seen;
     }
@@ -141,8 +139,6 @@ public final class Refused {
     boolean takesObject(Object other) {
         return other == this;
     }
-
-    // ---- not refused
 
     int reads() {
         return seen + bytes[0];

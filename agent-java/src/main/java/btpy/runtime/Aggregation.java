@@ -151,8 +151,6 @@ public final class Aggregation {
         evicts = shape.keys > 0;
     }
 
-    // ------------------------------------------------------------------------------------------------ keys
-
     public int slot() {
         Entry only = shape.keys == 0 ? tables[0].present(0) : null;
         if (only != null) {
@@ -447,8 +445,6 @@ public final class Aggregation {
         }
         return null;
     }
-
-    // ------------------------------------------------------------------------------------------------ updates
 
     void count(int slot) {
         count(slot, 1);
@@ -772,8 +768,6 @@ public final class Aggregation {
         return (long[]) MEMORY.getReferenceVolatile(in.segments, offset);
     }
 
-    // ------------------------------------------------------------------------------------------------ plain values
-
     public void store(int slot, Object value) {
         Entry entry = entry(slot);
         if (entry != null) {
@@ -891,8 +885,6 @@ public final class Aggregation {
     boolean isEmpty(Entry entry) {
         return (shape.holdsObject() || tallied(false) == 0) && entry.isEmpty(shape);
     }
-
-    // ------------------------------------------------------------------------------------------------ snapshots
 
     /** Merges all cells of the entry. With {@code take}, resets them. */
     long[] merged(Entry entry, boolean take) {

@@ -49,8 +49,6 @@ final class Calendars {
         return ((Long) Fields.read(o, field)).longValue();
     }
 
-    // ------------------------------------------------------------------------------------------------ dates
-
     private static void date(StringBuilder made, Object date) {
         date(made, number(date, "year"), number(date, "month"), number(date, "day"));
     }
@@ -107,8 +105,6 @@ final class Calendars {
         return dividend / divisor - (dividend % divisor < 0 ? 1 : 0);
     }
 
-    // ------------------------------------------------------------------------------------------------ times
-
     private static void dateTime(StringBuilder made, Object local) {
         date(made, Fields.read(local, "date"));
         time(made.append('T'), Fields.read(local, "time"));
@@ -148,8 +144,6 @@ final class Calendars {
             made.append((char) ('0' + number / limit % 10));
         }
     }
-
-    // ------------------------------------------------------------------------------------------------ amounts
 
     private static void period(StringBuilder made, Object period) {
         int before = made.append('P').length();

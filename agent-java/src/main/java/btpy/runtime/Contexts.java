@@ -26,7 +26,7 @@ public final class Contexts {
 
     private Contexts() {}
 
-    // ------------------------------------------------------------------------------------------------ for handlers
+    // Handlers call the methods below.
 
     /** The trace of the current span, 32 hexadecimal digits; null: this thread has none. */
     public static String traceId(Session session, int probe, int at) {
@@ -103,7 +103,7 @@ public final class Contexts {
         return traces;
     }
 
-    // ------------------------------------------------------------------------------------------------ for the agent
+    // The agent calls the methods below.
 
     /** Whether the loaded classes have been searched since the first session began. */
     public static boolean isSearched() {

@@ -24,8 +24,6 @@ final class Decimals {
 
     private Decimals() {}
 
-    // ------------------------------------------------------------------------------------------------ BigDecimal
-
     static Object ofDecimal(Object o, int method) {
         long compact = MEMORY.getLong(o, COMPACT);
         int scale = MEMORY.getInt(o, SCALE);
@@ -112,8 +110,6 @@ final class Decimals {
         }
         return made;
     }
-
-    // ------------------------------------------------------------------------------------------------ BigInteger
 
     static Object ofInteger(Object o, int method) {
         int sign = MEMORY.getInt(o, SIGNUM);

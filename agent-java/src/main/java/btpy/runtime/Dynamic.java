@@ -15,8 +15,6 @@ public final class Dynamic {
 
     private Dynamic() {}
 
-    // ------------------------------------------------------------------------------------------------ numbers
-
     public static Object add(Object a, Object b) {
         if (a instanceof String || b instanceof String) {
             return concat(text(required(a)), text(required(b)));
@@ -203,8 +201,6 @@ public final class Dynamic {
         throw ProbeError.BUDGET;
     }
 
-    // ------------------------------------------------------------------------------------------------ comparison
-
     /**
      * Less than, equal to or greater than 0. The result is 1 if an operand is a NaN, so that {@code <} and {@code <=}
      * are false.
@@ -257,8 +253,6 @@ public final class Dynamic {
     private static boolean isNumber(Object o) {
         return isDouble(o) || isIntegral(o);
     }
-
-    // ------------------------------------------------------------------------------------------------ strings
 
     /**
      * Returns strings, boxes, enum constants and classes as text, and other objects as {@code Type@hash}. Returns
@@ -337,8 +331,6 @@ public final class Dynamic {
     public static String trim(String s) {
         return s == null ? null : Texts.bounded(s).trim();
     }
-
-    // ------------------------------------------------------------------------------------------------ objects
 
     public static String typeName(Object o) {
         return o == null ? null : o.getClass().getName();

@@ -263,8 +263,6 @@ public final class Elements {
         return null;
     }
 
-    // ------------------------------------------------------------------------------------------------ hash tables
-
     /**
      * Returns the table of a HashMap, LinkedHashMap or ConcurrentHashMap, or of the map inside a set of these;
      * otherwise null.

@@ -271,7 +271,7 @@ final class EventBuffer {
         return true;
     }
 
-    // ------------------------------------------------------------------------------------------------ the event thread
+    // The event thread calls the methods below.
 
     /** Receives the records of {@link #drain}. */
     interface Sink {

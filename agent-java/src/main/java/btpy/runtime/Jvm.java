@@ -22,8 +22,6 @@ public final class Jvm {
 
     private Jvm() {}
 
-    // ------------------------------------------------------------------------------------------------ memory
-
     public static long heapUsed() {
         Runtime runtime = Runtime.getRuntime();
         return runtime.totalMemory() - runtime.freeMemory();
@@ -90,8 +88,6 @@ public final class Jvm {
         }
     }
 
-    // ------------------------------------------------------------------------------------------------ facts
-
     /** The time in nanoseconds. */
     public static long uptime() {
         return ManagementFactory.getRuntimeMXBean().getUptime() * 1_000_000L;
@@ -145,8 +141,6 @@ public final class Jvm {
         }
         return text.toString();
     }
-
-    // ------------------------------------------------------------------------------------------------ threads
 
     public static long threadCount() {
         return Threading.BEAN.getThreadCount();

@@ -209,8 +209,6 @@ final class Probe {
         return Memory.LONG_BASE + 8L * (STRIDE + STRIDE * stripe + number);
     }
 
-    // ------------------------------------------------------------------------------------------------ tallies
-
     /** Whether firings that only count into the map may be tallied here. */
     static boolean tallies(long[] counts, int map) {
         return MEMORY.getLong(counts, MAP_OFFSET) == map;
@@ -382,8 +380,6 @@ final class Probe {
         }
         return linked && isFree() ? counts : null;
     }
-
-    // ------------------------------------------------------------------------------------------------ firings
 
     void limit(long mostFirings, long mostPerSecond, long lifetime, long mostFailures) {
         this.mostFirings = mostFirings;
@@ -716,8 +712,6 @@ final class Probe {
         return nanos + readings * Costs.clock();
     }
 
-    // ------------------------------------------------------------------------------------------------ the budget
-
     boolean printsLess() {
         return printsLess;
     }
@@ -814,8 +808,6 @@ final class Probe {
         long since = restingSince;
         return restedNanos + (since == 0 ? 0 : System.nanoTime() - since);
     }
-
-    // ------------------------------------------------------------------------------------------------ hits that were skipped
 
     /** The hits that sampling or the budget skipped. */
     long skipped() {

@@ -87,8 +87,6 @@ public final class Session {
         this.events = new EventBuffer(limits.bufferBytes);
     }
 
-    // ------------------------------------------------------------------------------------------------ entering
-
     /** Returns null if the session has ended. */
     static Session of(int site) {
         return SESSIONS[site >>> 24];
@@ -262,8 +260,6 @@ public final class Session {
             }
         }
     }
-
-    // ------------------------------------------------------------------------------------------------ firings that only add
 
     /**
      * Performs a firing that only adds a number to a map without keys.
@@ -467,8 +463,6 @@ public final class Session {
         }
     }
 
-    // ------------------------------------------------------------------------------------------------ facts
-
     /** Returns null if the site is unknown. */
     Site site(int site) {
         Site[] sites = this.sites;
@@ -533,7 +527,7 @@ public final class Session {
         return lockWaits.take(this, skipped);
     }
 
-    // ------------------------------------------------------------------------------------------------ for the agent
+    // The agent calls the methods below.
 
     /** @return null if there are 127 sessions */
     public static synchronized Session open(Limits limits, int pid) {

@@ -30,7 +30,7 @@ public final class Spans {
         this.next = first;
     }
 
-    // ------------------------------------------------------------------------------------------------ for handlers
+    // Handlers call the methods below.
 
     /**
      * Begins a span that encloses the spans of the calls of its method.
@@ -86,8 +86,6 @@ public final class Spans {
     public static long flags(Session session, Object entered) {
         return ((OpenSpan) entered).flags;
     }
-
-    // ------------------------------------------------------------------------------------------------ inside
 
     private static Object begin(int site, int probe, boolean encloses) {
         Session session = Session.enter(site, probe);

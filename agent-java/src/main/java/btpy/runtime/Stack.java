@@ -37,7 +37,7 @@ public final class Stack {
         return line > 0 ? place.concat(":").concat(Integer.toString(line)) : place;
     }
 
-    // ------------------------------------------------------------------------------------------------ for handlers
+    // Handlers call the methods below.
 
     /** Returns the stack of this thread, at most {@code most} frames. */
     public static Object here(Session session, int most) {

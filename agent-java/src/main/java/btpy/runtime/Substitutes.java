@@ -106,8 +106,6 @@ final class Substitutes {
         }
     }
 
-    // ------------------------------------------------------------------------------------------------ strings
-
     private static Object ofString(String s, int method, Object[] arguments) {
         switch (method) {
             case LENGTH:
@@ -181,8 +179,6 @@ final class Substitutes {
         }
         return true;
     }
-
-    // ------------------------------------------------------------------------------------------------ UUID, URI, Path
 
     private static String uuid(long most, long least) {
         StringBuilder made = new StringBuilder(36);

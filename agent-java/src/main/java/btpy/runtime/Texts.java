@@ -156,8 +156,6 @@ public final class Texts {
         return s == null ? null : REDACTED;
     }
 
-    // ------------------------------------------------------------------------------------------------ SQL and URLs
-
     /**
      * Returns a statement without the parts that differ between executions: literals become {@code ?}, a list of them
      * {@code (?)}, comments are removed, and blanks become one.

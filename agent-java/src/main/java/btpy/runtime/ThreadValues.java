@@ -26,7 +26,7 @@ public final class ThreadValues {
         references = new Object[count];
     }
 
-    // ------------------------------------------------------------------------------------------------ for handlers
+    // Handlers call the methods below.
 
     /** Returns the variables of this thread for a change; null if the table is full, which is counted at the position. */
     public static ThreadValues toChange(Session session, int variables, int probe, int at) {
@@ -131,7 +131,7 @@ public final class ThreadValues {
         }
     }
 
-    // ------------------------------------------------------------------------------------------------ for the event thread
+    // The event thread calls the methods below.
 
     /** Whether the thread has ended. After the first call the reference to it is weak. */
     boolean isOver() {

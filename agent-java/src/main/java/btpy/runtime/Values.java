@@ -65,8 +65,6 @@ final class Values {
         return write(o, at, 0);
     }
 
-    // ------------------------------------------------------------------------------------------------ scalars
-
     static void put1(long[] words, int at, int value) {
         if (words != null) {
             MEMORY.putByte(words, Memory.LONG_BASE + at, (byte) value);
@@ -225,8 +223,6 @@ final class Values {
     static String enumName(Object constant) {
         return (String) MEMORY.getReference(constant, ENUM_NAME);
     }
-
-    // ------------------------------------------------------------------------------------------------ objects
 
     private int write(Object o, int at, int depth) {
         int next = simple(session, o, words, at, end);
