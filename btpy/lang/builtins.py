@@ -32,9 +32,8 @@ LANGUAGE_VERSION = 1
 
 
 class Place(Enum):
-    """The kind of place where a body runs. It determines the values that the body can use. The value is what messages
-    say.
-    """
+    """The kind of place where a body runs. It determines the values that the body can use. The value is its name in
+    messages. """
 
     ENTRY = "ENTRY"
     RETURN = "RETURN"
@@ -370,7 +369,7 @@ class Signature:
         return sum(parameter.default is None for parameter in self.parameters)
 
     def takes(self, arguments: int) -> bool:
-        """Whether a call may have so many arguments."""
+        """Whether a call may have this number of arguments."""
         return self.required <= arguments <= len(self.parameters)
 
 
@@ -392,7 +391,7 @@ class Function:
     allow: str = ""
 
     def takes(self, arguments: int) -> bool:
-        """Whether a call may have so many arguments, as far as the signatures tell."""
+        """Whether the signatures allow this number of arguments."""
         return not self.signatures or any(signature.takes(arguments) for signature in self.signatures)
 
 
@@ -982,9 +981,8 @@ DEFAULT_ELEMENTS = 100
 
 @dataclass(frozen=True, slots=True)
 class Aggregation:
-    """``sampled``: it takes a value; ``of_any_type``: the value has any type, otherwise it is a number. ``parameters``:
-    constants after the value.
-    """
+    """``sampled``: the aggregation takes a value; ``of_any_type``: the value has any type, otherwise it is a number.
+    ``parameters``: constants after the value. """
 
     name: str
     synopsis: str
@@ -1189,7 +1187,7 @@ LOCATIONS = {
 
 PLACE_OF_POINT = {
     point: location.place
-    for row in reversed(LOCATIONS.values())  # for RETURN and THROW use their own rows, not that of EXIT
+    for row in reversed(LOCATIONS.values())  # RETURN and THROW have rows of their own
     for location in (row, row.after)
     if location is not None
     for point in location.points

@@ -99,7 +99,7 @@ NOTHING_GIVEN = Given()
 
 @dataclass(frozen=True, slots=True)
 class ThreadVariable:
-    """``thread.x``; ``type``: LONG, DURATION, BYTES, DOUBLE, or a reference type; ANY where it is not one type.
+    """``thread.x``; ``type``: LONG, DURATION, BYTES, DOUBLE, or a reference type; ANY if the values have several types.
     ``of``: how many variables the script has; ``secret``: a probe stores a secret in it."""
 
     index: int
@@ -111,7 +111,7 @@ class ThreadVariable:
 
 @dataclass(frozen=True, slots=True)
 class TemplatePlace:
-    """Where a template is made: the probe, and the packed spans of the calls that lead to the statement, the statement
+    """The place of a template: the probe, and the packed spans of the calls that lead to the statement, the statement
     itself last. A function that is called twice makes a template for each call."""
 
     probe: int
@@ -160,7 +160,7 @@ class Program:
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """All of them, in the order of their bases."""
+        """All sources, in the order of their bases."""
         by_base = {library.base: library for script in self.scripts for library in (script.source, *script.libraries)}
         return tuple(by_base[base] for base in sorted(by_base))
 
@@ -175,7 +175,7 @@ class Program:
         return tuple(probe for probe in self.probes if probe.id not in self.removed)
 
     def script_of(self, probe: Probe) -> Program:
-        """That of ``scripts`` which brought the probe."""
+        """The version in ``scripts`` whose script brought the probe."""
         script = self
         while script.earlier is not None and probe.id < len(script.earlier.probes):
             script = script.earlier

@@ -581,8 +581,9 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class BoundProbe:
-    """One probe typed against one shape: all that the code generator needs. ``inputs`` in the order of the handler's
-    parameters, after the site id; with ``thrown`` the exception is one of them. ``locals_``: slot descriptor of each
+    """One probe typed against one shape: everything that the code generator needs. ``inputs`` in the order of the
+    handler's parameters, after the site id; with ``thrown`` the exception is one of them. ``locals_``: slot descriptor
+    of each
     ``let`` variable."""
 
     probe: Probe

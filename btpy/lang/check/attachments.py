@@ -112,7 +112,7 @@ def attach(probe: nodes.Probe, report: Report) -> Attached | None:
 
 
 def _text(probe: nodes.Probe, name: str, report: Report) -> str:
-    """The text of ``@Doc`` and the like, empty where there is none."""
+    """The text of an annotation such as ``@Doc``; empty if the probe has no such annotation."""
     annotation = next((annotation for annotation in probe.annotations if annotation.name.text == name), None)
     if annotation is None:
         return ""
@@ -329,7 +329,8 @@ def _on_event(annotation: nodes.Annotation, report: Report) -> Attached | None:
 
 
 def _on_uncaught(annotation: nodes.Annotation, outermost: bool, report: Report) -> Attached:
-    """Where the JVM hands over an exception that nothing caught: ``Thread.dispatchUncaughtException(Throwable)``."""
+    """The method that the JVM calls with an exception that nothing caught:
+    ``Thread.dispatchUncaughtException(Throwable)``."""
     span = annotation.name.span
     attachment = MethodAttachment(
         classes=(Pattern("java.lang.Thread", span),),
@@ -447,7 +448,7 @@ def _arguments_of_on_method(annotation: nodes.Annotation, report: Report) -> dic
             report(_given_twice(name, argument.name.span, arguments[name].span))
         else:
             arguments[name] = argument
-    arguments = {**misspelt, **arguments}  # the name was reported: do not report a missing argument as well
+    arguments = {**misspelt, **arguments}  # the name has been reported, so a missing argument is not
     if "class" not in arguments:
         report(
             Diagnostic(
@@ -568,7 +569,7 @@ class _Written:
 
 
 _OUTSIDE = frozenset({Place.ENTRY, Place.RETURN, Place.THROW, Place.EXIT})
-_COMMON_LOCATIONS = 14  # the first of the table stands for all in messages
+_COMMON_LOCATIONS = 14  # messages name the first one of the table
 
 
 def _locations(annotation: nodes.Annotation, argument: nodes.Argument | None, report: Report) -> _Located | None:
@@ -669,7 +670,7 @@ def _location(value: nodes.Expression, report: Report) -> _Written | None:
             candidate for candidate in LOCATIONS if candidate == name.text.upper()
         ]
         text = name.text
-        if name.span.text.startswith("@"):  # of a point probe
+        if name.span.text.startswith("@"):  # the location of a point probe
             text, near = name.span.text, [f"@{candidate.lower()}" for candidate in near]
         report(
             Diagnostic(

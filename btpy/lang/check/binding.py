@@ -32,8 +32,8 @@ def bind(
     classes: Classes = NOTHING_KNOWN,
     subject: Subject = ANY_METHOD,
 ) -> BoundProbe:
-    """Types one probe for one shape (None for timer, begin and end). Raises ``ScriptError`` with what does not fit the
-    method. ``classes``: what is known of the traced program; ``subject``: what messages call the method.
+    """Types one probe for one shape (None for timer, begin and end). Raises ``ScriptError`` if the probe does not fit
+    the method. ``classes``: the known classes of the traced program; ``subject``: the name of the method in messages.
     """
     errors: list[Diagnostic] = []
     attachment = probe.attachment
@@ -82,8 +82,8 @@ def bind(
 
 
 def warming(checked: Program) -> BoundProbe | None:
-    """A body for the agent's thread that calls once what would load classes on threads of the target; None: nothing
-    does."""
+    """A body for the agent's thread. It calls each function once that would otherwise load classes on threads of the
+    target; None: nothing does."""
     for probe in checked.own:
         calls = (node for node in nodes.walk(probe.tree) if isinstance(node, nodes.Call))
         names = dict.fromkeys(call.function.text for call in calls if call.function.text in WARMED)

@@ -1,4 +1,4 @@
-"""The bodies of a script: each is typed against an unknown method, and what it prints gets its templates."""
+"""The bodies of a script: each is typed against an unknown method, and its records get their templates."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def _count_statements(tree: nodes.Probe, report: Report) -> None:
 
 
 def _reads_state(*probes: Probe) -> bool:
-    """Whether a body of these, or a function that they call, reads a map or a variable of a thread."""
+    """Whether one of the bodies, or a function that they call, reads a map or a thread variable."""
     for tree in (tree for probe in probes for tree in (probe.tree, *probe.calls)):
         assigned: set[int] = set()
         for node in nodes.walk(tree):

@@ -1,4 +1,4 @@
-"""Calls of functions of the language: which signature, which arguments."""
+"""Calls of functions of the language: their signatures and arguments."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _no_value(tree: nodes.Call, function: Function) -> Diagnostic | None:
 
 
 def _shortened(tree: nodes.Call) -> str:
-    """The call as it is written, without its arguments where it is long."""
+    """The call as it is written. A long call is shown without its arguments."""
     return tree.span.text if len(tree.span.text) < 40 else f"{tree.function.text}(…)"
 
 
@@ -162,7 +162,7 @@ def _check_owner(context: Context, tree: nodes.Call) -> None:
 
 
 def _check_key(tree: nodes.Call) -> None:
-    """Raises FaultError unless the key is a constant: by its name btpy knows whether the value is a secret."""
+    """Raises FaultError unless the key is a constant: its name tells btpy whether the value is a secret."""
     key = tree.arguments[0].value if tree.arguments else None
     if key is not None and not (isinstance(key, nodes.Literal) and isinstance(key.value, str)):
         name = tree.function.text

@@ -51,8 +51,8 @@ def check_source(
     earlier: Program | None = None,
 ) -> Program:
     """Parses, links and checks a script. ``arguments``: texts that the command line gives for its parameters;
-    ``permissions``: what the user allows; ``classes``: what messages may tell of the traced program; ``earlier``: the
-    program that the script extends.
+    ``permissions``: the permissions of the user; ``classes``: classes of the traced program that messages may name;
+    ``earlier``: the program that the script extends.
 
     Raises ScriptError, and UsageError for a parameter without a fitting value.
     """

@@ -44,7 +44,7 @@ class Classes(Protocol):
         """A subtype that has a field of that name. Empty when none is known; None: none has."""
 
     def method(self, owner: str, name: str) -> MethodFacts | None:
-        """Of a method without parameters; None: it is not known."""
+        """The code of a method without parameters; None: it is not known."""
 
     def parameter_names(self, owner: str, name: str) -> tuple[str, ...]:
         """The parameter names of the only method of that name. Empty when there are several methods, or the names were

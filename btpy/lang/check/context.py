@@ -39,8 +39,8 @@ MakeTemplate = Callable[
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """A variable of the body; ``span``: where it was defined; ``in_entry``: inside ``entry(…)``; ``secret``: what it
-    holds is not to be shown."""
+    """A variable of the body; ``span``: where it was defined; ``in_entry``: inside ``entry(…)``; ``secret``: its value
+    must not be shown."""
 
     index: int
     type: Type
@@ -70,13 +70,12 @@ class Context:
     secret.
     ``speculation``: in a body that speculates, the variable with the id of the speculation.
 
-    ``functions``: of the script, by name; ``frame``: the one that is being inlined; ``calls``: packed spans of the
+    ``functions``: of the script, by name; ``frame``: the function that is being inlined; ``calls``: packed spans of the
         enclosing calls; ``inlined``: the number of functions inlined so far.
     ``subscribers``: the probes that subscribe to this probe; ``event``: the values provided to the subscriber that is
         being inlined.
-    ``permissions``: what the user allows; ``classes``: what is known of the traced program; ``subject``: what messages
-    call the traced method.
-    """
+    ``permissions``: the permissions of the user; ``classes``: the known classes of the traced program; ``subject``: the
+    name of the traced method in messages. """
 
     probe: program.Probe
     places: tuple[Place, ...]
@@ -112,7 +111,7 @@ class Context:
         return self.evaluate(self, tree)
 
     def block(self, tree: nodes.Block) -> tuple[Statement, ...]:
-        """The typed statements; what is wrong with one is reported."""
+        """The typed statements; the faults of each are reported."""
         return self.elaborate(self, tree)
 
     def template(

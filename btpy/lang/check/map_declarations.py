@@ -22,7 +22,7 @@ LRU, FIXED = "lru", "fixed"
 
 @dataclass(frozen=True, slots=True)
 class DeclaredStorage:
-    """``kind``: where the storage is an aggregation; None: the first use says."""
+    """``kind``: of a storage that is an aggregation; None: the first use decides."""
 
     capacity: int
     evicts: bool

@@ -262,7 +262,7 @@ def _measures(map_: Map) -> tuple[str, ...]:
 def _options(
     call: nodes.Call, arguments: dict[str, str], orders: tuple[str, ...], purpose: str
 ) -> tuple[tuple[str, object], ...]:
-    """The named arguments of a call that shows maps. ``orders``: what ``by=`` can be."""
+    """The named arguments of a call that shows maps. ``orders``: the possible values of ``by=``."""
     options: list[tuple[str, object]] = []
     for argument in call.arguments:
         if argument.name is None:

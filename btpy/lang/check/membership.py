@@ -43,7 +43,7 @@ def _one(context: Context, tree: nodes.Membership, element: Expr, candidate: nod
         sign = nodes.Identifier(candidate.span, operator)
         value = context.value(side)
         sides.append(binary(context, operator, sign, element, value, tree.element, side, tree.span))
-    if element.type.is_reference:  # null is in nothing
+    if element.type.is_reference:  # no container contains null
         sides.insert(
             0, typed_tree.Binary(BOOLEAN, tree.span, "!=", element, typed_tree.Constant(NULL, tree.span, None))
         )

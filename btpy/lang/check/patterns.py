@@ -16,7 +16,7 @@ _LIKE_A_REGEX_CLASS = re.compile(r"\\.|\(.*\||\.\+|^\^|\[.*\]|\|")
 
 
 def check_pattern(pattern: Pattern, method: bool, report: Report) -> None:
-    """Reports what is wrong with the pattern of a class, or of a method."""
+    """Reports the faults in the pattern of a class or of a method."""
     text = pattern.text
     word = "method" if method else "class"
     if not text.strip() or text in ("+", "@", "/", "//"):
@@ -46,8 +46,8 @@ def check_pattern(pattern: Pattern, method: bool, report: Report) -> None:
 
 
 def check_signature(pattern: Pattern, report: Report) -> bool:
-    """Whether ``return (parameters)`` can be read; reports what is wrong with it."""
-    short = pattern.span.text.startswith("(")  # behind Class::method, where no return type is written
+    """Whether ``return (parameters)`` can be read; reports its fault."""
+    short = pattern.span.text.startswith("(")  # after Class::method the return type is not written
     if (converted := _of_descriptor(pattern.text.removeprefix("* ") if short else pattern.text)) is not None:
         written = "(" + converted.partition("(")[2] if short else f'"{converted}"'
         report(_with_fix(pattern, "types are written as in Java, not as a descriptor", written))
@@ -165,7 +165,7 @@ def _slip_of_class(sign: str, name: str) -> tuple[str, str] | None:
     if re.fullmatch(r"L[\w$/]+;", plain):
         plain = plain[1:-1]
     plain = re.sub(r"\.(class|java)$", "", plain)
-    if "/" in plain and "/0x" not in plain:  # a hidden class has a number behind its name
+    if "/" in plain and "/0x" not in plain:  # the name of a hidden class ends in a number
         plain = plain.replace("/", ".")
     plain = re.sub(r"<.*>$|\([^()|]*\)$|(?:\[\])+$", "", plain).lstrip(".")
     plain = re.sub(r"\.\.+(?=[\w$])", ".", re.sub(r"\.\.+\*?$|\.$", ".**", plain))

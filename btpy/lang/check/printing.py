@@ -127,7 +127,7 @@ def print_format(context: Context, call: nodes.Call) -> Statement:
         )
     record = Record(context)
     values = iter(operands)
-    text = first.value.removesuffix("\n")  # every record is a line
+    text = first.value.removesuffix("\n")  # each record ends its own line
     for piece in _split_printf(text):
         if piece == "%%":
             record.text("%")
@@ -170,7 +170,7 @@ def kind_of_event(call: nodes.Call, needed: str, example: str) -> str:
 
 
 def named_values(record: Record, arguments: Sequence[nodes.Argument], labels: dict[str, Span]) -> None:
-    """Adds the arguments, which have names. ``labels``: names that are taken."""
+    """Adds the named arguments. ``labels``: names that are in use."""
     for argument in arguments:
         if argument.name is None:
             name = argument.value.span.text
@@ -213,7 +213,7 @@ _INSTEAD_OF_CONVERSIONS = {
 
 
 def _split_printf(text: str) -> list[str]:
-    """Literal text and conversions (``%`` and what follows up to a letter), in order."""
+    """Literal text and conversions (from ``%`` to the next letter), in order."""
     return [piece for piece in re.split(r"(%%|%[^A-Za-z%]*[A-Za-z]?)", text) if piece]
 
 

@@ -29,7 +29,7 @@ _RESULTS = {
 @dataclass(frozen=True, slots=True)
 class SafeMethod:
     """``subtypes``: it may be called on subtypes of the owner too. ``parameters`` as ``Class.getName`` spells them;
-    None: any, as many as are given. ``substituted``: the agent computes the result without the method."""
+    None: any types and any number of them. ``substituted``: the agent computes the result without the method."""
 
     owner: str
     subtypes: bool
@@ -56,7 +56,7 @@ class SafeMethod:
 
 
 class RefusedMethod(NamedTuple):
-    """A method of the JDK that looks harmless and is not."""
+    """A method of the JDK that looks harmless but has side effects."""
 
     owner: str
     name: str
@@ -104,7 +104,7 @@ def safe_methods() -> dict[tuple[str, int], tuple[SafeMethod, ...]]:
 
 
 def refused_methods(name: str | None = None) -> tuple[RefusedMethod, ...]:
-    """The methods, of that name if one is given, that ``safe_calls.txt`` says are not to be called, and why."""
+    """The methods that ``safe_calls.txt`` forbids, with the reasons. ``name``: only the methods of this name."""
     return tuple(method for method in _listed().refused if name in (None, method.name))
 
 
@@ -119,7 +119,8 @@ def allowed_methods(name: str, count: int, allow: frozenset[str]) -> tuple[SafeM
 
 
 def getters(name: str, allow: frozenset[str]) -> tuple[SafeMethod, ...]:
-    """What ``x.name`` may mean where the object has no such field: ``getName()``, ``isName()`` or ``name()``."""
+    """The methods that ``x.name`` may mean if the object has no such field: ``getName()``, ``isName()`` or
+    ``name()``."""
     capital = name[:1].upper() + name[1:]
     return tuple(
         method for getter in (f"get{capital}", f"is{capital}", name) for method in allowed_methods(getter, 0, allow)

@@ -1,4 +1,4 @@
-"""Which hits of a probe fire: ``@Sample``, ``@Limit``, ``@Level``, ``@Disabled``."""
+"""The annotations that decide which hits of a probe fire: ``@Sample``, ``@Limit``, ``@Level``, ``@Disabled``."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ SettingValue = int | float | bool | str
 
 
 def read_settings(checking: Checking) -> None:
-    """Reads what ``config`` says. Frameworks of the script are added to those that the user has named."""
+    """Reads the values of ``config``. Frameworks of the script are added to those that the user has named."""
     checking.settings = _values(checking.linked.settings, checking.report)
     frameworks = split(str(checking.settings.get("frameworks", "")))
     permissions = checking.permissions
@@ -25,7 +25,7 @@ def read_settings(checking: Checking) -> None:
 
 
 def _values(settings: Iterable[nodes.Setting], report: Report) -> dict[str, SettingValue]:
-    """The values by name; what is wrong is reported and left out."""
+    """The values by name; wrong ones are reported and left out."""
     settings_of: dict[str, tuple[SettingValue, nodes.Setting]] = {}
     for setting in settings:
         name = setting.name.text
@@ -60,7 +60,7 @@ def _values(settings: Iterable[nodes.Setting], report: Report) -> dict[str, Sett
 
 
 def _value(rule: SettingRule, tree: nodes.Expression) -> SettingValue | None:
-    """The value, where it is one that the setting takes."""
+    """The value, if the setting takes it."""
     literal = constant(tree)
     value = None if literal is None else literal.value
     match rule.type:

@@ -26,7 +26,7 @@ from btpy.model.types import ANY, Type, joined
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """Of the earlier program. ``trees``: the syntax trees of its active probes."""
+    """The state of the earlier program. ``trees``: the syntax trees of its active probes."""
 
     probes: tuple[Probe, ...] = ()
     active: tuple[Probe, ...] = ()

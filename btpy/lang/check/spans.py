@@ -59,13 +59,13 @@ def _values(context: Context, begun: Expr, place: Span) -> Iterator[tuple[SpanFi
 
 
 def _ends(context: Context) -> tuple[Point, ...]:
-    """The ends of methods that the probe is at: EXIT is both."""
+    """The ends of methods at which the probe fires: EXIT is both."""
     attachment = context.probe.attachment
     return attachment.points if isinstance(attachment, MethodAttachment) else ()
 
 
 def _is_certain(context: Context, call: nodes.Call) -> bool:
-    """Whether each activation writes its span, so that it may be the parent of others."""
+    """Whether each activation writes its span; only then may it be the parent of others."""
     probe = context.probe
     if len(_ends(context)) < 2 or probe.sampling is not None or probe.limit != NO_LIMIT:
         return False
@@ -81,7 +81,7 @@ def _is_certain(context: Context, call: nodes.Call) -> bool:
 
 
 def _may_end(node: nodes.Tree) -> bool:
-    """Whether the firing may end there. A function of the script may call ``skip``."""
+    """Whether the statement may end the firing. A function of the script may call ``skip``."""
     return isinstance(node, nodes.Return) or (
         isinstance(node, nodes.Call) and (node.function.text == "skip" or node.function.text not in FUNCTIONS)
     )

@@ -1,4 +1,4 @@
-"""Statements of a body. A fault ends the statement it is in, so that it is reported once."""
+"""Statements of a body. A fault ends its statement, so that it is reported once."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def thread_variables(
 def typed(
     variables: Mapping[str, ThreadVariable], samples: Iterable[tuple[str, Type, bool]]
 ) -> dict[str, ThreadVariable]:
-    """With the types of all that is put into them."""
+    """The thread variables with their types, which follow from all stored values."""
     types: dict[str, Type] = {}
     secrets: set[str] = set()
     for name, sample, secret in samples:

@@ -2,7 +2,7 @@
 
 The author decides three things, all else is fixed: whether a short body stays on one line, where an expression in
 brackets breaks, and where (single) empty lines stand. Formatting twice changes nothing more, and the formatted text
-parses to the same tree: :func:`format_source` refuses to give anything else.
+parses to the same tree; otherwise :func:`format_source` raises an error.
 
 1. The parser's own tokens are read, with the comments that lie between them (``_tokens``).
 2. Each token gets its role in the script: it begins an item or a statement, it is the brace of a body, its ``=`` names
@@ -201,7 +201,7 @@ class _PartAssigner:
         token.part = _Part.END
         self._end_statement()
         if self._previous is not None:
-            self._previous.last = self._item[0].kind != "CONFIG"  # here the grammar requires the semicolon
+            self._previous.last = self._item[0].kind != "CONFIG"  # the grammar requires this semicolon
         self._blocks = token.blocks = self._blocks[:-1]
         follower = next((token for token in self._tokens[position + 1 :] if not token.is_comment), None)
         has_else = follower is not None and follower.kind == "ELSE"

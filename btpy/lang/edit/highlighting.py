@@ -11,7 +11,7 @@ from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation
 
 from btpy.lang.edit.vocabulary import VOCABULARY
 
-bygroups: Callable[..., Any] = _bygroups  # Pygments has no types
+bygroups: Callable[..., Any] = _bygroups  # Pygments has no type hints
 _REGEX = r"/(?:[^/\\\n]|\\.)+/"
 _POINTS = "|".join(VOCABULARY["points"])
 _UNITS = "|".join(VOCABULARY["units"])

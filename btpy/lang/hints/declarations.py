@@ -47,7 +47,7 @@ _ANNOTATED = re.compile(r"([A-Za-z_]\w*)\s*(:)\s*[A-Za-z_][\w.\[\] ]*(?=\s=(?!=)
 
 
 def typed_variable(failure: Failure) -> Diagnostic | None:
-    """``String name = …``, ``List<String> name = …``, ``name: str = …``: in a body, or outside of all."""
+    """``String name = …``, ``List<String> name = …``, ``name: str = …``, in a body or between the items."""
     if not failure.before:
         return _shared_variable(failure)
     start = failure.source.text.rindex(failure.statement, failure.start, failure.at)

@@ -31,7 +31,7 @@ def null_safe(failure: Failure) -> Diagnostic | None:
 
 
 def arrow(failure: Failure) -> Diagnostic | None:
-    """``->``: of C and DTrace between an object and a field, of Java before the body of a lambda."""
+    """``->``, which stands between an object and a field in C and DTrace, and before the body of a lambda in Java."""
     arrow = failure.at - 1 if failure.before.endswith("-") and failure.rest.startswith(">") else failure.at
     if failure.source.text[arrow : arrow + 2] != "->":
         return None
@@ -251,7 +251,7 @@ _LOOKALIKES = {
 
 
 def lookalike(failure: Failure) -> Diagnostic | None:
-    """A character of word processors and chats in place of a plain one."""
+    """A typographic character that a word processor or chat program has put in place of a plain one."""
     plain = _LOOKALIKES.get(failure.rest[:1])
     if plain is None:
         return None

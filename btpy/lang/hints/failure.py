@@ -11,12 +11,12 @@ from btpy.model.source import Source, Span
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Where the parser stopped. ``accepts``: names of the terminals that are possible there."""
+    """The place where the parser stopped. ``accepts``: names of the terminals that are possible there."""
 
     source: Source
     start: int  # of the item
     at: int
-    end: int  # of the text that the parser could not read
+    end: int  # offset of the text that the parser could not read
     token: str  # name of the terminal; "" if no token could be read
     accepts: frozenset[str]
 

@@ -153,7 +153,7 @@ def bpftrace_predicate(failure: Failure) -> Diagnostic | None:
 
 
 def probe_of_another_tool(failure: Failure) -> Diagnostic | None:
-    """``interval:s:1 { … }``, ``tick-5s { … }``, ``probe timer.s(1) { … }`` among probes of ours"""
+    """``interval:s:1 { … }``, ``tick-5s { … }``, ``probe timer.s(1) { … }`` among probes of our language"""
     head = head_of_probe(failure.source.text, failure.start)
     if head is None:
         return None

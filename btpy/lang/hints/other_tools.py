@@ -48,7 +48,7 @@ VARIABLES_OF_BTRACE = {
 
 
 class Form(NamedTuple):
-    """``pattern`` finds the construct; ``used``: how to show it (None: as the script has it); ``write``: the
+    """``pattern`` finds the construct; ``used``: the text that shows it (None: as the script has it); ``write``: the
     translation.
     """
 
@@ -531,7 +531,7 @@ _LINES_OF_COMMENT = re.compile(r"^[ \t]*#[^\n]*", re.MULTILINE)
 
 
 def recognise(source: Source) -> Diagnostic | None:
-    """The answer to a script that is written for another tracer; None when it is not."""
+    """The answer to a script that is written for another tracer; None if it is not."""
     text = _COMMENTS.sub(lambda comment: re.sub(r"[^\n]", " ", comment[0]), source.text)
     for tool in _TOOLS:
         if tool.anywhere:

@@ -108,7 +108,7 @@ def conditional(failure: Failure) -> Diagnostic | None:
 
 
 def _condition_behind(failure: Failure) -> Diagnostic | None:
-    """``print(a) if c``: on one line, and no block follows"""
+    """``print(a) if c``: the statement is on one line, and no block follows"""
     inside = re.match(r"if\s+([^{};,()\n]+?)\s*\)", failure.rest)
     if inside is not None and failure.before.count("(") > failure.before.count(")"):
         return Diagnostic(

@@ -43,7 +43,7 @@ def settled(script: Source, arguments: Mapping[str, str]) -> str:
     for item in reversed(parser.parse(script).items):
         if isinstance(item, nodes.ScriptParameter) and item.name.text in arguments:
             parameter = declared(item, [])
-            assert parameter is not None  # or it had not been given
+            assert parameter is not None  # otherwise the user could not have given it
             value = spelled(parameter.type, parsed(parameter.type, arguments[parameter.name]))
             start, end = (item.type or item.name).span.end, (item.default or item.type or item.name).span.end
             text = f"{text[:start]} = {value}{text[end:]}"

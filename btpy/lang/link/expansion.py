@@ -93,6 +93,6 @@ def _expression(tree: nodes.Expression) -> str:
 
 
 def _string(value: str) -> str:
-    if value.startswith("/"):  # a regular expression: its backslashes are its own
+    if value.startswith("/"):  # a regular expression keeps its backslashes
         return '"' + value.replace('"', '\\"') + '"'
     return json.dumps(value, ensure_ascii=False)

@@ -1,6 +1,7 @@
 """The search path for libraries: the directory of the importing file, those of ``-I``, of ``$BTPY_PATH``, the user's
-own (``~/.config/btpy/probes``), and the libraries that come with btpy. ``btpy.name`` means only those that come with
-btpy. A name on the command line means a library that comes with btpy first, and never a file of the working directory.
+own (``~/.config/btpy/probes``), and the libraries that come with btpy. ``btpy.name`` means only the libraries that come
+with btpy. A name on the command line means a library that comes with btpy first, and never a file of the working
+directory.
 
 A probe runs inside other people's programs, so a library that another user may have written is refused
 (:mod:`btpy.files`).

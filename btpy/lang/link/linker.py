@@ -86,8 +86,8 @@ def link(
     arguments: Mapping[str, str] | None = None,
     earlier: Program | None = None,
 ) -> Linked:
-    """``arguments``: texts of parameters that the command line gives; ``earlier``: the program that the script extends,
-    whose source positions and library names stay unchanged.
+    """``arguments``: the texts that the command line gives for parameters; ``earlier``: the program that the script
+    extends, whose source positions and library names stay unchanged.
 
     Raises ScriptError where the script itself cannot be read, UsageError for a parameter without a fitting value.
     """
@@ -96,7 +96,8 @@ def link(
 
 
 def parameters(source: Source) -> tuple[Parameter, ...]:
-    """The parameters that a script declares, as far as they are right. Raises ScriptError where it cannot be read."""
+    """The parameters that a script declares, without the faulty ones. Raises ScriptError if the script cannot be
+    read."""
     items = parser.parse(source).items
     declarations = [declared(item, []) for item in items if isinstance(item, nodes.ScriptParameter)]
     return tuple(parameter for parameter in declarations if parameter is not None)

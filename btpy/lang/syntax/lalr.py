@@ -56,7 +56,7 @@ class UnexpectedText(Exception):
 
 
 class TooDeep(Exception):
-    """The text between ``start`` and ``end`` is nested deeper than is allowed."""
+    """The nesting of the text between ``start`` and ``end`` is too deep."""
 
     def __init__(self, start: int, end: int) -> None:
         super().__init__(start, end)

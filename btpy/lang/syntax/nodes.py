@@ -42,10 +42,10 @@ class TypeName(Tree):
 
 
 class LiteralKind(Enum):
-    """The value is the word for messages."""
+    """The value is its name in messages."""
 
     INTEGER = "integer"
-    LONG = "long"  # a literal for a parameter of that type, of any size
+    LONG = "long"  # a literal of any size, for a parameter of that type
     FLOAT = "number"
     DURATION = "duration"  # nanoseconds
     SIZE = "size"  # bytes
@@ -109,7 +109,7 @@ class ThreadVariable(Tree):
 
 @dataclass(frozen=True, slots=True)
 class Argument(Tree):
-    """Of a call or an annotation; ``name`` for ``name=value``."""
+    """An argument of a call or an annotation; ``name`` for ``name=value``."""
 
     name: Identifier | None
     value: Expression
@@ -148,7 +148,7 @@ class Cast(Tree):
 
 @dataclass(frozen=True, slots=True)
 class Prefix(Tree):
-    """``- + ! ~``."""
+    """An operator with one operand: ``- + ! ~``."""
 
     operator: Identifier
     operand: Expression

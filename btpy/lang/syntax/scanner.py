@@ -1,4 +1,5 @@
-"""Brackets, quotes and comments of a text that may not parse: it finds where items begin, and what is never closed."""
+"""Brackets, quotes and comments of a text that may not parse: it finds the beginnings of items, and brackets and quotes
+that are never closed."""
 
 from __future__ import annotations
 
