@@ -33,7 +33,7 @@ LANGUAGE_VERSION = 1
 
 class Place(Enum):
     """The kind of place where a body runs. It determines the values that the body can use. The value is its name in
-    messages. """
+    messages."""
 
     ENTRY = "ENTRY"
     RETURN = "RETURN"
@@ -982,7 +982,7 @@ DEFAULT_ELEMENTS = 100
 @dataclass(frozen=True, slots=True)
 class Aggregation:
     """``sampled``: the aggregation takes a value; ``of_any_type``: the value has any type, otherwise it is a number.
-    ``parameters``: constants after the value. """
+    ``parameters``: constants after the value."""
 
     name: str
     synopsis: str

@@ -58,7 +58,7 @@ def _unfit(program: Program, target: LiveTarget | None) -> list[Diagnostic]:
     session = None if target is None else target.session
     try:
         diagnostics = [] if session is None else session.scripts.unfit(program)
-    except (TargetGone, ProtocolError):  # it will be searched again
+    except (TargetGone, ProtocolError):  # the imported library will be searched again
         diagnostics = []
     return [replace(diagnostic, severity=Severity.WARNING) for diagnostic in diagnostics]
 

@@ -9,7 +9,8 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 class Positions:
-    """``encoding``: ``utf-8``, ``utf-16`` or ``utf-32``, as was agreed on (LSP 3.17, PositionEncodingKind)."""
+    """``encoding``: ``utf-8``, ``utf-16`` or ``utf-32``, as client and server have agreed (LSP 3.17,
+    PositionEncodingKind)."""
 
     def __init__(self, text: str, encoding: str) -> None:
         self._text = text

@@ -1,5 +1,5 @@
-"""``btpy lsp``: the Language Server Protocol on standard input and output, by pygls, over what the checker, completion,
-the reference and the formatter know.
+"""``btpy lsp``: the Language Server Protocol on standard input and output, by pygls, with answers from the checker,
+completion, the reference and the formatter.
 
 A separate thread checks documents when they change. If versions follow each other quickly, it checks only the last.
 Standard output is only for the protocol.
@@ -112,7 +112,7 @@ class Server:
             await self._check(uri)
 
     async def _saved(self, params: types.DidSaveTextDocumentParams) -> None:
-        """Other documents may import it, and the JVM may have started meanwhile."""
+        """Other documents may import this one, and the JVM may have started meanwhile."""
         for uri in list(self._checked):
             await self._check(uri)
 
@@ -127,7 +127,7 @@ class Server:
         source, number = self._source(uri), self._version(uri)
         result = await asyncio.to_thread(checked, source, self._libraries, self._permissions, self._target)
         if self._version(uri) != number:
-            return  # it changed meanwhile, or was closed: the newer version is checked separately
+            return  # the document changed or was closed meanwhile: a newer version is checked separately
         self._checked[uri] = result
         if result.program is not None:
             self._right[uri] = result.program
@@ -184,7 +184,7 @@ class Server:
                 kind=_KINDS.get(candidate.wanted, types.CompletionItemKind.Keyword),
                 sort_text=f"{number:04}",
                 filter_text=text[offset - candidate.replaces : offset]
-                or candidate.text,  # abbreviations are no prefix, so accept all
+                or candidate.text,  # an abbreviation is not a prefix of its word, so accept all
                 text_edit=types.TextEdit(_range(at, offset - candidate.replaces, offset), candidate.text),
             )
             for number, candidate in enumerate(candidates(suggestions, self._words(uri, text)))
@@ -257,7 +257,7 @@ class Server:
         return Words(text, self._right.get(uri), self._libraries, self._target)
 
     def _of_this_text(self, uri: str, text: str) -> tuple[Diagnostic, ...]:
-        """Diagnostics, if the text is still that one."""
+        """Publishes the diagnostics, unless the text has changed meanwhile."""
         result = self._checked.get(uri)
         return result.diagnostics if result is not None and result.source.text == text else ()
 

@@ -6,7 +6,7 @@ OrderService.place  47 calls  p50 21ms  p99 33ms  max 61ms
 │  └─   3%  own code
 └─   9%  own code
 
-A share is of the time that all calls of the root took, since the calls of the method above were timed.
+A share refers to the time of all calls of the root since the calls of the method above were timed.
 """
 
 from __future__ import annotations

@@ -5,11 +5,10 @@ its thread; a map of numbers without keys, or with one, is a counter (``C``) eac
 microseconds since the run began. The closing bracket may be missing: the format allows it, so that a viewer can load
 the file of a killed run.
 
-Slices of a thread have to nest: Perfetto drops one that overlaps another in part. Slices of two probes at one exit, and
-of nested calls, can overlap, because a record is made shortly after its duration was measured. So a slice may begin
+Slices of a thread have to nest: Perfetto drops a slice that partly overlaps another. Slices of two probes at one exit,
+and of nested calls, can overlap, because a record is made shortly after its duration was measured. So a slice may begin
 earlier by this delay. A slice that overlaps by more, such as a time spent in a queue, is an asynchronous slice (``b``
-and ``e``), beside its thread.
-"""
+and ``e``), beside its thread."""
 
 from __future__ import annotations
 
@@ -165,9 +164,8 @@ def _range(value: Aggregate | Value) -> list[float | None] | None:
 
 
 def nested(over: deque[tuple[int, int]], start: int, end: int) -> int | None:
-    """The begin of a slice such that it contains, or follows, each finished slice in ``over`` (start and end, in
-    order). The slice is then inserted into ``over``; None if it would be too long before ``start``.
-    """
+    """The begin of a slice. With it, the slice contains or follows each finished slice in ``over`` (start and end, in
+    order). The slice is then inserted into ``over``; None if it would be too long before ``start``."""
     first, inside = start, 0
     for earlier_start, earlier_end in reversed(over):
         if earlier_end <= first:

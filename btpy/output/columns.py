@@ -1,4 +1,4 @@
-"""Text in the columns of a terminal. Wide characters take two columns, combining characters and colours none."""
+"""Text in the columns of a terminal. A wide character takes two columns. Combining characters and colours take none."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ _PLACE = re.compile(r"(?<![\w$/])[A-Z][\w$]*\.[\w$<>]+(?::\d+)?$")
 
 
 def shortened(text: str, width: int, ellipsis: str = "…") -> str:
-    """As :func:`clipped`; of the names of classes the middle of the package goes first, and the method and the line at
-    the end stay: ``org.…tomcat.TomcatStarter.start:220``."""
+    """As :func:`clipped`, but it first shortens the middle of package names, and keeps the method and the line at the
+    end: ``org.…tomcat.TomcatStarter.start:220``."""
     while columns_of(text) > width:
         packages = [match for match in _PACKAGE.finditer(text) if match[0] != f"{ellipsis}."]
         if not packages:

@@ -1,6 +1,6 @@
 """The ``flame`` format: a flame graph as one HTML page that loads nothing, with search and zoom.
 
-The width of a frame is the weight of its stacks (:mod:`btpy.output.folded`); order and colour mean nothing. Names of
+The width of a frame is the weight of its stacks (:mod:`btpy.output.folded`); order and colour have no meaning. Names of
 the target reach the page as JSON in a script, with every ``<`` escaped, and are shown as text only.
 """
 
@@ -42,7 +42,7 @@ class _Node:
     children: dict[str, _Node] = field(default_factory=dict)
 
     def listed(self) -> list[object]:
-        """``[name, weight, [children]]``: no name is special in a list."""
+        """``[name, weight, [children]]``: a list, because a name such as ``__proto__`` is special in an object."""
         return [self.name, self.weight, [child.listed() for child in self.children.values()]]
 
 

@@ -3,7 +3,7 @@ graphs.
 
     com.acme.Server.run;com.acme.Orders.place;com.acme.Prices.quote 204
 
-From maps with a stack among their keys: a count weighs as many as it counts, a distribution by its sum. Each event with
+Maps with a stack among their keys give stacks: the weight is the count, or the sum of a distribution. Each event with
 a stack counts as one. The other keys of a map are the outermost frames. If there are several sources, the name of each
 is the root of its stacks.
 """
@@ -79,7 +79,7 @@ class Stacks:
             self._maps[content.map.title] = stacks
 
     def weights(self) -> Counter[Frames]:
-        """Of all sources, by frames."""
+        """The weights of all sources, by frames."""
         sources = {**self._events, **self._maps}
         if len(sources) == 1:
             return next(iter(sources.values()))
@@ -90,7 +90,7 @@ class Stacks:
         return totals
 
     def _key(self, key: Key) -> Frames:
-        """Empty: without a stack."""
+        """Empty: the event has no stack."""
         stacks = [component for component in key if isinstance(component, StackRef)]
         if not stacks:
             return ()

@@ -26,7 +26,7 @@ PLAIN = Style()
 _BAR = 32  # columns of the longest bar, and its minimum if there is little space
 _SHORT_BAR = 4
 _EIGHTHS = " ▏▎▍▌▋▊▉"
-_ROWS = 12  # of a histogram that is shown with finer buckets than powers of two
+_ROWS = 12  # most rows of a histogram with finer buckets than powers of two
 
 
 def headline(
@@ -38,7 +38,7 @@ def headline(
     equals: str = "=",
     style: Style = PLAIN,
 ) -> str:
-    """``n=42  p50 24ms  p90 61ms  p99 210ms``: percentiles are good to the width of a bucket."""
+    """``n=42  p50 24ms  p90 61ms  p99 210ms``: percentiles are exact to the width of a bucket."""
     return "  ".join(figures(histogram, kind, unit, percents=percents, equals=equals, style=style))
 
 

@@ -30,7 +30,7 @@ from btpy.output.tables import KeyTexts, TableOptions, all_numbers
 from btpy.output.values import ValueText
 
 SPAN = 60.0
-"""Seconds that a history goes back."""
+"""Length of a history in seconds."""
 
 _REMEMBERED = 1000  # entries of a map whose past is kept: those with the most samples
 _RATE_SECONDS = 5.0  # seconds over which the current rate is measured
@@ -40,7 +40,7 @@ _FEWEST_SPARKS = 8
 _LEAST_LABEL = 10  # columns that are reserved for a key before figures
 _LABEL_WITH_SPARKS = 24  # columns that are reserved for a key before past rates
 _PLOTTED = 100  # entries of a map that are drawn as charts
-_BLOCKS = (MapKind.TOPK, MapKind.SAMPLE_OF)  # these need more than one row for each entry
+_BLOCKS = (MapKind.TOPK, MapKind.SAMPLE_OF)  # kinds that need more than one row for each entry
 _DISTRIBUTIONS = (MapKind.HIST, MapKind.LHIST, MapKind.PCTL)
 _WITHOUT_RATE = (MapKind.VALUE, MapKind.TSERIES, MapKind.FIRST, MapKind.LAST)
 _TEXTS = (MapKind.VALUE, MapKind.TSERIES, MapKind.FIRST, MapKind.LAST)
@@ -139,9 +139,8 @@ def _size(value: Aggregate | Value) -> Number | None:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Of the rows of one map. ``by``: the order: empty for the default, a figure, ``rate`` or ``key``; ``offset``: rows
-    above the first that is shown.
-    """
+    """The user's choices for the rows of one map. ``by``: the order: empty for the default, a figure, ``rate`` or
+    ``key``; ``offset``: rows above the first that is shown."""
 
     by: str = ""
     reverse: bool = False
@@ -150,7 +149,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """``focus``: the map to which keys apply; ``plot``: distributions and charts instead of tables."""
+    """``focus``: the map that the keys of the keyboard change; ``plot``: distributions and charts instead of tables."""
 
     orders: Mapping[int, Order] = field(default_factory=dict)
     focus: int | None = None
@@ -409,7 +408,7 @@ class _Drawn:
 
 
 def _fit(label: int, columns: Sequence[_Drawn], room: int) -> tuple[int, list[_Drawn], int]:
-    """The width of the label, the columns that fit, and the width that remains for the line of past rates."""
+    """The width of the label, the columns that fit, and the remaining width, for the line of past rates."""
     fitting = list(columns)
 
     def left() -> int:

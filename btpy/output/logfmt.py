@@ -103,7 +103,7 @@ class LogfmtWriter(SilentWriter):
 
 
 def quoted(text: str, *, always: bool = False) -> str:
-    """A text as a value, in quotes where it needs them or ``always``. Lone surrogates become U+FFFD."""
+    """A text as a value. It gets quotes if it needs them, or ``always``. Lone surrogates become U+FFFD."""
     if not text.isprintable():
         whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         return json.dumps(whole, ensure_ascii=True)
@@ -118,7 +118,7 @@ def _keys(reserved: tuple[str, ...], names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _key(name: str) -> str:
-    """Keys have no escapes, so ``_`` stands for what they cannot have."""
+    """Keys have no escapes, so ``_`` replaces characters that a key cannot have."""
     return "".join([char if char.isprintable() and char not in ' ="' else "_" for char in name]) or "_"
 
 

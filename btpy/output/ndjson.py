@@ -560,7 +560,8 @@ def _add_skips(line: dict[str, Any], content: MapContent) -> None:
 
 
 def _intervals(map_: Map, value: Aggregate | Value) -> Any:
-    """``[low, high]``, null where there is no bound; of several numbers by their names. None: the value is exact."""
+    """``[low, high]``, null where there is no bound; several numbers have their names as keys. None: the value is
+    exact."""
     bounds = intervals(value)
     if not bounds:
         return None

@@ -65,7 +65,7 @@ class Selection:
 
 
 def check_names(names: frozenset[str], outline: Outline) -> None:
-    """Raises UsageError for a name that nothing of the program has."""
+    """Raises UsageError for a name that no probe, event or map of the program has."""
     probes = [probe.name for probe in outline.probes]
     events = [template.name for template in outline.templates if template.kind is TemplateKind.EMIT]
     maps = [map_.title for map_ in outline.maps]

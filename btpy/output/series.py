@@ -2,7 +2,7 @@
 
     ▁▁▂▅█▃▁
 
-Blocks begin at zero if no value is negative, otherwise at the least value. A missing value has no block.
+Blocks begin at zero if no value is negative, otherwise at the smallest value. A missing value has no block.
 """
 
 from __future__ import annotations

@@ -74,9 +74,9 @@ def shapes(outline: Outline) -> list[Shape]:
 
 
 def chosen(outline: Outline, only: frozenset[str], format_: str) -> Shape:
-    """The shape for a single file: the only one, or the only one of events, or of a map.
+    """The shape for a single file: the only shape, else the only shape of events, else the only shape of a map.
 
-    Raises UsageError when it takes a choice.
+    Raises UsageError if the user has to choose.
     """
     all_shapes = shapes(outline)
     named_shapes = [shape for shape in all_shapes if shape.names & only] if only else all_shapes

@@ -87,7 +87,7 @@ class Sink:
             raise self._reader_gone()
 
     def _has_hung_up(self) -> bool:
-        """Whether a pipe, socket or terminal says that its other end is closed. Regular files never say so."""
+        """Whether a pipe, socket or terminal reports that its other end is closed. Regular files never do."""
         poll = select.poll()
         poll.register(self.descriptor, 0)  # errors and hang-ups are reported in any case
         return any(events & (select.POLLERR | select.POLLHUP) for _, events in poll.poll(0))
@@ -179,9 +179,8 @@ class Stream:
         return self._beside[name]
 
     def begin(self, document: Document) -> None:
-        """Declares that the output is a document of this form. To be called before the first. Raises OutputError when
-        the file that is appended to begins otherwise.
-        """
+        """Declares that the output is a document of this form. To be called before the first record. Raises OutputError
+        when the file that is appended to begins otherwise."""
         if self._append and self._owned and document.head and os.fstat(self.sink.descriptor).st_size:
             self._check_head(document.head)
             self._began, self._fresh = True, False

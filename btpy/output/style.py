@@ -1,4 +1,4 @@
-"""How text may look: what the terminal can show."""
+"""The style of text: the abilities of the terminal."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Style:
 
     @property
     def about(self) -> str:
-        """Before a number that is an estimate."""
+        """The sign before a number that is an estimate."""
         return "≈" if self.unicode else "~"
 
     @property

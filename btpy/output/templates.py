@@ -64,7 +64,7 @@ def printed(
 
 
 def is_carried(part: str | Slot) -> TypeGuard[Slot]:
-    """Whether it shows a value of ``--with``."""
+    """Whether the template shows a value of ``--with``."""
     return isinstance(part, Slot) and part.carried
 
 

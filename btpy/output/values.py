@@ -101,14 +101,15 @@ class ValueText:
         return [f"    {visible(str(frame))}" for frame in frames]
 
     def slot(self, slot: Slot) -> Format:
-        """How a slot shows its value."""
+        """The function with which a slot shows its value."""
         format_ = self.formatter(slot.format, slot.type)
         if not slot.time:
             return format_
         return lambda value: format_(at(value, slot.time) if isinstance(value, int) else value)
 
     def formatter(self, format_: str, type_: Type) -> Format:
-        """How a slot shows its value: ``format_`` is the text after the colon of an f-string, or a printf conversion.
+        """The function with which a slot shows its value: ``format_`` is the text after the colon of an f-string, or a
+        printf conversion.
 
         A format that does not fit the value (``%d`` of null, ``.2f`` of a string) keeps its width and shows the value.
         """
@@ -131,7 +132,7 @@ class ValueText:
         return self._specification(match, kind)
 
     def _specification(self, match: re.Match[str], kind: Kind) -> Format:
-        """A format specification as of Python's ``format``."""
+        """A format specification, as in Python's ``format``."""
         width = min(int(match["width"] or 0), _MAX_WIDTH)
         precision = None if match["precision"] is None else min(int(match["precision"]), _MAX_WIDTH)
         fill = visible(match["fill"] or ("0" if match["zero"] else " "))[0]

@@ -1,5 +1,5 @@
-"""Objects of the JDK that are values, such as a number, a point in time or a path. btpy shows the value, which it
-computes from the fields.
+"""Objects of the JDK that are values, such as a number, a point in time or a path. For these, btpy shows the value,
+which it computes from the fields.
 
 It calls no method of these objects in the traced program. If a field was not captured or has an unexpected value, the
 object is shown like any other.

@@ -49,13 +49,13 @@ class Context:
 
     @property
     def source(self) -> tuple[str | int, ...]:
-        """What tells the target from the others: its host, if there are several, and its pid. Empty: all targets."""
+        """The target among several: its host, if there are several hosts, and its pid. Empty: all targets."""
         return tuple(part for part in (self.host, self.pid) if part is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """What was woven when the probes were added."""
+    """The woven code when the probes were added."""
 
     probes: int
     methods: int

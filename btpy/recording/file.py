@@ -24,10 +24,10 @@ from btpy.wire.messages import MAX_FRAME
 MAGIC = b"\x89BTZ\r\n\x1a\n"
 VERSION = 4
 OLDEST = 2
-"""Recordings of format 2 lack skipped hits. Those of formats 2 and 3 have log-linear histograms."""
+"""Recordings of format 2 lack skipped hits. Recordings of formats 2 and 3 have log-linear histograms."""
 
 CHUNK_BYTES = 256 * 1024
-"""From this size on a chunk is written."""
+"""The size in bytes from which a chunk is written."""
 
 MAX_CHUNK = CHUNK_BYTES + MAX_FRAME + 4
 """The largest chunk: one message may be as long as a frame."""
@@ -146,7 +146,7 @@ def write_all(descriptor: int, pieces: Sequence[bytes]) -> None:
 
 
 class Readable(Protocol):
-    """A file, as far as a recording needs one. ``read`` gives fewer bytes only at its end."""
+    """The methods of a file that a recording needs. ``read`` gives fewer bytes only at its end."""
 
     def read(self, size: int, /) -> bytes: ...
 
@@ -154,7 +154,7 @@ class Readable(Protocol):
 
 
 class GrowingFile:
-    """A file in memory that grows at its end. What was read is dropped."""
+    """A file in memory that grows at its end. Bytes that were read are dropped."""
 
     def __init__(self) -> None:
         self._content = b""
@@ -178,7 +178,7 @@ class GrowingFile:
 
 
 class ChunkReader:
-    """The entries of a file, in order. ``version``: of its format. ``torn``: why the file ends before its end, once all
+    """The entries of a file, in order. ``version``: of its format. ``torn``: why the file is incomplete, known once all
     entries were taken."""
 
     def __init__(self, file: Readable, name: str) -> None:
@@ -216,8 +216,7 @@ class ChunkReader:
 
     def entries(self) -> Iterator[Entry]:
         """Yields the entries up to the last complete chunk. If the file grows, another call continues there. Raises
-        ProtocolError for a chunk that is whole and not what btpy writes.
-        """
+        ProtocolError for a complete chunk that btpy cannot have written."""
         number = 0
         while True:
             chunk = self._chunk()
@@ -267,7 +266,7 @@ class ChunkReader:
 def _inflated(packed: memoryview, size: int) -> bytes:
     stream = zlib.decompressobj()
     try:
-        return stream.decompress(packed, size + 1)  # never more than the stated size, which is limited
+        return stream.decompress(packed, size + 1)  # at most the stated size, which is limited
     except zlib.error as cause:
         raise ProtocolError(f"a chunk that cannot be decompressed: {cause}") from cause
 

@@ -1,7 +1,7 @@
 """Reads the lines of ``-f ndjson`` back, for any other format.
 
 The lines have less information than a recording: durations and sizes become numbers without a unit, and several keys of
-a map become one text. Nothing else is lost, so ndjson can be converted to the same ndjson.
+a map become one text. All other information is kept, so ndjson can be converted to the same ndjson.
 """
 
 from __future__ import annotations

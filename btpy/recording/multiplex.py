@@ -1,9 +1,8 @@
-"""Recordings of several targets in one stream, as they are made: what a node sends to ``btpy --hosts``.
+"""Recordings of several targets in one stream, as they are made: a node sends them to ``btpy --hosts``.
 
 A stream begins with a magic number and a version. Then come frames: the pid of a target, and a chunk of its recording.
-The first chunk of a target has the head of the file before it. An empty frame of pid 0 only says that the node is
-alive. A login shell may print something before the stream begins; the reader skips it.
-"""
+The first chunk of a target has the head of the file before it. An empty frame of pid 0 only reports that the node is
+alive. A login shell may print something before the stream begins; the reader skips it."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ MAX_TARGETS = 10_000
 
 
 class StreamWriter:
-    """Of a node; can be used by several threads. ``descriptor``: where the stream goes."""
+    """Writes the stream of a node; several threads can use it. ``descriptor``: the file descriptor of the stream."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -39,7 +38,7 @@ class StreamWriter:
         self._write([_HEAD.pack(MAGIC, VERSION)])
 
     def alive(self) -> None:
-        """Says that the node is alive. Raises OSError."""
+        """Reports that the node is alive. Raises OSError."""
         self._write([_ALIVE])
 
     def chunk(self, pid: int, pieces: Sequence[bytes]) -> None:
@@ -88,7 +87,7 @@ class StreamReader:
         self._files: dict[int, tuple[GrowingFile, ChunkReader | None]] = {}
 
     def feed(self, data: bytes) -> Iterator[Part]:
-        """What these further bytes of the stream complete. Raises ProtocolError."""
+        """The entries that these further bytes of the stream complete. Raises ProtocolError."""
         self._waiting += data
         if not self.has_begun and not self._begin():
             return

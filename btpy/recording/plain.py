@@ -68,7 +68,7 @@ def _made(document: Any, kind: Any) -> Any:
     if issubclass(kind, Enum):
         if not isinstance(document, str):
             raise ProtocolError(f"{str(document)[:40]!r} is no {kind.__name__}")
-        return kind(document)  # ValueError: none of them
+        return kind(document)  # ValueError: the value is no member of the enum
     hints = _fields(kind)
     if not isinstance(document, list) or not _required(kind) <= len(document) <= len(hints):
         raise ProtocolError(f"{str(document)[:40]!r} is no {kind.__name__}")

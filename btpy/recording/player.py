@@ -79,8 +79,8 @@ Recorded = Union[Item, ProbesAttached, ShownMaps, Totals, Ending]
 
 
 class Playback:
-    """What the entries of a recording mean, in their order. ``outline``, ``sites`` and ``stacks`` grow. ``host``: of a
-    run on several hosts; else None. ``complete``: whether its end was taken. ``version``: of the format.
+    """Turns the entries of a recording, in their order, into items. ``outline``, ``sites`` and ``stacks`` grow.
+    ``host``: of a run on several hosts; else None. ``complete``: whether its end was taken. ``version``: of the format.
     """
 
     def __init__(self, version: int) -> None:
@@ -104,14 +104,14 @@ class Playback:
 
     @property
     def accounts(self) -> tuple[ProbeAccount, ...]:
-        """The account of each probe, as far as the recording was read."""
+        """The account of each probe in the entries that were read."""
         return tuple(
             self._counted.get(probe, ProbeAccount(probe)).with_delivered(self._delivered[probe])
             for probe in range(len(self.outline.probes))
         )
 
     def take(self, entry: Entry) -> Recorded | None:
-        """What an entry says; None: later entries refer to it. Raises ProtocolError."""
+        """The item of an entry; None: later entries refer to it. Raises ProtocolError."""
         message = codec.decode(entry.code, entry.payload, _KINDS)
         if self._started is not None:
             return self._item(message)

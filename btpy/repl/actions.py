@@ -99,7 +99,7 @@ def _switch(repl: Repl, line: Line, *, on: bool) -> None:
 
 
 def _named(repl: Repl, line: Line) -> list[Probe]:
-    """Everything that the words select, without duplicates."""
+    """The probes that the words select, without duplicates."""
     probes = {probe.number: probe for word in line.words for probe in scripts.named(repl.session, word)}
     if not probes:
         raise UsageError("no probes are live")

@@ -54,7 +54,7 @@ def is_complete(text: str) -> bool:
 
 
 def waiting_for(text: str) -> str:
-    """The missing part of an entry of several lines, in words; empty when Enter submits it."""
+    """A description of the missing part of an entry; empty when Enter submits it."""
     if "\n" not in text or is_complete(text):
         return ""
     problem = unclosed(text)

@@ -1,4 +1,4 @@
-"""The results of the target: shows as many events above the prompt as a person can read, and counts all."""
+"""The results of the target: shows events above the prompt, no more than a person can read, and counts all."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from btpy.repl.recent import Recent
 from btpy.repl.screen import Screen
 
 SHOWN_A_SECOND = 100
-"""Events that are shown, unless ``:set rate`` says otherwise; it shows the number of the others."""
+"""Events that are shown, unless ``:set rate`` changes it; the feed shows the number of the others."""
 
 _KEPT_A_SECOND = 1000  # events that are turned into text for :last and :grep
 _POLL_SECONDS = 0.2
@@ -134,7 +134,8 @@ class Feed:
         return sum(seconds[1].fired[id_] - seconds[0].fired[id_] for id_ in probe.ids) / _between(*seconds)
 
     def cpu_share(self) -> float | None:
-        """The share of one core that all probes took in the last seconds, in percent, as far as it is measured."""
+        """The share of one core that all probes took in the last seconds, in percent, or None before it was
+        measured."""
         seconds = self._last_seconds()
         return None if seconds is None else (seconds[1].cpu_ns - seconds[0].cpu_ns) / _between(*seconds) / 1e7
 

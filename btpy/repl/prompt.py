@@ -138,7 +138,7 @@ class Prompt:
     def _typed(self) -> str:
         self._session.editing_mode = EditingMode.VI if self._repl.vi else EditingMode.EMACS
         default, self._repl.default = self._repl.default, ""
-        if is_dumb_terminal():  # a place that is executed before the prompt runs
+        if is_dumb_terminal():  # prompt_toolkit executes this before the prompt runs
             self._repl.screen.typing(self._drain_below)
         try:
             return self._session.prompt(default=default, pre_run=lambda: self._repl.screen.typing(self._wake))
@@ -146,7 +146,7 @@ class Prompt:
             self._repl.screen.typing(None)
 
     def _wake(self) -> None:
-        """Any thread may call it. Schedules writing the waiting lines, once for any number of new lines."""
+        """Schedules writing the waiting lines, once for any number of new lines. Any thread may call it."""
         with self._awake:
             if self._drain_planned:
                 return
@@ -300,7 +300,7 @@ class Prompt:
         self._aside(lambda: self._repl.help(document.text, end))
 
     def _aside(self, do: Callable[[], None]) -> None:
-        """It runs on a thread, so that a slow answer never blocks a key."""
+        """Runs on a thread, so that a slow answer never blocks a key."""
 
         def run() -> None:
             try:
@@ -499,7 +499,7 @@ def common_part(document: Document, completions: Sequence[Completion]) -> str:
     if len(beginning) < 2:
         return ""
     rests = [completion.text[-completion.start_position :] for completion in beginning]
-    least, greatest = min(rests), max(rests)  # their common beginning is common to all
+    least, greatest = min(rests), max(rests)  # the beginning that these have in common is common to all
     return next((least[:at] for at, char in enumerate(least) if greatest[at : at + 1] != char), least)
 
 

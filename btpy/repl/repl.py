@@ -50,7 +50,7 @@ _UNIMPORTANT = (RefusalReason.NO_CODE, RefusalReason.UNMODIFIABLE)
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One drawing of a view."""
+    """The text of a view at one moment."""
 
     lines: Sequence[str]
     footer: str
@@ -85,7 +85,7 @@ class Status:
 
 class Repl:
     """``default``: the initial text of the next line. ``ended``: the user has left. ``failures``: the number of entries
-    that failed. ``left_behind``: whether something stayed in the target, which was reported. ``parameters``: texts for
+    that failed. ``left_behind``: whether something stayed in the target; the user was told. ``parameters``: texts for
     parameters of later scripts, by name. ``quiet``: leaving is reported only if something stayed in the target.
     ``carry_out``: executes a command.
     """
@@ -192,7 +192,7 @@ class Repl:
 
     @property
     def left(self) -> str:
-        """Why the target can no longer be reached. Empty while it can."""
+        """Why the target can no longer be reached. Empty while it can be reached."""
         if self.detached:
             return "detached: the probes are removed and the classes restored"
         return self.feed.gone
@@ -333,7 +333,7 @@ class Repl:
         )
 
     def help(self, text: str, cursor: int) -> None:
-        """A description of the word there: of the language, a command, or a class or method of the target."""
+        """A description of the word at the cursor: of the language, a command, or a class or method of the target."""
         from btpy.repl.help import is_known, page
 
         word, pattern = word_at(text, cursor).lstrip(":"), pattern_at(text, cursor)

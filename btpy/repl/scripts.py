@@ -1,4 +1,4 @@
-"""Probes of a session at the prompt: by the names that users give, and as text to edit and save."""
+"""Probes of a session at the prompt: by the names that users enter, and as text to edit and save."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def commands(
 
 def carry_out(repl: Repl, line: Line) -> None:
     """Executes a command of the prompt. Raises BtpyError."""
-    from btpy.repl.actions import ACTIONS  # most of its imports are for commands that few sessions use
+    from btpy.repl.actions import ACTIONS  # the module imports much for commands that few sessions use
 
     ACTIONS[line.command.name](repl, line)
 

@@ -23,7 +23,7 @@ class MapView:
         self._paused = False
 
     def frame(self, columns: int, lines: int) -> Frame:
-        """Raises what reading the map raises."""
+        """Raises the errors of reading the map."""
         self._size = columns, lines
         if not self._paused:
             self._history.add(time.monotonic(), [self._repl.content(self._name)])

@@ -38,7 +38,7 @@ class _Local(NamedTuple):
     plan: FrameLocal
     variable: Variable
     site: int
-    late: bool  # in a constructor: computed when `this` is initialised
+    late: bool  # a constructor computes it when `this` is initialised
 
 
 def ends_of(
@@ -55,7 +55,7 @@ def ends_of(
     duration at a line. ``constructor``: it must call super(…) or this(…). ``max_locals``: the value before weaving.
     ``class_name``: internal; only a method whose own monitor has advice needs it.
 
-    Raises ValueError when the plan asks for what the place does not have.
+    Raises ValueError if the plan asks for an input that the place does not have.
     """
     parameters, result = _used(advice, locals_, inside)
     part = _part(descriptor, parameters, result)

@@ -42,7 +42,7 @@ def _access(opcode: int, first: int, first_short: int, slot: int) -> bytes:
 
 @lru_cache(maxsize=4096)
 def variable(slot: int, descriptor: str) -> Variable:
-    """The variable in a slot, cached, because many methods use the same."""
+    """The variable in a slot. Variables are cached, because many methods use the same ones."""
     return Variable(slot, descriptor)
 
 
@@ -253,7 +253,7 @@ _IADD = bytes((op.IADD,))
 
 
 def bound(operand: Operand, bindings: Bindings) -> Variable:
-    """The variable of an operand. Raises ValueError when the plan asks for what the place does not have."""
+    """The variable of an operand. Raises ValueError if the plan asks for an operand that the place does not have."""
     if operand.kind is OperandKind.VARIABLE:
         return variable(operand.number, operand.descriptor)
     value = bindings.get(operand_key(operand))

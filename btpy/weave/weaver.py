@@ -2,7 +2,7 @@
 
 For each method of the plan:
 
-1. Work out which values have to be *kept* from entry to exit (entry copies of arguments and ``this``, frame locals, the
+1. Find the values that have to be *kept* from entry to exit (entry copies of arguments and ``this``, frame locals, the
    time of entry) and give them local variables after ``max_locals``.
 2. Write the blocks: one on entry, one before every return instruction, one exception handler for the whole method, and
    those around the instructions that have advice of their own (``around``).
@@ -16,7 +16,7 @@ Order inside a method::
     throw    time of exit · THROW advice · releases · athrow
 
 The exception handler does not cover return instructions that have a block, so each activation executes exactly one of
-the two.  The handler comes last in the exception table and expects nothing but the kept variables.
+the two.  The handler comes last in the exception table and expects only the kept variables.
 
 A constructor cannot use ``this`` before ``super(…)`` or ``this(…)`` has returned.  Argument copies, the time of entry,
 and frame locals that do not need ``this`` are computed at the start. The rest of the entry block follows each of those
@@ -424,7 +424,7 @@ class _MethodWeaver:
         return code, handlers, [*calls, *self._moved_rows(relocation), *again]
 
     def _moved_rows(self, relocation: Relocation) -> list[ExceptionHandler]:
-        """The old rows of the exception table."""
+        """The rows of the exception table before weaving."""
         references = relocation.references
         if not self._inside:
             return [

@@ -94,7 +94,7 @@ _OF_AGENTS = {kind.code: kind for kind in FROM_AGENT}
 """The messages that an agent may send after the handshake."""
 
 _Place = queue.SimpleQueue[Message | BtpyError]
-"""Holds the one answer to a request. A future would do, but its import costs every start 20 ms."""
+"""Holds the one answer to a request. A future would also work, but its import costs every start 20 ms."""
 _Numbered = (
     Classes
     | ClassFiles
@@ -119,12 +119,11 @@ class OtherVersion(ProtocolError):
 class Listener:
     """The socket to which one agent connects back.
 
-    ``options``: the options that the attach request must carry. They say where the secret is, not the secret itself:
-    JFR records the options of agents, and others may read its recordings. ``keep``: takes the name of a file that
-    carries the secret, creates that file where only the user of the target can see it, and returns the directory as
-    the target sees it. ``directory``: :meth:`close` removes it. ``admits``: tells whether a connection may come from
-    the agent; any user of the machine can connect to a port.
-    """
+    ``options``: the options that the attach request must carry. They have the place of the secret instead of the secret
+    itself, because JFR records the options of agents, and others may read its recordings. ``keep``: takes the name of a
+    file that carries the secret, creates that file where only the user of the target can see it, and returns the
+    directory as the target sees it. ``directory``: :meth:`close` removes it. ``admits``: tells whether a connection may
+    come from the agent; any user of the machine can connect to a port."""
 
     def __init__(
         self,
@@ -190,7 +189,7 @@ class Listener:
         """
         with self._state:
             self._state.wait_for(lambda: self._settled or self._other_version, timeout)
-            if not self._settled and self._other_version:  # it may be a stranger, and the agent still to come
+            if not self._settled and self._other_version:  # the peer may be a stranger, and the agent may connect later
                 self._state.wait_for(lambda: self._settled, min(timeout, OTHER_VERSION_SECONDS))
             if self._connected is not None:
                 connected, self._connected = self._connected, None
@@ -313,7 +312,7 @@ def _mac(secret: bytes, message: bytes) -> bytes:
 
 
 def _receive(connection: socket.socket, deadline: float, limit: int, due: type[Due]) -> Due:
-    """Decodes the message that is due, and no other."""
+    """Decodes the expected message. Any other is an error."""
     header = _exactly(connection, 5, deadline)
     length = codec.frame_length(header[:4])
     if header[4] != due.code:
@@ -344,10 +343,9 @@ class Channel:
 
     ``deliver``: the reader calls it with every message that does not answer a :meth:`call`; a BtpyError that it raises
     ends the connection. ``ended``: the reader calls it once, when the connection is over: with None after :meth:`close`
-    or after the agent's FAREWELL or LEFT, otherwise with the reason. ``lost``: makes the error for a connection that
-    broke, from a description; it may take its time. ``tap``: sees each message, its size in bytes, and whether it was
-    sent; the sending and the reading threads call it.
-    """
+    or after the agent's FAREWELL or LEFT, otherwise with the reason. ``lost``: makes the error for a broken connection
+    from a description; it may be slow. ``tap``: sees each message, its size in bytes, and whether it was sent; the
+    sending and the reading threads call it."""
 
     def __init__(
         self,
@@ -484,7 +482,7 @@ class Channel:
             self._closing = True
             self._failure = failure
             self._state.notify_all()
-        with contextlib.suppress(OSError):  # the other side may have closed it already
+        with contextlib.suppress(OSError):  # the other side may already have closed the connection
             self._connection.shutdown(socket.SHUT_RDWR)
 
     def _write(self) -> None:

@@ -107,7 +107,7 @@ def _integer(width: Width) -> Layout:
 
 
 def _enumeration(kind: type[IntEnum] | type[NumberedWord]) -> Layout:
-    """Of several words with one number, the first is read."""
+    """If several words have one number, that number is read as the first of them."""
     words: list[Any] = list(kind)
     numbers = {word: getattr(word, "number", word.value) for word in words}
     by_number = {numbers[word]: word for word in reversed(words)}

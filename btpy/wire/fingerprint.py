@@ -1,4 +1,4 @@
-"""Fingerprints, which tell class files apart on the wire: ``agent-java/src/main/java/btpy/agent/Fingerprint.java`` says
+"""Fingerprints, which identify class files on the wire: ``agent-java/src/main/java/btpy/agent/Fingerprint.java`` says
 why."""
 
 from __future__ import annotations

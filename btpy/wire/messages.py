@@ -172,7 +172,7 @@ class MapDecl:
 class ProbeDecl:
     """``parameter``: bits of a double. ``group``: the probe with which it shares sampling decisions. Limits: firings in
     all, firings a second, ns until it is disabled, failures until then; 0: none. ``host``: the probe whose hits run it,
-    usually itself. ``maps``: those that it writes to.
+    usually itself. ``maps``: the maps that it writes to.
     """
 
     id: U4
@@ -312,7 +312,7 @@ class Stack:
 
 @dataclass(frozen=True, slots=True)
 class ProbeFailure:
-    """``count``: since the last report; ``position``: ``Span.packed``; ``message``: of the last one."""
+    """``count``: since the last report; ``position``: ``Span.packed``; ``message``: the message of the last one."""
 
     probe: U4
     position: U4
@@ -684,7 +684,7 @@ class Preweave(Message):
 
 @dataclass(frozen=True, slots=True)
 class Locate(Message):
-    """Where the target's own loaders look for classes."""
+    """The places where the target's own loaders look for classes."""
 
     code = 0x2B
     request: U4

@@ -33,7 +33,7 @@ class Values:
         self._text = ValueText(stacks, Style())
 
     def any_value(self, value: Value) -> AnyValue:
-        """null is an empty value, as OTLP has it. Values that were cut at capture are incomplete."""
+        """null is an empty value in OTLP. Values that were cut at capture are incomplete."""
         if value is None:
             return AnyValue()
         if isinstance(value, SequenceValue):

@@ -1,4 +1,5 @@
-"""Sends log records, spans and metrics in the background, repeats what failed, and counts what was lost and why.
+"""Sends log records, spans and metrics in the background, repeats failed requests, and counts lost records by their
+cause.
 
 Each signal has a thread. Log records and spans wait in a bounded queue each; metrics need none, because the next report
 includes one that was not delivered. If a backend is unreachable, only records beyond a queue are lost.
@@ -41,13 +42,13 @@ from btpy.output.otlp.transport import Delivered, Outcome, Refused, Repeatable, 
 R = TypeVar("R", LogRecord, Span)
 
 CLOSING_SECONDS = 10.0
-"""How long the end of a run waits for the backend."""
+"""Seconds that the end of a run waits for the backend."""
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0  # seconds before a request is repeated
 _QUEUE_BYTES = 64 << 20
 _BATCH_BYTES = 4 << 20
-_STALLED_SECONDS = 60.0  # of a run that can wait, such as a replay
-_ABORT_SECONDS = 1.0  # until an aborted request has ended; nothing ends a look-up of a host name
+_STALLED_SECONDS = 60.0  # seconds for a run that can wait, such as a replay
+_ABORT_SECONDS = 1.0  # seconds until an aborted request has ended; a look-up of a host name cannot be ended
 
 
 class Cause(Enum):
@@ -55,12 +56,12 @@ class Cause(Enum):
 
     QUEUE_FULL = "queue-full"
     REFUSED = "refused"
-    REJECTED = "rejected"  # by an answer of partial success
+    REJECTED = "rejected"  # rejected by an answer of partial success
     NOT_SENT = "not-sent"  # at the end
 
 
 class Tally(NamedTuple):
-    """``points``: of metrics, in the reports that were delivered. ``lost``: log records."""
+    """``points``: the points of metrics in the delivered reports. ``lost``: log records."""
 
     log_records: int
     points: int
@@ -120,14 +121,14 @@ class Exporter:
             self._metrics.report()
 
     def notices(self) -> list[str]:
-        """What the user should know about the connection since the last call."""
+        """Messages for the user about the connection, since the last call."""
         notices = []
         while self._notices:
             notices.append(self._notices.popleft())
         return notices
 
     def close(self, seconds: float = CLOSING_SECONDS) -> Tally:
-        """Sends everything that waits, for ``seconds`` at most. Also after an interrupt."""
+        """Sends all waiting records, for at most ``seconds`` seconds. Also after an interrupt."""
         deadline = time.monotonic() + seconds
         for sender in self._senders:
             sender.finish(deadline)
@@ -165,7 +166,7 @@ class _Sender(ABC):
         self._transport = transport
         self._tell = tell
         self._changed = threading.Condition()
-        self._deadline: float | None = None  # of the end, by time.monotonic
+        self._deadline: float | None = None  # deadline of the end, by time.monotonic
         self._is_down = False
         self._has_refused = False
         self._thread = threading.Thread(target=self._run, name=f"btpy-otlp-{self.what.replace(' ', '-')}", daemon=True)
@@ -178,7 +179,7 @@ class _Sender(ABC):
         self._thread.start()
 
     def finish(self, deadline: float) -> None:
-        """Nothing more comes: send the rest until then."""
+        """No more records come: send the rest before the deadline."""
         with self._changed:
             self._deadline = deadline
             self._changed.notify_all()
@@ -198,7 +199,7 @@ class _Sender(ABC):
 
     @abstractmethod
     def _wait(self) -> bool:
-        """Until a request is due; False: all has been sent, or the time is up."""
+        """Waits until a request is due; False: all has been sent, or the time is up."""
 
     @abstractmethod
     def _send(self) -> None:
@@ -219,7 +220,7 @@ class _Sender(ABC):
                 return outcome
 
     def _rest(self, seconds: float) -> None:
-        """Waits, but not so long when the run ends meanwhile: the last attempts follow each other faster."""
+        """Waits. When the run ends meanwhile it waits less, so that the last attempts follow each other faster."""
         with self._changed:
             was_ending = self._deadline is not None
             self._changed.wait_for(
@@ -250,7 +251,7 @@ class _RecordSender(_Sender, Generic[R]):
 
     def __init__(self, endpoint: Endpoint, batches: Batches, tell: Callable[[str], None], patient: bool) -> None:
         super().__init__(Transport(endpoint), tell)
-        self._lost: Counter[Cause] = Counter()  # for any cause but NOT_SENT
+        self._lost: Counter[Cause] = Counter()  # lost for any cause but NOT_SENT
         self._accepted = 0  # records that came into the queue
         self._batches = batches
         self._patient = patient

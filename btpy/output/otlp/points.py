@@ -45,7 +45,7 @@ SUMMED = (MapKind.COUNT, MapKind.SUM, MapKind.HIST, MapKind.PCTL, MapKind.LHIST)
 
 _UNITS = {Kind.DURATION: "ns", Kind.BYTES: "By"}
 _HITS = "{hit}"
-_MOST_BUCKETS = 160  # of one sign, with those that have no samples; the default of OpenTelemetry's SDKs
+_MOST_BUCKETS = 160  # buckets of one sign, including empty ones; the default of OpenTelemetry's SDKs
 _LONG_MIN, _LONG_MAX = -(1 << 63), (1 << 63) - 1
 
 _TEMPORALITIES = {
@@ -73,7 +73,7 @@ def metric_of(
     temporality: Temporality,
     values: Values,
 ) -> Metric | None:
-    """None if there is no point. ``temporality``: of ``entries``, which matters for the kinds of ``SUMMED`` only."""
+    """None if there is no point. ``temporality``: that of ``entries``; only the kinds of ``SUMMED`` need it."""
     metric = Metric(name=f"{PREFIX}{map_.name or map_.kind.value}", unit=_unit(map_), description=_description(map_))
     for key, value in entries:
         _add(metric, map_, _attributes(map_, key, value, values), value, temporality, values)
@@ -154,9 +154,8 @@ def _attributes(map_: Map, key: ExactKey, value: Aggregate | Value, values: Valu
 def _exponential_point(
     attributes: list[KeyValue], value: Histogram, temporality: Temporality
 ) -> ExponentialHistogramDataPoint:
-    """The scale is that of the map, or lower: pairs of buckets are joined until the rest fits. OTLP wants no sum of
-    samples if some are negative. The extremes refer to the start, so a delta has none.
-    """
+    """The scale is that of the map, or lower: pairs of buckets are joined until the rest fits. OTLP allows no sum of
+    samples if some are negative. The extremes refer to the start, so a delta has none."""
     scale = value.layout.precision
     positive = _otlp_counts(
         ((value.layout.bounds(index)[1], count) for index, count in value.counts if index > 0), scale
@@ -230,10 +229,9 @@ def _histogram_point(
 
 
 def _buckets(value: Histogram) -> tuple[list[float], list[int]]:
-    """Of a recording with log-linear buckets: from the lowest bucket with samples to the highest. Its samples are whole
-    numbers, so the greatest number of a bucket is its inclusive upper bound. In a long range, neighbours without
-    samples become one bucket: a precise histogram has millions of them.
-    """
+    """The point for a recording with log-linear buckets: it has the buckets from the lowest to the highest with
+    samples. Its samples are whole numbers, so the greatest number of a bucket is its inclusive upper bound. In a long
+    range, neighbours without samples become one bucket: a precise histogram has millions of them."""
     occupied = dict(value.counts)
     negatives = occupied.pop(-1, 0)
     if not occupied:

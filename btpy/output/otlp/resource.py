@@ -1,4 +1,4 @@
-"""The resource of OTLP: which service, process and host the telemetry is about.
+"""The resource of OTLP: the service, the process and the host that the telemetry describes.
 
 Source: OpenTelemetry semantic conventions 1.37, "Resource".
 """

@@ -24,7 +24,8 @@ from btpy.events.aggregates import (
 from btpy.events.records import Value
 
 MOST_KEYS = 10_000
-"""The most keys of a map that are kept apart. Samples of other keys are added under :data:`OVERFLOW`."""
+"""The largest number of keys of a map that are kept separately. Samples of other keys are added under
+:data:`OVERFLOW`."""
 
 _WithSums = Total | Average | Stats | Histogram | LinearHistogram
 Summable = Count | _WithSums

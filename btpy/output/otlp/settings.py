@@ -1,9 +1,8 @@
 """The endpoint of an export and how to reach it: the URL of ``-o`` and the standard variables.
 
 Source: OpenTelemetry specification 1.50, "OpenTelemetry Protocol Exporter", "Batch LogRecord Processor", "Batch Span
-Processor". A variable of one signal (``OTEL_EXPORTER_OTLP_LOGS_HEADERS``) is stronger than that of all
-(``OTEL_EXPORTER_OTLP_HEADERS``). A URL with a host is stronger than both endpoint variables.
-"""
+Processor". A variable for one signal (``OTEL_EXPORTER_OTLP_LOGS_HEADERS``) overrides the variable for all signals
+(``OTEL_EXPORTER_OTLP_HEADERS``). A URL with a host overrides both endpoint variables."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ DEFAULT_PORT = 4318
 _PREFIX = "OTEL_EXPORTER_OTLP"
 _TIMEOUT = 10.0  # seconds
 _PROTOCOL = "http/protobuf"
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, 5.6.2: what the name of a header consists of
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, 5.6.2: the characters of the name of a header
 _HELP = ("-o otlp://HOST:4318 sends to a Collector", "btpy help otlp tells more")
 
 
@@ -55,7 +54,7 @@ class Credentials(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where the requests of one signal go. ``timeout``: seconds for one request with its answer."""
+    """The destination of the requests of one signal. ``timeout``: seconds for one request with its answer."""
 
     url: SplitResult
     headers: tuple[tuple[str, str], ...] = ()

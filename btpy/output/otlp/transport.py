@@ -1,7 +1,7 @@
 """Requests of OTLP over HTTP, and the meaning of the answers.
 
 Source: OTLP specification 1.9, "OTLP/HTTP Response": 200 is delivered, maybe in part; 429, 502, 503, 504 and broken
-connections may be repeated, after the time of ``Retry-After``; anything else may not.
+connections may be repeated, after the time of ``Retry-After``; other requests may not be repeated.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from btpy.errors import UsageError
 from btpy.output.otlp.settings import Credentials, Endpoint
 
 _REPEATABLE = (429, 502, 503, 504)
-_MOST_ANSWER = 1 << 16  # bytes that are read of an answer
-_LONGEST_PAUSE = 300.0  # seconds that a server may ask for
-_MOST_REASON = 200  # characters of an answer that are shown
-_LEAST_GZIP = 1024  # bytes of a body from which on it is compressed
+_MOST_ANSWER = 1 << 16  # most bytes of an answer that are read
+_LONGEST_PAUSE = 300.0  # longest pause in seconds that a server may ask for
+_MOST_REASON = 200  # most characters of an answer that are shown
+_LEAST_GZIP = 1024  # size in bytes from which a body is compressed
 
 
 class Delivered(NamedTuple):
