@@ -1,15 +1,15 @@
-"""What attaching to much costs: ten thousand methods of a server under load, a narrow question to many classes.
+"""The cost of attaching to much: ten thousand methods of a server under load, and a narrow probe for many classes.
 
     python benchmarks/attaching.py [--quick] [--jdk 17] [--stdout] [server] [calm] [narrow]
 
 server  WireMock answers requests; ten thousand methods of its loaded classes get two counters each, and are put back.
-        Beside it, in the same JVM, an agent of ours retransforms the same classes: without changing them, which is what
-        the JVM takes by itself; with bytes that were woven before; and weaving two counters with ASM, as tracers do
-        that weave in the JVM. The order changes from JVM to JVM.
+        In the same JVM, a test agent retransforms the same classes in three ways. It leaves them unchanged, which is
+        the JVM's own part of the time; it uses bytes that were woven before; and it weaves two counters with ASM, like
+        tracers that weave in the JVM. The order changes from JVM to JVM.
 calm    The same with fewer requests, which leave the machine most of its time.
 narrow  `**` with a narrow operation, on a JVM with twenty thousand classes.
 
-Ratios are of figures of one run. Writes its section of RESULTS.md.
+A ratio compares figures of one run. The benchmark writes its section of RESULTS.md.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def counting(classes: str, methods: str = "*") -> Program:
 
 @dataclass(frozen=True)
 class Stops:
-    """The longest, in ms: what the safepoint log says, of any kind and for redefining, and as seen from inside."""
+    """The longest stops, in ms: in the safepoint log for any cause and for redefining, and seen from inside the JVM."""
 
     any: float
     redefining: float
@@ -89,9 +89,10 @@ NO_STOPS = Stops(0, 0, 0)
 
 @dataclass(frozen=True)
 class Retransformed:
-    """By one of those who are compared, in seconds. ``whole``: from its start until all is in; ``calls``: of that, in
-    ``retransformClasses``; ``back``: until all is as it was. Processor time until all is in: ``cpu`` of the thread in
-    the target, ``client_cpu`` of the client, if there is one."""
+    """The times of one of the compared tools, in seconds. ``whole``: from its start until all probes are in; ``calls``:
+    the part in ``retransformClasses``; ``back``: until all classes are put back. Processor time until all probes are
+    in:
+    ``cpu`` of the thread in the target, ``client_cpu`` of the client, if there is one."""
 
     whole: float
     calls: float
@@ -103,7 +104,8 @@ class Retransformed:
 
 @dataclass(frozen=True)
 class Attached:
-    """One JVM. ``waited``: of btpy's calls, for woven classes, s; ``told_stop``: the longest, as btpy says, ms;
+    """One JVM. ``waited``: the seconds that btpy's calls waited for woven classes; ``told_stop``: the longest stop that
+    btpy reports, in ms;
     ``quiet`` and ``cores`` that the server takes: while nobody attaches; ``curve``: requests by window, in phases."""
 
     classes: int
@@ -119,7 +121,7 @@ class Attached:
 
 BTPY = "btpy"
 MODES = {"identity": "identity", "ready": "woven before", "asm": "ASM in the JVM"}
-"""Of RetransformingAgent, with what the report calls them."""
+"""The modes of RetransformingAgent, with their names in the report."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,7 @@ class Reference:
         return len({line.split()[0] for line in self.methods.read_text().splitlines()})
 
     def run(self, pid: int, mode: str) -> tuple[int, Retransformed]:
-        """How many classes it was; the stops are not known yet."""
+        """Returns the number of classes; the stops are not known yet."""
         files = f"{self.methods} {self.woven} {self.outcome}"
         load_agent(pid, self.jar, f"{mode} {files} {BATCH}")
         classes, *nanos = map(int, self.outcome.read_text().split())
@@ -162,7 +164,7 @@ class Reference:
 
 
 def servers(jdk: int, effort: Effort, rest: int) -> list[Attached]:
-    """``rest``: of a client between two requests, ms."""
+    """``rest``: the pause of a client between two requests, ms."""
     program = counting(SERVER_CLASSES, SERVER_METHODS)
     with tempfile.TemporaryDirectory() as scratch:
         reference = Reference.made(Path(scratch))
@@ -177,7 +179,7 @@ def servers(jdk: int, effort: Effort, rest: int) -> list[Attached]:
                     for method in class_.methods
                 ]
                 reference.methods.write_text("".join(methods))
-            reference.run(jvm.pid, "asm")  # for what it has woven
+            reference.run(jvm.pid, "asm")  # for the classes that it has woven
         return [_attach(jdk, program, effort, Path(scratch), reference, turn, rest) for turn in range(effort.servers)]
 
 
@@ -236,7 +238,7 @@ def _attach(
 def _attach_btpy(
     jvm: Target, program: Program, effort: Effort, clock: _Clock
 ) -> tuple[Deployment, Retransformed, tuple[tuple[str, tuple[int, ...]], ...]]:
-    """Also the requests by window."""
+    """Returns the requests by window, too."""
     marks = [clock.now()]
     time.sleep(effort.watched)
     marks.append(clock.now())
@@ -268,12 +270,12 @@ def _attach_btpy(
 
 
 def _process_cpu(pid: int) -> float:
-    """Processor time, in s, of all threads that there are."""
+    """Processor time of all threads, in s."""
     return sum(int((task / "schedstat").read_text().split()[0]) for task in Path(f"/proc/{pid}/task").iterdir()) / 1e9
 
 
 def thread_cpu(pid: int, name: str) -> float:
-    """Processor time, in s, of the threads of that name."""
+    """Processor time of the threads of that name, in s."""
     tasks = Path(f"/proc/{pid}/task")
     items = [task for task in tasks.iterdir() if (task / "comm").read_text().strip() == name[:15]]
     return sum(int((task / "schedstat").read_text().split()[0]) for task in items) / 1e9
@@ -293,7 +295,7 @@ def windows(jvm: Target, first: int, last: int) -> list[tuple[int, int]]:
 
 
 class _Clock:
-    """What a server noted, and its safepoint log."""
+    """The counts of a server, and its safepoint log."""
 
     def __init__(self, jvm: Target, log: Path) -> None:
         self._jvm = jvm
@@ -339,7 +341,7 @@ def server_report(title: str, found: Sequence[Attached]) -> list[str]:
     def row(
         title: str, value: Callable[[Retransformed], float], beside: Callable[[Retransformed], float] | None = None
     ) -> str:
-        """``beside``: what of identity, in the same JVM, it is a multiple of."""
+        """``beside``: the figure of identity in the same JVM; the cell shows the multiple of it."""
 
         def of(name: str) -> Sample:
             return sample(
@@ -386,7 +388,7 @@ _BARS = " ▁▂▃▄▅▆▇█"
 
 
 def curve_lines(curve: Sequence[tuple[str, Sequence[int]]], window: float = 0.1) -> list[str]:
-    """One character a window of so many seconds, as high as its requests."""
+    """One character for each ``window`` in seconds, whose height shows the requests."""
     most = max((count for _, counts in curve for count in counts), default=0) or 1
     lines = []
     for phase, counts in curve:

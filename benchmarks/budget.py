@@ -1,11 +1,11 @@
-"""What an application keeps of its speed when a probe becomes hot: a section of RESULTS.md.
+"""The share of its speed that an application keeps when a probe becomes hot: a section of RESULTS.md.
 
     python benchmarks/budget.py [--quick] [--jdk 17] [--stdout]
 
-A thread calls a method 1,000, then 5,000,000, then 1,000 times a second and works in the rest of the time; what a probe
-takes is missing from that work. Runs without a probe, with btpy (default budget, and without one) and with BTrace
-follow each other, in several rounds. Work is counted per CPU second of that thread, so that other programs take nothing
-of it; what it is less than without a probe, times the share of a core that the thread had, is the core that was lost.
+A thread calls a method 1,000, then 5,000,000, then 1,000 times a second and works in the rest of the time; the time of
+a probe is missing from that work. Runs without a probe, with btpy (with the default budget, and without a budget) and
+with BTrace follow each other, in several rounds. Work is counted per CPU second of that thread, so other programs do
+not reduce it. The lost share of a core is the relative loss of work, times the share of a core that the thread had.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ class Effort:
         return self.calm + self.hot + self.after
 
 
-# The calm seconds at first are many, so that the JVM has compiled the probe before any limit takes effect.
+# There are many calm seconds first, so that the JVM has compiled the probe before any limit takes effect.
 THOROUGH = Effort(rounds=3, calm=6, hot=8, after=6)
 QUICK = Effort(rounds=1, calm=6, hot=6, after=6)
 
 
 @dataclass(frozen=True)
 class Way:
-    """How the application is traced. ``script`` None: not at all, or by what ``flags`` say."""
+    """The way in which the application is traced. ``script`` None: not at all, or by the agent in ``flags``."""
 
     name: str
     script: str | None = None
@@ -71,12 +71,12 @@ class Way:
 
 class Second(NamedTuple):
     work: float  # rounds per CPU ms
-    share: float  # of a core, that the thread had
+    share: float  # the share of a core that the thread had
 
 
 @dataclass
 class Found:
-    """By second what the rounds gave; what btpy said of the budget in the last one."""
+    """The results of the rounds by second, and btpy's lines about the budget in the last round."""
 
     seconds: list[list[Second]]
     said: list[str] = field(default_factory=list)
@@ -147,7 +147,7 @@ def report(effort: Effort, found: dict[str, Found], origin: str) -> str:
     lines += ["", "Second by second:", "", "```", *curves, "```"]
     said = found[LIMITED.name].said
     if said:
-        lines += ["", f"What btpy said in the last run of *{LIMITED.name}*:", "", "```", *said, "```"]
+        lines += ["", f"The lines of btpy in the last run of *{LIMITED.name}*:", "", "```", *said, "```"]
     return "\n".join(lines)
 
 

@@ -1,16 +1,16 @@
-"""What has become slower: a quick run, whose ratios are compared with those kept in ratios.json.
+"""Finds costs that have grown: a quick run, whose ratios are compared with the ratios in ratios.json.
 
     python benchmarks/check.py [--jdk 17] [--keep] [PART …]
 
-A ratio is the cost of something in btpy, divided by the cost of a reference that is measured in the same minute: so a
-busy machine changes it less than a time. Each is measured several times. It has become worse if its lowest value is
-above the highest that was kept, by more than MARGIN. The status is 1 then. `--keep` writes what was measured.
+A ratio is the cost of something in btpy, divided by the cost of a reference that is measured in the same minute. So a
+busy machine changes a ratio less than a time. Each ratio is measured several times. It has become worse if its lowest
+value is above the highest kept value by more than MARGIN. Then the exit status is 1. `--keep` writes the new ratios.
 
-probes      the cost of a probe, of the same work by hand
-constructs  the cost of each construct, of two readings of the clock
-weaving     `btpy weave` in a fresh process, of ASM in a fresh JVM
-start       the time to the first event, of `java -version`
-lines       the time of a line of output, of `json.dumps`
+probes      the cost of a probe / the same work written by hand
+constructs  the cost of each construct / two readings of the clock
+weaving     `btpy weave` in a fresh process / ASM in a fresh JVM
+start       the time to the first event / `java -version`
+lines       the time of a line of output / `json.dumps`
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from tests.jdks import java  # noqa: E402
 KEPT = Path(__file__).resolve().parent / "ratios.json"
 ROUNDS = 3
 MARGIN, LEAST = 0.05, 0.02
-"""A ratio may grow by this part of it, and by this much in any case: many costs are nearly nothing."""
+"""A ratio may grow by this share of its value, and always by this amount, because many costs are nearly zero."""
 
 CLASSES = 200
 PROCESSES = 3

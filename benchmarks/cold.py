@@ -1,9 +1,9 @@
-"""What a firing costs before HotSpot has compiled it: a section of RESULTS.md.
+"""The cost of a firing before HotSpot has compiled the probe: a section of RESULTS.md.
 
     python benchmarks/cold.py [--quick] [--jdk 17] [--stdout]
 
-A JVM of its own for each row. Its method is called so often, at once, and the mean of all firings and their 99th
-percentile are what the summary of the run says. The banner says what a firing costs once it is compiled.
+Each row has its own JVM, which calls the method the stated number of times without a pause. The mean of all firings and
+their 99th percentile come from the summary of the run. The banner states the cost of a compiled firing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CALLS = (16, 128, 1024, 8192, 65_536, 524_288)
 
 
 def measured(jdk: int, script: str, calls: int) -> tuple[int, float, float]:
-    """What the banner says, then the mean and the 99th percentile in ns."""
+    """The cost in the banner, then the mean and the 99th percentile in ns."""
     with counted(jdk) as target, tracing(target.pid, "-e", script, "--budget", "off") as tracer:
         target.send(f"call {calls}")
         target.wait_for("called")

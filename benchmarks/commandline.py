@@ -1,4 +1,4 @@
-"""What the benchmarks have in common on the command line."""
+"""The command-line options that all benchmarks share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from tests.jdks import MAJORS
 
 
 def options(about: str | None, *, jdk: bool = True) -> ArgumentParser:
-    """``--quick``, ``--stdout`` and, where it is of one, ``--jdk``. ``about``: the documentation of the module."""
+    """``--quick``, ``--stdout`` and, for a benchmark of one JDK, ``--jdk``. ``about``: the documentation of the
+    module."""
     parser = ArgumentParser(description=about, formatter_class=RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer rounds: to see that it works, not to quote")
     if jdk:
@@ -21,7 +22,7 @@ def options(about: str | None, *, jdk: bool = True) -> ArgumentParser:
 
 
 def add_parts(parser: ArgumentParser, parts: Sequence[str]) -> None:
-    """Which parts of a benchmark are to be run; without any, all."""
+    """Adds the parts of a benchmark as arguments; without arguments all parts run."""
 
     def part(word: str) -> str:
         if word not in parts:

@@ -1,10 +1,10 @@
-"""What each construct of the language costs a firing, and what compiling a script costs: a section of RESULTS.md.
+"""The cost of each construct of the language in a firing, and of compiling a script: a section of RESULTS.md.
 
     python benchmarks/constructs.py [--quick] [--jdk 17] [--stdout]
 
-One JVM: the method is measured before each construct and with it; the difference is what a firing costs. Two readings
-of the clock are measured in the same way (an empty body at RETURN with `duration` in its condition), since nothing that
-is timed can be cheaper.
+There is one JVM. The method is measured before each construct and with it; the difference is the cost of a firing. Two
+readings of the clock are measured in the same way (an empty body at RETURN with `duration` in its condition), because
+no timed probe can be cheaper.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ LIBRARIES = (
     *(f"io.opentelemetry:opentelemetry-{part}:1.54.1" for part in ("sdk-common", "sdk-trace")),
     *("org.slf4j:slf4j-api:2.0.17", "ch.qos.logback:logback-core:1.5.18", "ch.qos.logback:logback-classic:1.5.18"),
 )
-"""They keep the current span and the MDC."""
+"""These libraries keep the current span and the MDC."""
 
 TIMED = ("`hist(duration)`", "`hist(duration)` by method")
 
@@ -92,7 +92,7 @@ def measure(jvm: Target, effort: Effort) -> float:
 
 
 def costs(jdk: int, effort: Effort) -> dict[str, Cost]:
-    """One JVM for all constructs; each is put in, measured and taken out."""
+    """Measures all constructs in one JVM: each is put in, measured and taken out."""
     items = {}
     jars = [artifact(coordinates) for coordinates in LIBRARIES]
     sources = [JAVA / "Constructs.java", JAVA / "TracedConstructs.java"]
@@ -134,7 +134,7 @@ print(first, min(compiled() for _ in range(5)))
 
 
 def hundred_lines() -> str:
-    """A script of a hundred lines: twenty probes of five."""
+    """A script of a hundred lines: twenty probes of five lines."""
     return "".join(
         f'@OnMethod(class="com.acme.Service{n}", method="work", location=EXIT)\n'
         f"when duration > {n}ms && (len($name) ?? 0) > {n} {{\n"
@@ -146,7 +146,7 @@ def hundred_lines() -> str:
 
 
 def compile_millis(effort: Effort, directory: Path) -> tuple[float, float]:
-    """From the text to handler classes, CPU time: in fresh processes, imports not counted, and again in the same
+    """The CPU time from the text to handler classes: in fresh processes without imports, and again in the same
     process."""
     script = directory / "hundred.bt"
     script.write_text(hundred_lines(), encoding="utf-8")

@@ -1,10 +1,10 @@
-"""How long it takes from the moment a probe fires until its line is on the terminal, and what waiting for that costs.
+"""The time from the firing of a probe until its line is on the terminal, and the cost of waiting for it.
 
     python benchmarks/latency.py [--quick] [--jdk 17] [--stdout]
 
-A Java program calls a method with `System.nanoTime()`, which a probe prints; a pseudo terminal stands for the screen.
-On Linux that clock is CLOCK_MONOTONIC, which the reader of the terminal reads too when the line has come. Firings of
-the first second, in which both sides are warmed up, do not count. Writes its section of RESULTS.md.
+A Java program calls a method with `System.nanoTime()`, and a probe prints that time to a pseudo terminal. On Linux that
+clock is CLOCK_MONOTONIC, so the reader of the terminal can read the same clock when the line arrives. Firings of the
+first second do not count, because both sides warm up in it. The benchmark writes its section of RESULTS.md.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ LOADS = (
 
 @dataclass(frozen=True)
 class Run:
-    """``nanos``: of each firing, until its line was read. ``client``, ``agent``: processor seconds a second."""
+    """``nanos``: the time from each firing until its line was read. ``client``, ``agent``: processor seconds a
+    second."""
 
     nanos: tuple[int, ...]
     client: float
@@ -70,7 +71,7 @@ def measured(load: Load, jdk: int, seconds: float) -> Run:
             return _read(ours, program, tracer, seconds)
         finally:
             tracer.terminate()
-            while True:  # a terminal that nobody reads would keep it from ending
+            while True:  # the process cannot end while its terminal has unread output
                 try:
                     if not os.read(ours, 1 << 16):
                         break

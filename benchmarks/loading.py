@@ -1,13 +1,13 @@
-"""What classes cost that are loaded after the probes are in: a program that only loads, and a real server's start.
+"""The cost of classes that are loaded after the probes are in: a program that only loads, and the start of a server.
 
     python benchmarks/loading.py [--quick] [--jdk 17] [--stdout] [storm] [start]
 
-storm   a JVM loads thousands of classes and does nothing else; a tenth of them match. By itself, with btpy, and with an
-        agent in the JVM that does the same with ASM and is nothing else.
-start   WireMock starts and answers a request, under `btpy run`, by itself, and with that agent; about a tenth of the
-        classes that are loaded match.
+storm   A JVM loads thousands of classes and does nothing else; a tenth of them match. It runs alone, with btpy, and
+        with an agent in the JVM that only adds the same counters with ASM.
+start   WireMock starts and answers a request: under `btpy run`, alone, and with that agent. About a tenth of the loaded
+        classes match.
 
-Each figure of a whole is from a JVM of its own; the cases take turns. Writes its section of RESULTS.md.
+Each total comes from its own JVM; the cases take turns. The benchmark writes its section of RESULTS.md.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ def asm_agent(scratch: Path) -> Path:
 
 @dataclass(frozen=True)
 class Loaded:
-    """In JVMs of their own. Seconds for all classes, by the clock and of the processor, of the thread that loads; ms
-    for one class, the median of each JVM."""
+    """Results of several JVMs: the seconds for all classes by the clock and of the processor, in the loading thread;
+    the ms for one class, the median of each JVM."""
 
     whole: Sample
     processor: Sample
@@ -113,7 +113,7 @@ def storms(jdk: int, effort: Effort) -> Storms:
 
         @contextmanager
         def jvm() -> Iterator[Target]:
-            # The jar is on the class path, though a loader of its own loads from it.
+            # The jar is on the class path, although a separate loader loads from it.
             classes = compiled([JAVA / "ClassStorm.java"])
             with target(jdk, "ClassStorm", str(jar), str(names), classpath=[classes, jar]) as running:
                 yield running
@@ -181,8 +181,8 @@ def storm_report(found: Storms) -> list[str]:
 
 @dataclass(frozen=True)
 class Start:
-    """Seconds until the server has answered a request: from main by the clock and of the processor, in the main thread
-    and in all; from the command."""
+    """Seconds until the server has answered a request: from main by the clock, and of the processor in the main thread
+    and in all threads; and from the command."""
 
     inside: Sample
     main: Sample
@@ -233,7 +233,7 @@ def starts(jdk: int, effort: Effort) -> Starts:
 
 
 def _started(command: Sequence[str]) -> tuple[float, ...]:
-    """What a :class:`Start` says, and the classes that were loaded then."""
+    """The figures of a :class:`Start`, and the number of classes loaded then."""
     begin = time.monotonic()
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

@@ -1,15 +1,15 @@
-"""What btpy takes of the memory of a target: at rest, with many threads, for each firing.
+"""The memory of a target that btpy uses: at rest, with many threads, and for each firing.
 
     python benchmarks/memory.py [--jdk 17 --jdk 25] [--stdout]
 
-at rest   heap and metaspace after a collection, with nine probes of all kinds in, less what they were before attaching.
-classes   loaded since before attaching, the JDK's own and handlers included.
-threads   heap with 100,003 virtual threads that were inside a probed method, less the same without probes, the least of
-          three times each. It holds the stacks of the threads, which differ by hundreds of bytes for each from one
-          time to the next; how much of it is btpy's beyond its buffers has not been told apart.
-firing    bytes allocated on the thread of the application by each of 2,003 firings, the least of seven times.
+at rest   heap and metaspace after a collection, with nine probes of all kinds, minus the same before attaching.
+classes   classes loaded since before attaching, including handlers and classes of the JDK.
+threads   heap with 100,003 virtual threads that were inside a probed method, minus the same without probes, the
+          smallest of three runs each. It includes the stacks of the threads, which differ by hundreds of bytes for each
+          thread from run to run; the share of btpy beyond its buffers is not known.
+firing    bytes allocated on the thread of the application by each of 2,003 firings, the smallest of seven runs.
 
-Writes its section of RESULTS.md.
+The benchmark writes its section of RESULTS.md.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ from tests.live.test_footprint import (  # noqa: E402
 TITLE = "Memory of the target"
 THREADS = 100_003
 REST = 2.0
-"""Seconds after which what putting the probes in took is gone: what they rest at is asked."""
+"""Seconds after which the memory for putting the probes in is free again. The benchmark measures the memory at rest."""
 
 VIRTUAL_SINCE = 21
 
 
 @dataclass(frozen=True)
 class Footprint:
-    """Bytes, and how many classes. ``threads`` None: this JDK has no virtual ones."""
+    """Bytes, and the number of classes. ``threads`` None: this JDK has no virtual ones."""
 
     heap: int
     metaspace: int
@@ -81,7 +81,7 @@ def measured(jdk: int) -> Footprint:
 
 
 def crowded(jdk: int) -> int:
-    """In a JVM of its own: what a crowd leaves behind is not collected at once."""
+    """Uses its own JVM, because the garbage of many threads is not collected at once."""
     with footprint(jdk, "-Xmx600m") as running:
 
         def heap() -> int:

@@ -1,10 +1,10 @@
-"""What a probe costs, beside BTrace, Byteman, Arthas, Flight Recorder and code by hand. A section of RESULTS.md.
+"""The cost of a probe, compared with BTrace, Byteman, Arthas, Flight Recorder and code by hand, for RESULTS.md.
 
     python benchmarks/peers.py [--quick] [--jdk 17] [--threads 1] [--only btpy,BTrace] [--workloads timed] [--stdout]
 
-JMH measures the same workloads (benchmarks/java/peers) in JVMs that differ in who traces them; they run one after the
-other, in several rounds, so that what the machine does meanwhile falls on all. Each tool gets its probes for all
-workloads at once and writes what they produce to a file. Figures are medians of the rounds. Needs Maven.
+JMH measures the same workloads (benchmarks/java/peers) in JVMs that differ only in the tracer. The JVMs run one after
+the other, in several rounds, so that a disturbance of the machine affects all of them. Each tool gets its probes for
+all workloads at once and writes its output to a file. Figures are medians of the rounds. The benchmark needs Maven.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ OPENED = (
     "--add-opens=java.base/java.lang=ALL-UNNAMED",
     "--add-opens=java.base/jdk.internal.reflect=ALL-UNNAMED",
 )
-"""Without these, of JVMs from 17 on, BTrace runs no script."""
+"""Without these flags, BTrace runs no script on JVMs from 17 on."""
 
 WORKLOADS = {
     "counted": "count",
@@ -68,7 +68,8 @@ _PORT = "33658"
 
 @dataclass(frozen=True)
 class Effort:
-    """``millis``: of an iteration; how many there are stands with the workloads: bursts of events need more of them."""
+    """``millis``: the length of an iteration. The workloads give the number of iterations, because bursts of events
+    need more."""
 
     rounds: int
     millis: int
@@ -82,8 +83,8 @@ Figures = dict[str, float]  # ns a call, by workload
 
 @dataclass(frozen=True)
 class Tool:
-    """``flags``: of the JVM; ``attached``: what is done to it, by its pid, before it begins.
-    ``workloads``: those that the tool can do."""
+    """``flags``: the flags of the JVM; ``attached``: attaches the tool to the JVM, by its pid, before it begins.
+    ``workloads``: the workloads that the tool can trace."""
 
     name: str
     flags: Callable[[Path], Sequence[str]]
@@ -112,7 +113,7 @@ def attach_btpy(pid: int, scratch: Path, stack: ExitStack) -> None:
 
 @contextmanager
 def attached(pid: int, script: Path, events: Path) -> Iterator[None]:
-    """The command ``btpy`` on a JVM, with its probes in place; without a budget, as the others have none."""
+    """The command ``btpy`` on a JVM, with its probes in place; without a budget, because the other tools have none."""
     command = [sys.executable, "-m", "btpy", str(pid), str(script), "-f", "ndjson", "-o", str(events)]
     command += ["--budget", "off"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as client:
@@ -124,13 +125,13 @@ def attached(pid: int, script: Path, events: Path) -> Iterator[None]:
                 break
         else:
             raise RuntimeError("".join(said))
-        threading.Thread(target=client.stderr.read, daemon=True).start()  # so that it never waits to be read
+        threading.Thread(target=client.stderr.read, daemon=True).start()  # so that the tool never waits for a reader
         yield
         client.send_signal(signal.SIGINT)
 
 
 def btrace_flags(scratch: Path, script: str = "PeersTrace") -> list[str]:
-    """Compiles a script of benchmarks/java/peers; what it prints goes to the file ``events``."""
+    """Compiles a script of benchmarks/java/peers; its output goes to the file ``events``."""
     jars = btrace_jars(scratch)
     classpath = os.pathsep.join(str(jars[name]) for name in ("client", "boot"))
     compiler = [str(javac().parent / "java"), *OPENED, "-cp", classpath, "org.openjdk.btrace.compiler.Compiler"]
@@ -141,7 +142,7 @@ def btrace_flags(scratch: Path, script: str = "PeersTrace") -> list[str]:
 
 
 def btrace_jars(scratch: Path) -> dict[str, Path]:
-    """Under the names by which they find each other."""
+    """The jars under the names by which they find each other."""
     jars = {name: scratch / f"btrace-{name}.jar" for name in BTRACE}
     for name, jar in jars.items():
         shutil.copyfile(artifact(BTRACE[name]), jar)
@@ -159,7 +160,7 @@ def byteman_flags(scratch: Path) -> list[str]:
 
 
 def attach_arthas(pid: int, scratch: Path, stack: ExitStack) -> None:
-    """Each command has a client of its own, as it runs in the foreground of one."""
+    """Each command has its own client, because a command runs in the foreground of its client."""
     commands = [
         "monitor -c 1 acme.Work counted",
         "watch acme.Work filtered '{params[0]}' 'params[0] < 0'",
@@ -189,7 +190,8 @@ def attach_arthas(pid: int, scratch: Path, stack: ExitStack) -> None:
 
 
 def recorder_flags(scratch: Path) -> list[str]:
-    """Method timing for what is timed, method tracing for events (JEP 520); its stacks are as deep as is asked."""
+    """Method timing for timed workloads, and method tracing for events (JEP 520). Its stacks have the requested
+    depth."""
     timed = ";".join(f"acme.Work::{name}" for name in ("timed", "microsecond"))
     traced = ";".join(f"acme.Work::{name}" for name in ("event", "eventWithStack"))
     recording = f"method-timing={timed},method-trace={traced},filename={scratch / 'recording.jfr'}"
@@ -201,7 +203,7 @@ def measured(tool: Tool, jdk: int, threads: int, effort: Effort) -> Figures:
     with tempfile.TemporaryDirectory() as directory, ExitStack() as stack:
         scratch = Path(directory)
         classes, libraries = workloads()
-        command = ["env", "-C", directory]  # for what tools write beside them
+        command = ["env", "-C", directory]  # for files that tools write beside their jars
         command += [str(java(jdk)), "-Xms512m", "-Xmx512m", "-XX:+UseParallelGC", *_agents(jdk), *tool.flags(scratch)]
         command += ["-cp", os.pathsep.join(map(str, (classes, *libraries))), "org.openjdk.jmh.Main"]
         command += ["-f", "0", "-w", f"{effort.millis}ms", "-r", f"{effort.millis}ms"]
@@ -247,7 +249,7 @@ def _running(command: Sequence[str]) -> Iterator[Target]:
 
 
 def table(found: dict[str, list[Figures]]) -> str:
-    """Each tool's time a call beyond the time of a method that nobody traces."""
+    """The time that each tool adds to a call, compared with a method without a tracer."""
     rows = [name for name in WORKLOADS if name in found["nobody"][0]]
     base = {name: statistics.median(round_[name] for round_ in found["nobody"]) for name in rows}
     cost = {

@@ -1,10 +1,10 @@
-"""How long the prompt, ``btpy ps`` and ``btpy --help`` take, and completion with 30,000 classes loaded.
+"""The times of the prompt, ``btpy ps``, ``btpy --help``, and completion with 30,000 classes loaded.
 
     python benchmarks/prompt.py [--quick]
 
-The prompt runs on a pseudo-terminal; it is ready when it has drawn itself. Processor time is that of btpy and of what
-it has started. btpy runs from compiled bytecode, as pip installs it. On a machine that has other things to do,
-``chrt -f 10`` in front gives all that is measured the cores first. Results go to RESULTS.md.
+The prompt runs on a pseudo-terminal; it is ready when it has drawn itself. The processor time is that of btpy and of
+the processes that it has started. btpy runs from compiled bytecode, as pip installs it. On a busy machine, put ``chrt
+-f 10`` in front, so that the measured processes get the cores first. Results go to RESULTS.md.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ WORDS = (
 
 
 def ready(pid: int, environment: dict[str, str]) -> tuple[float, float]:
-    """Seconds until the prompt is there, and processor seconds that btpy and what it started have taken until then."""
+    """Seconds until the prompt is drawn, and the processor seconds of btpy and its child processes until then."""
     started = time.perf_counter()
     child, terminal = pty.fork()
     if child == 0:
@@ -55,7 +55,7 @@ def ready(pid: int, environment: dict[str, str]) -> tuple[float, float]:
         data = os.read(terminal, 65536)
         seen += data
         if b"\x1b[6n" in data:
-            os.write(terminal, b"\x1b[1;1R")  # where the cursor is
+            os.write(terminal, b"\x1b[1;1R")  # the position of the cursor
     elapsed = time.perf_counter() - started
     taken = processor_seconds(child)
     os.write(terminal, b"\x04")
@@ -71,7 +71,7 @@ def ready(pid: int, environment: dict[str, str]) -> tuple[float, float]:
 
 
 def processor_seconds(pid: int) -> float:
-    """Of all threads of a process and of the processes that it has started, so far."""
+    """The processor time so far of all threads of a process and of its child processes."""
     tasks = list(Path(f"/proc/{pid}/task").iterdir())
     nanoseconds = sum(int((task / "schedstat").read_text().split()[0]) for task in tasks)
     children = [int(child) for task in tasks for child in (task / "children").read_text().split()]
@@ -120,7 +120,7 @@ def main() -> None:
         try:
             assert shop.stdout is not None
             shop.stdout.readline()
-            ready(shop.pid, environment)  # the agent is in, caches are warm
+            ready(shop.pid, environment)  # the agent is loaded, and caches are warm
             starts = [ready(shop.pid, environment) for _ in range(rounds)]
             answers = [[answered(words, environment) for _ in range(rounds)] for words in commands]
         finally:

@@ -1,10 +1,10 @@
-"""What a recording takes at full speed, and what a line of output costs the client: two sections of RESULTS.md.
+"""The speed of a recording, and the cost of a line of output for the client: two sections of RESULTS.md.
 
     python benchmarks/recording.py [--quick] [--jdk 17] [--stdout]
 
-Recording: a program fires an event of three values from two threads, at rising rates and as fast as it can; all that it
-fired has to be in the recording or counted as lost. Output: records in memory become text and ndjson; CPU time, so
-that what else the machine does matters little.
+Recording: a program fires an event of three values from two threads, at rising rates and as fast as possible; each
+event has to be in the recording or counted as lost. Output: records in memory become text and ndjson. It is measured in
+CPU time, so that other programs hardly change the result.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ EVENTS = 20_000  # in memory, for the lines of output
 
 @dataclass(frozen=True)
 class Run:
-    """One recording. ``cpu``: seconds of the client, from attaching to the end; ``seconds``: in which events came."""
+    """One recording. ``cpu``: processor seconds of the client, from attaching to the end; ``seconds``: the time in
+    which events came."""
 
     rate: int
     made: int
@@ -97,7 +98,7 @@ def record(jdk: int, rate: int, milliseconds: int) -> Run:
 
 
 def _records(file: Path) -> int:
-    """How many records a recording holds, by the records themselves."""
+    """The number of records in a recording, counted by reading them."""
     with ChunkReader.open(file) as reader:
         return sum(sum(tally(entry.payload).values()) for entry in reader.entries() if entry.code == Events.code)
 
@@ -119,7 +120,7 @@ def recordings(jdk: int, milliseconds: int) -> str:
 
 
 def taking(rounds: int) -> float:
-    """CPU ns an event of a process that records, from the frame to the file: least of several rounds."""
+    """CPU ns for each event in a recording process, from the frame to the file: the smallest of several rounds."""
     frame = Events(payload(1000))
     best = float("inf")
     with tempfile.TemporaryDirectory(prefix="btpy-recording-") as directory:
@@ -168,7 +169,7 @@ def lines(rounds: int) -> str:
 
 
 def line(script: str, format_: str, records: bytes) -> tuple[float, float]:
-    """CPU ns an event from the message to the line, and to the decoded record."""
+    """CPU ns for each event from the message to the line, and to the decoded record."""
     outline = outline_of(check_source(Source("x.bt", script)))
     with Stream.file(Path(os.devnull), append=False) as stream:
         context = Context(outline, {}, StackTable(), Clock(0, 1_700_000_000 * 10**9))

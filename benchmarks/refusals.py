@@ -1,10 +1,10 @@
-"""How often btpy refuses a real server for its heap although the heap has room. For RESULTS.md.
+"""The number of times that btpy refuses a real server for its heap although the heap has room. For RESULTS.md.
 
     python benchmarks/refusals.py [--looks 20] [--stdout]
 
-WireMock answers two clients as fast as it can, with the heap as small as the row says. btpy attaches again and again. A
-refusal (BT525) is false if the heap has room after a full collection: the maximum, less what is then in use, is what
-btpy asks for or more.
+WireMock answers two clients as fast as it can, with the size of heap in the row. btpy attaches again and again. A
+refusal (BT525) is false if the heap has enough room after a full collection: its maximum minus the used part is at
+least the amount that btpy asks for.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ WARM = 8.0
 
 BETWEEN = 0.3
 LOADED_CLASSES = 10_000
-"""Of the server, roughly; they count 3 MB."""
+"""The rough number of loaded classes of the server; they count as 3 MB."""
 
 
 @dataclass(frozen=True)

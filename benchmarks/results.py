@@ -1,4 +1,4 @@
-"""RESULTS.md in sections, each written by the benchmark that measures it."""
+"""RESULTS.md in sections; each benchmark writes its own section."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
 
 
 def write(title: str, text: str, results: Path = RESULTS) -> None:
-    """Replace the section ``title``, or add it at the end; the others stay as they are."""
+    """Replace the section ``title``, or add it at the end; other sections do not change."""
     with results.open() as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         old = results.read_text()
@@ -42,7 +42,7 @@ def publish(title: str, text: str, *, stdout: bool) -> None:
 
 
 def origin(command: str, java: Path | None = None) -> str:
-    """What a figure needs to be believed: the command, the commit, the machine, and what else it did at the end."""
+    """The origin of a figure: the command, the commit, the machine, and its load at the end."""
     commit = _output("git", "-C", str(ROOT), "rev-parse", "--short", "HEAD")
     changed = _output("git", "-C", str(ROOT), "status", "--porcelain", "btpy", "agent-java")
     facts = [

@@ -1,10 +1,10 @@
-"""What btpy costs: the time to the first event, and what probes cost a method of 2 ns. Two sections of RESULTS.md.
+"""The time to the first event, and the cost of probes for a method of 2 ns. Two sections of RESULTS.md.
 
     python benchmarks/run.py [--quick] [--jdk 17] [--stdout]
 
-Everything about the cost of probes is measured in one JVM, probed and by hand, before, while and after btpy is
-attached. Figures are medians of rounds with their quartiles, and what they state is the ratio: two measurements of
-different JVM runs are never compared.
+The costs of all probes are measured in one JVM, with probes and by hand, before, while and after btpy is attached.
+Figures are medians of rounds with their quartiles. The result is the ratio: two measurements of different JVM runs are
+never compared.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tests.jdks import compiled, java  # noqa: E402
 from tests.targets import Target, target  # noqa: E402
 from tests.tracer import Tracer, tracing  # noqa: E402
 
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # users have compiled modules, so the commands that are timed do too
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # users have compiled modules, so the timed commands have them too
 
 JAVA = ROOT / "benchmarks" / "java"
 _PHASE = re.compile(r"(script checked|attached|probes in place) (?:in|after) ([\d.]+) ms")
@@ -42,7 +42,8 @@ SCRIPTS = {
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is measured. Records are made in bursts that the buffers can hold, with pauses in which they drain."""
+    """The amount of work to measure. Records are made in bursts that the buffers can hold, with pauses in which they
+    drain."""
 
     warmups: int
     rounds: int
@@ -58,7 +59,7 @@ QUICK = Effort(warmups=20, rounds=21, calls=500_000, burst=10_000, pause_millis=
 
 @dataclass(frozen=True)
 class Sample:
-    """Figures of one case; the unit is that of the table."""
+    """Figures of one case, in the unit of the table."""
 
     values: tuple[float, ...]
 
@@ -73,7 +74,8 @@ class Sample:
 
 @dataclass(frozen=True)
 class Cost:
-    """One kind of probe. ``by_hand``: the same work written into the method; ``dropped``: records lost meanwhile."""
+    """One kind of probe. ``by_hand``: the same work written into the method; ``dropped``: records that were lost during
+    the measurement."""
 
     case: str
     before: Sample
@@ -88,7 +90,8 @@ class Cost:
 class Start:
     """From the start of the btpy process, in ms, until the probes are in place and until the first event is printed.
 
-    ``fresh``: until the first event of a JVM's first attach. ``phases``: what ``btpy -v`` says that its own parts took.
+    ``fresh``: until the first event of a JVM's first attach. ``phases``: the times of btpy's own parts, from ``btpy
+    -v``.
     """
 
     attached: Sample
@@ -131,7 +134,7 @@ def probe_costs(jdk: int, effort: Effort) -> list[Cost]:
 
 
 def check_hits(case: str, tracer: Tracer, effort: Effort) -> None:
-    """A probe that did not fire would look cheap."""
+    """Otherwise a probe that does not fire would look cheap."""
     rounds = effort.warmups + effort.rounds
     if case == "counted":
         seen, wanted = tracer.maps()["calls"], rounds * effort.calls
@@ -165,7 +168,8 @@ def starts(jdk: int, effort: Effort) -> Start:
 
 
 def _first_event(jvm: Target) -> tuple[float, float, dict[str, float]]:
-    """From the start of a btpy process, in ms: probes in place, first event; and the phases that it tells."""
+    """The ms from the start of a btpy process until the probes are in place and until the first event; and the phases
+    that btpy reports."""
     script = '@OnMethod(class="FirstEvent", method="tick") { print(arg0); }'
     begin = time.monotonic()
     tracer = Tracer([str(jvm.pid), "-e", script, "-f", "ndjson", "--hits", "0", "-v"])
@@ -182,7 +186,7 @@ def _first_event(jvm: Target) -> tuple[float, float, dict[str, float]]:
 
 
 def floors() -> dict[str, Sample]:
-    """What no attach can be faster than: the interpreter, and the command line without a target (ms)."""
+    """The lower bound of an attach: the interpreter, and the command line without a target (ms)."""
     commands = {
         "`python -c pass`": [sys.executable, "-c", "pass"],
         "`btpy --help`": [sys.executable, "-m", "btpy", "--help"],

@@ -1,12 +1,12 @@
-"""A real server under load with 10, 100 and 1,000 of its methods probed: throughput, latency. For RESULTS.md.
+"""A real server under load with 10, 100 and 1,000 of its methods probed: throughput and latency. For RESULTS.md.
 
     python benchmarks/server.py [--quick] [--jdk 17] [--stdout]
 
-WireMock answers two clients in its own JVM as fast as it can. In each JVM a few seconds without a tracer are measured,
-then the tool attaches and times each call of its methods into a histogram, then it leaves, and the seconds without it
-are measured again, each time when its compilers have come to rest: what is stated is the ratio to the mean of the two.
-The methods are those of randomly chosen classes of WireMock's own that are loaded. These JVMs are started with btpy's
-agent, without options, so that none of the tools makes them throw away all compiled code. Needs Maven.
+WireMock answers two clients in its own JVM as fast as it can. In each JVM some seconds without a tracer are measured.
+Then the tool attaches and times each call of its methods into a histogram. Then it leaves, and seconds without it are
+measured again. Each measurement waits until the compilers rest. The result is the ratio to the mean of the two
+measurements without the tool. The methods belong to randomly chosen loaded classes of WireMock. These JVMs start with
+btpy's agent, without options, so that no tool makes them throw away all compiled code. The benchmark needs Maven.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ public class ServerTrace {{
 @dataclass(frozen=True)
 class Effort:
     rounds: int
-    warmup: float  # seconds until the compilers are asked whether they rest
-    settle: float  # the same after the probes came or went
-    patience: float  # how long the compilers are waited for
+    warmup: float  # seconds before the first check whether the compilers rest
+    settle: float  # the same after probes were added or removed
+    patience: float  # longest wait for the compilers, in seconds
     watched: float
 
 
@@ -76,7 +76,7 @@ _AT_REST = 0.15
 
 @dataclass(frozen=True)
 class Load:
-    """Requests a second, and the time of one in ms."""
+    """Requests a second, and the time of one request in ms."""
 
     throughput: float
     median: float
@@ -85,7 +85,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Compared:
-    """With a tool, as a multiple of without."""
+    """Figures with a tool, as multiples of the figures without it."""
 
     throughput: float
     median: float
@@ -106,7 +106,8 @@ def server(jdk: int, effort: Effort, flags: Sequence[str] = ()) -> Iterator[Targ
 
 
 def settled(jvm: Target, patience: float) -> None:
-    """Until the compilers take less than so much of a core for two seconds one after the other, or patience ends."""
+    """Waits until the compilers use less than ``_AT_REST`` of a core for two consecutive seconds, for at most
+    ``patience`` seconds."""
     deadline = time.monotonic() + patience
     at_rest = 0
     while at_rest < 2 and time.monotonic() < deadline:
@@ -154,7 +155,7 @@ def with_btpy(pid: int, classes: str, scratch: Path) -> Iterator[None]:
 
 
 def with_btrace(pid: int, classes: str, scratch: Path) -> Iterator[None]:
-    """Attached by its own client, which compiles the script."""
+    """BTrace is attached by its own client, which compiles the script."""
     script = scratch / "ServerTrace.java"
     script.write_text(BTRACE.format(classes=classes.replace(".", r"\\.")))
     jars = peers.btrace_jars(scratch)
@@ -183,7 +184,7 @@ def with_btrace(pid: int, classes: str, scratch: Path) -> Iterator[None]:
 
 
 def dip(jdk: int, effort: Effort, classes: str, flags: Sequence[str]) -> list[str]:
-    """Requests by the half second before btpy attaches to 10 methods, and after."""
+    """Requests in each half second before and after btpy attaches to 10 methods."""
     with tempfile.TemporaryDirectory() as scratch, server(jdk, effort, flags) as jvm:
         before = requests(jvm, 5)
         with contextmanager(with_btpy)(jvm.pid, classes, Path(scratch)):
@@ -192,7 +193,7 @@ def dip(jdk: int, effort: Effort, classes: str, flags: Sequence[str]) -> list[st
 
 
 def requests(jvm: Target, seconds: float) -> list[int]:
-    """By the half second."""
+    """The requests in each half second."""
     first = window_now(jvm)
     time.sleep(seconds)
     counts = [count for count, _ in windows(jvm, first, window_now(jvm))]
@@ -200,7 +201,8 @@ def requests(jvm: Target, seconds: float) -> list[int]:
 
 
 def chosen(jdk: int, effort: Effort) -> dict[int, str]:
-    """For each size, alternatives of a regular expression of class names that have about as many methods."""
+    """For each size, the alternatives of a regular expression for class names. The classes have about that number of
+    methods."""
     with server(jdk, replace(effort, patience=0)) as jvm, Session.attach(jvm.pid) as session:
         matching = session.deployer.match(counting(CLASSES))
         methods = {

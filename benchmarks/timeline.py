@@ -1,9 +1,8 @@
-"""Where the time goes from the start of btpy to the first event: the medians of the steps of `--timeline`.
+"""The time from the start of btpy to the first event, by step: the medians of `--timeline`.
 
     python benchmarks/timeline.py [--quick] [--jdk 17] [--stdout]
 
-Each attach is to a shop of its own, which nobody has attached to, and then to the same shop once more. Writes its
-section of RESULTS.md.
+Each run attaches to a new shop, and then once more to the same shop. The benchmark writes its section of RESULTS.md.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ class Span:
 
 
 Steps = dict[tuple[str, str], Span]
-"""By thread and name."""
+"""The steps by thread and name."""
 
 
 def attached(pid: int) -> Steps:

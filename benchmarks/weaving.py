@@ -1,13 +1,13 @@
-"""How fast btpy reads and weaves class files, beside ASM and java.lang.classfile. Writes a section of RESULTS.md.
+"""The speed of btpy in reading and weaving class files, compared with ASM and java.lang.classfile. For RESULTS.md.
 
     python benchmarks/weaving.py [--quick] [--stdout]
 
-All weave the same advice into the same classes, taken by chance from java.base of JDK 17 and a server's jar. What is
-measured are fresh programs, one after the other in turn, from their start until everything is woven and they have
-ended, and the pass inside them. btpy weaves in one process, and in as many as there are cores, as `btpy weave` does;
-and compiled by mypyc, where `make compiled` has made that wheel before.
-ASM also keeps running, to see what it does when it is warm. Needs Maven; java.lang.classfile is left out where there is
-no compiler of JDK 24 or later.
+All tools weave the same advice into the same classes, chosen at random from java.base of JDK 17 and a server's jar. The
+measured programs are fresh, and run one after the other in turn. The time runs from their start until everything is
+woven and they have ended; the pass inside them is timed too. btpy weaves in one process, and in as many as there are
+cores, as `btpy weave` does. It is also measured compiled by mypyc, if `make compiled` has made that wheel before. ASM
+also keeps running, to show its speed when it is warm. The benchmark needs Maven. It leaves out java.lang.classfile if
+there is no compiler of JDK 24 or later.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ TASKS = {
 
 @dataclass(frozen=True)
 class Effort:
-    """``passes``: of warm ASM; the last ones count."""
+    """``passes``: the number of passes of warm ASM; the last ones count."""
 
     sizes: tuple[int, ...]
     processes: int
@@ -66,7 +66,7 @@ QUICK = Effort((20, 200), 3, 5)
 
 @dataclass(frozen=True)
 class Contender:
-    """``suffix``: of the names of weaving tasks. ``reads``: takes part in reading."""
+    """``suffix``: follows the names of its weaving tasks. ``reads``: the tool is also measured in reading."""
 
     name: str
     command: tuple[str, ...]
@@ -106,8 +106,8 @@ def run(contender: Contender, corpus: Path, task: str, passes: int = 1) -> Run:
 
 
 def contenders(server: Path, scratch: Path) -> Iterator[Contender]:
-    """``server`` is on the class path, because who computes frames asks for superclasses."""
-    compileall.compile_dir(ROOT / "btpy", quiet=2)  # as an installed package is
+    """``server`` is on the class path, because tools that compute frames ask for superclasses."""
+    compileall.compile_dir(ROOT / "btpy", quiet=2)  # like an installed package
     program = (sys.executable, str(ROOT / "benchmarks" / "weaving_program.py"))
     yield Contender(BTPY, (*program, "1"), {"PYTHONPATH": str(ROOT)})
     wheel = compiled_wheel()
@@ -149,7 +149,7 @@ def new_compiler() -> Path | None:
 
 
 def all_classes(server: Path) -> list[bytes]:
-    """In an order by chance that is always the same."""
+    """In a random order that is always the same."""
     items = {}
     for module, name, read in jimage.classes(java_home(17) / "lib" / "modules"):
         if module == "java.base":
@@ -158,7 +158,7 @@ def all_classes(server: Path) -> list[bytes]:
         for entry in jar.namelist():
             if entry.endswith(".class") and not entry.startswith("META-INF/"):
                 items[entry.removesuffix(".class")] = jar.read(entry)
-    del items["java/lang/Object"]  # its constructor calls no other, which adapters of ASM do not expect
+    del items["java/lang/Object"]  # the constructor of Object calls no other, which adapters of ASM do not expect
     kept = [
         items[name] for name in sorted(items) if any(method.code for method in ClassFile.parse(items[name]).methods)
     ]
@@ -179,7 +179,7 @@ def measure(effort: Effort, scratch: Path) -> str:
         taking_part = [weaver for weaver in field if weaver.reads or task in ("called", "timed")]
         runs: dict[tuple[str, int], list[Run]] = {(weaver.name, size): [] for size in corpora for weaver in taking_part}
         for weaver in taking_part:
-            run(weaver, corpora[min(corpora)], task)  # not measured: files are read for the first time
+            run(weaver, corpora[min(corpora)], task)  # not measured, because files are read for the first time
         for size, corpus in corpora.items():
             for _ in range(effort.processes):
                 for weaver in taking_part:
@@ -193,7 +193,7 @@ def measure(effort: Effort, scratch: Path) -> str:
 
 
 def check(task: str, runs: Sequence[Run]) -> None:
-    """Whoever does less would look fast. Some methods are refused by btpy: an empty ``finalize()``."""
+    """Otherwise a tool that does less would look fast. btpy refuses some methods, such as an empty ``finalize()``."""
     first = runs[0].found
     for other in runs[1:]:
         if abs(first[0] - other.found[0]) > 0 or abs(first[1] - other.found[1]) > 1 + first[1] // 1000:

@@ -1,6 +1,6 @@
-"""btpy at the work of the weaving benchmark, as a program of its own: ``PROCESSES CORPUS ROUNDS TASK``.
+"""btpy for the weaving benchmark, as a separate program: ``PROCESSES CORPUS ROUNDS TASK``.
 
-Tasks and output are those of ``java/weaving/WithAsm.java``. Work is shared by processes as ``btpy weave`` does it.
+Tasks and output are those of ``java/weaving/WithAsm.java``. Several processes share the work, as in ``btpy weave``.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def called(method: Member) -> tuple[Advice, ...]:
 
 
 def timed(method: Member) -> tuple[Advice, ...]:
-    """The handler at entry is given the first argument, those at returns the duration and the result."""
+    """The handler at entry gets the first argument, the handlers at returns get the duration and the result."""
     return _timed(descriptors.erase_all(method.descriptor))
 
 
@@ -112,7 +112,7 @@ def main() -> None:
     task = _TASKS[sys.argv[4]]
     for _ in range(passes):
         start = time.perf_counter_ns()
-        with interpreter.gc_paused():  # as attaching and `btpy weave` do
+        with interpreter.gc_paused():  # like attaching and `btpy weave`
             results = list(parallel.in_order(task, lambda: classes, processes=processes))
         spent = time.perf_counter_ns() - start
         print("round", spent, *map(sum, zip(*results, strict=True)), flush=True)

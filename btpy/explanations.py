@@ -21,7 +21,7 @@ class Explanation(NamedTuple):
 
     @property
     def page(self) -> str:
-        """All of it as text, ending with a newline."""
+        """The whole explanation as text, with a newline at its end."""
         parts = [f"{self.code}: {self.title}", self.text]
         if self.fails:
             parts += ["gets it:", _indented(self.fails)]
@@ -36,7 +36,7 @@ def _indented(text: str) -> str:
 
 @cache
 def explanations() -> dict[str, Explanation]:
-    """By code, in order."""
+    """The explanations by code, in order."""
     data = get_data("btpy", "explanations.toml")
     if data is None:
         raise FileNotFoundError("btpy/explanations.toml is missing from this installation")

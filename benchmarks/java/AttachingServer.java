@@ -13,10 +13,10 @@ import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * WireMock and clients of it in one JVM, which notes what it does for each window of 100 ms: the requests that were
- * answered, and the longest time that a thread which wants to run every 0.2 ms could not. A line "now" on standard
- * input prints the number of the window, "windows A B" prints requests and longest stops (ns) of [A, B), "latencies" how
- * many requests there were since the last time that it was asked, and the median and the 99th percentile of their time (ns).
+ * WireMock and its clients in one JVM. For each window of 100 ms it notes the number of answered requests, and the
+ * longest time for which a thread that wants to run every 0.2 ms was stopped. A line "now" on standard input prints the
+ * number of the window, "windows A B" prints requests and longest stops (ns) of [A, B), "latencies" the number of
+ * requests since the last such line, and the median and the 99th percentile of their time (ns).
  */
 public final class AttachingServer {
     private static final long WINDOW = 100_000_000L;
@@ -38,7 +38,7 @@ public final class AttachingServer {
         int clients = Integer.parseInt(arguments[0]);
         long thinkNanos = Long.parseLong(arguments[1]);
         WireMockServer server = new WireMockServer(WireMockConfiguration.options().dynamicPort()
-            .globalTemplating(true).disableRequestJournal()); // which grows, and with it what collections take
+            .globalTemplating(true).disableRequestJournal()); // it grows, and collections take longer
         server.start();
         server.stubFor(WireMock.get(WireMock.urlPathMatching("/stock/[0-9]+")).withQueryParam("n", WireMock.matching("[0-9]+"))
             .willReturn(WireMock.okJson("{\"path\": \"{{request.path}}\", \"n\": {{request.query.n}}, \"at\": \"{{now}}\"}")));

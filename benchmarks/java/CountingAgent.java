@@ -10,7 +10,7 @@ import org.objectweb.asm.MethodVisitor;
 import org.objectweb.asm.Opcodes;
 
 /**
- * The least that an agent without a tracer can do: ASM puts two counters into every method of the classes whose names fit the
+ * The least work that an agent can do: ASM puts two counters into every method of the classes whose names fit the
  * regular expression in the options, in the thread that loads them.
  */
 public final class CountingAgent {

@@ -50,7 +50,7 @@ public final class Firehose {
         return made;
     }
 
-    /** As many calls as are due by now, every millisecond. */
+    /** Makes all calls that are due, every millisecond. */
     private static long pace(long start, long nanos, long rate) {
         long made = 0;
         for (long now = 0; now < nanos; now = System.nanoTime() - start) {

@@ -1,6 +1,6 @@
 import java.util.concurrent.locks.LockSupport;
 
-/** Calls {@link #fire} so many times a second, with the time of the call; so many other threads compute meanwhile. */
+/** Calls {@link #fire} at a rate, with the time of the call, while a number of other threads compute. */
 public class Firing {
     static volatile long sink;
 

@@ -8,8 +8,8 @@ import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * What a probe costs a method of about two nanoseconds. One JVM for all cases, so that ratios compare like with like;
- * every case has a method and a loop of its own, so that none spoils the profile of another.
+ * Measures the cost of a probe for a method of about two nanoseconds. All cases share a JVM, so that ratios are fair;
+ * every case has its own method and loop, so that no case spoils the profile of another.
  *
  * <p>Commands on stdin: {@code measure CASE WARMUPS ROUNDS CALLS PAUSE_MS} prints {@code result CASE ns ns …},
  * nanoseconds a call, one figure a round; {@code end} ends.
@@ -45,7 +45,7 @@ public final class ProbeCost {
         }
     }
 
-    /** The same, written by hand into the method as a careful engineer would. */
+    /** The same work, written by hand into the method by a careful engineer. */
     static final class ByHand {
         static final LongAdder COUNT = new LongAdder();
         static final AtomicLong SUM = new AtomicLong();
@@ -69,7 +69,7 @@ public final class ProbeCost {
             return result;
         }
 
-        /** Time, thread and three values into a ring that nobody reads. */
+        /** Writes the time, the thread and three values into a ring buffer without a reader. */
         static long recorded(long x, int i) {
             long result = (x * MIX ^ x >>> 29) * MIX + i;
             int at = (int) (NEXT.getAndAdd(64) & RING.capacity() - 1);

@@ -28,12 +28,13 @@ import org.objectweb.asm.commons.AdviceAdapter;
 import org.objectweb.asm.commons.Method;
 
 /**
- * What retransforming costs who does it inside the JVM: options "mode methods-file woven-file result-file batch". Retransforms the
- * classes of the methods, in batches of that size, and puts them back.
+ * Measures the cost of retransforming for an agent inside the JVM. Options: "mode methods-file woven-file result-file
+ * batch". Retransforms the classes of the methods, in batches of that size, and puts them back.
  *
- * <p>Modes: {@code identity} gives back the bytes that it got. {@code asm} puts two counters into the methods with ASM, as tracers do that weave
- * in the JVM, and writes the woven classes to the file. {@code ready} gives back what is in that file, from this JVM or another one that ran the same program:
- * what there is to do when nobody has to weave.
+ * <p>Modes: {@code identity} gives back the bytes that it got. {@code asm} puts two counters into the methods with ASM,
+ * like tracers that weave in the JVM, and writes the woven classes to the file. {@code ready} gives back the classes in
+ * that file, from this JVM or another one that ran the same program: the remaining work if the classes are already
+ * woven.
  *
  * <p>Writes the number of classes; the ns from the start of the agent until all are retransformed; of that, in the calls; the longest time from
  * the last class of a batch to its end; the processor time of its thread; and the ns of putting back.
@@ -117,7 +118,7 @@ public final class RetransformingAgent {
         return new long[] {System.nanoTime() - begin, longest};
     }
 
-    /** What the woven classes call. */
+    /** The methods that the woven classes call. */
     public static final class Counters {
         private static final LongAdder ENTERED = new LongAdder();
         private static final LongAdder RETURNED = new LongAdder();

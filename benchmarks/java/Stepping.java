@@ -12,7 +12,7 @@ public final class Stepping {
 
     private Stepping() {}
 
-    /** A class of its own: the work is not compiled anew when this one is retransformed. */
+    /** A separate class, so that the work is not compiled again when this class is retransformed. */
     static final class Hot {
         private Hot() {}
 

@@ -1,7 +1,8 @@
 """The typed tree: a probe that is bound to one shape of traced methods, for the code generator.
 
 Every node carries the type of its value and its place. Conversions are explicit (:class:`Convert`), names are resolved,
-and short forms are expanded."""
+and short forms are expanded.
+"""
 
 from __future__ import annotations
 

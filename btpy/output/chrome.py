@@ -8,7 +8,8 @@ the file of a killed run.
 Slices of a thread have to nest: Perfetto drops a slice that partly overlaps another. Slices of two probes at one exit,
 and of nested calls, can overlap, because a record is made shortly after its duration was measured. So a slice may begin
 earlier by this delay. A slice that overlaps by more, such as a time spent in a queue, is an asynchronous slice (``b``
-and ``e``), beside its thread."""
+and ``e``), beside its thread.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 A stream begins with a magic number and a version. Then come frames: the pid of a target, and a chunk of its recording.
 The first chunk of a target has the head of the file before it. An empty frame of pid 0 only reports that the node is
-alive. A login shell may print something before the stream begins; the reader skips it."""
+alive. A login shell may print something before the stream begins; the reader skips it.
+"""
 
 from __future__ import annotations
 

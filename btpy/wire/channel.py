@@ -123,7 +123,8 @@ class Listener:
     itself, because JFR records the options of agents, and others may read its recordings. ``keep``: takes the name of a
     file that carries the secret, creates that file where only the user of the target can see it, and returns the
     directory as the target sees it. ``directory``: :meth:`close` removes it. ``admits``: tells whether a connection may
-    come from the agent; any user of the machine can connect to a port."""
+    come from the agent; any user of the machine can connect to a port.
+    """
 
     def __init__(
         self,
@@ -273,7 +274,8 @@ class Listener:
 def kept(directory: Path, name: str) -> str:
     """Creates an empty file of that name in the directory, which has mode 0700, and returns the directory.
 
-    An empty file fits on a full disk, as the socket does. Raises OSError."""
+    An empty file fits on a full disk, as the socket does. Raises OSError.
+    """
     os.close(os.open(directory / name, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
     return str(directory)
 
@@ -345,7 +347,8 @@ class Channel:
     ends the connection. ``ended``: the reader calls it once, when the connection is over: with None after :meth:`close`
     or after the agent's FAREWELL or LEFT, otherwise with the reason. ``lost``: makes the error for a broken connection
     from a description; it may be slow. ``tap``: sees each message, its size in bytes, and whether it was sent; the
-    sending and the reading threads call it."""
+    sending and the reading threads call it.
+    """
 
     def __init__(
         self,

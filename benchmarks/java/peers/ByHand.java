@@ -6,7 +6,7 @@ import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Function;
 
-/** The same as {@link Work} with, in each method, what an engineer would write into it for the same answer. */
+/** The same as {@link Work}, with the code in each method that an engineer would write for the same answer. */
 public final class ByHand extends Work {
     private static final int SLOTS = 1 << 16;
     private static final int FEW = 1 << 10;
@@ -82,7 +82,7 @@ public final class ByHand extends Work {
     public long eventWithStack(long x) {
         long result = super.eventWithStack(x);
         int at = record();
-        objects[at / 5 & FEW - 1] = new Throwable(); // as the JVM leaves it: reading a frame of it takes longer than to make it
+        objects[at / 5 & FEW - 1] = new Throwable(); // the JVM fills the frames lazily: reading one takes longer than `new`
         return result;
     }
 

@@ -4,7 +4,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.openjdk.btrace.core.annotations.*;
 import org.openjdk.btrace.core.aggregation.*;
 
-/** For BTrace: the probes of all workloads. */
+/** The probes of all workloads for BTrace. */
 @BTrace
 public class PeersTrace {
     private static AtomicLong calls = Atomic.newAtomicLong(0);

@@ -1,6 +1,6 @@
 package acme;
 
-/** The methods that are traced: small, so that nothing hides what tracing costs. */
+/** The traced methods. They are small, so that nothing hides the cost of tracing. */
 public class Work {
     public static final class Order {
         public long total;

@@ -5,7 +5,7 @@ import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The class files of a benchmark, each with its length before it, and what is printed of a pass over them. */
+/** The class files of a benchmark, each with its length before it, and the printed result of a pass over them. */
 final class Corpus {
     final List<byte[]> classes = new ArrayList<>();
 
@@ -18,7 +18,10 @@ final class Corpus {
         }
     }
 
-    /** What one pass found: numbers that all programs of the benchmark have to agree on, and the bytes written. */
+    /**
+     * The result of one pass: numbers on which all programs of the benchmark have to agree, and the number of written
+     * bytes.
+     */
     static final class Found {
         long methods;
         long marks;

@@ -13,7 +13,7 @@ import org.objectweb.asm.commons.GeneratorAdapter;
 import org.objectweb.asm.commons.Method;
 
 /**
- * ASM at the work of the weaving benchmark: {@code CORPUS ROUNDS TASK}. Tasks: {@code members} and {@code instructions}
+ * ASM for the weaving benchmark: {@code CORPUS ROUNDS TASK}. Tasks: {@code members} and {@code instructions}
  * read; {@code called} and {@code timed} weave and keep the stack map frames, {@code called-computed} and
  * {@code timed-computed} have ASM compute them.
  */
@@ -175,7 +175,7 @@ final class WithAsm {
         found.bytes += writer.toByteArray().length;
     }
 
-    /** Takes Object for the common superclass of classes that are not all there, which happens in any server. */
+    /** Uses Object as the common superclass if a class is missing, which happens in any server. */
     private static final class Writer extends ClassWriter {
         Writer(ClassReader reader, int flags) {
             super(reader, flags);
@@ -224,7 +224,7 @@ final class WithAsm {
         }
     }
 
-    /** The handler at entry is given the first argument, those at returns the duration and the result. */
+    /** The handler at entry gets the first argument, the handlers at returns get the duration and the result. */
     private static final class Timed extends Called {
         private final Type returned;
         private final Type[] taken;

@@ -19,14 +19,14 @@ import java.lang.constant.ConstantDescs;
 import java.lang.constant.MethodTypeDesc;
 import java.lang.reflect.AccessFlag;
 
-/** {@code java.lang.classfile} of JDK 25 at the work of the weaving benchmark; arguments as for {@code WithAsm}. */
+/** {@code java.lang.classfile} of JDK 25 for the weaving benchmark; arguments as for {@code WithAsm}. */
 final class WithClassFile {
     private static final ClassDesc HANDLER = ClassDesc.of("btpy.runtime.Handler");
     private static final ClassDesc SYSTEM = ClassDesc.of("java.lang.System");
     private static final MethodTypeDesc FIRE = MethodTypeDesc.of(ConstantDescs.CD_void, ConstantDescs.CD_int);
     private static final MethodTypeDesc NANO_TIME = MethodTypeDesc.of(ConstantDescs.CD_long);
 
-    /** Takes a class that is not there, which happens in any server, for a direct subclass of Object. */
+    /** Treats a missing class, which happens in any server, as a direct subclass of Object. */
     private static final ClassHierarchyResolver HIERARCHY =
             ClassHierarchyResolver.defaultResolver()
                     .orElse(absent -> ClassHierarchyResolver.ClassHierarchyInfo.ofClass(ConstantDescs.CD_Object));
@@ -90,7 +90,7 @@ final class WithClassFile {
         found.bytes += file.transformClass(model, transform).length;
     }
 
-    /** As {@code Called} and {@code Timed} of {@code WithAsm}. */
+    /** Like {@code Called} and {@code Timed} of {@code WithAsm}. */
     private static final class Advice implements CodeTransform {
         private final MethodTypeDesc type;
         private final boolean isStatic;

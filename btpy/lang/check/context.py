@@ -75,7 +75,8 @@ class Context:
     ``subscribers``: the probes that subscribe to this probe; ``event``: the values provided to the subscriber that is
         being inlined.
     ``permissions``: the permissions of the user; ``classes``: the known classes of the traced program; ``subject``: the
-    name of the traced method in messages."""
+    name of the traced method in messages.
+    """
 
     probe: program.Probe
     places: tuple[Place, ...]

@@ -2,7 +2,8 @@
 
 Source: OpenTelemetry specification 1.50, "OpenTelemetry Protocol Exporter", "Batch LogRecord Processor", "Batch Span
 Processor". A variable for one signal (``OTEL_EXPORTER_OTLP_LOGS_HEADERS``) overrides the variable for all signals
-(``OTEL_EXPORTER_OTLP_HEADERS``). A URL with a host overrides both endpoint variables."""
+(``OTEL_EXPORTER_OTLP_HEADERS``). A URL with a host overrides both endpoint variables.
+"""
 
 from __future__ import annotations
 
