@@ -199,6 +199,85 @@ def test_threads(jdk: int) -> None:
             assert result == expected, column
 
 
+@all_jdks
+def test_executors(jdk: int, tmp_path: Path) -> None:
+    script = tmp_path / "script.bt"
+    script.write_text(
+        "use btpy.executors(top=30) as executors;\n"
+        "@OnProbe(executors.started) when event.waited >= 100ms { @late[event.pool] = count(); }\n"
+        "@OnProbe(executors.ended) when event.error != null { @died[typeof(event.error), event.site] = count(); }\n"
+        "@OnProbe(executors.forked) { @forked[event.pool] = count(); }\n"
+        "@OnProbe(executors.rejected) { @refused_by[event.pool, event.site] = count(); }\n"
+        "@OnProbe(executors.failed) { @kinds[event.type] = count(); }\n"
+    )
+    virtual = ["7"] if jdk >= 21 else []
+    flags = ["-Djava.util.concurrent.ForkJoinPool.common.parallelism=2"]
+    with target(jdk, "Executing", *virtual, classpath=classes("Executing"), flags=flags) as program:
+        with tracing(program.pid, script) as tracer:
+            run(program, tracer)
+        assert "orders 43" in program.stdout
+        tasks = {
+            "orders": 1 + 31 + 11,
+            "small": 1 + 5,
+            "dying": 2,
+            "timers": 17 + 1 + 5,
+            "mails": 13,
+            "ForkJoinPool-1-worker": 19,
+            "ForkJoinPool.commonPool-worker": 23,
+        }
+        assert columns(tracer, "executors.@wait") == tasks
+        assert columns(tracer, "executors.@run") == tasks
+        queued = columns(tracer, "executors.@queued")
+        assert (queued["orders"], queued["small"]) == (30, 4)
+        assert columns(tracer, "executors.@rejected") == {"small": 7 + 3}
+        running = columns(tracer, "executors.@running")
+        assert running == dict.fromkeys(("orders", "small", "dying", "timers", "mails"), 0)
+        assert columns(tracer, "executors.@failed") == {"dying": 2}
+        assert columns(tracer, "executors.@tasks") == {
+            "Executing.block:58": 2,
+            "Executing.execute:70": 31,
+            "Executing.offer:103": 5,
+            "Executing.fail:112": 11,
+            "Executing.throwAway:143": 2,
+            "Executing.schedule:155": 17,
+            "Executing.schedule:157": 1,
+            "Executing.schedule:161": 5,
+            "Executing.fork:176": 19,
+            "Executing.futures:190": 23,
+            "Executing.futures:198": 13,
+        }
+        assert columns(tracer, "executors.@refused") == {"Executing.offer:103": 7 + 3}
+        swallowed, read = columns(tracer, "executors.@swallowed"), columns(tracer, "executors.@read")
+        broken, never_again = sorted(swallowed)
+        assert broken.startswith("IllegalStateException Executing.lambda$broken$")
+        assert never_again.startswith("UnsupportedOperationException Executing.lambda$schedule$")
+        assert (swallowed, read) == ({broken: 11 - 3, never_again: 1}, {broken: 3})
+        maps = tracer.maps()
+        assert maps["late"]["orders"] >= 31, "they wait behind a task of 200 ms"
+        assert maps["died"] == {"java.lang.IllegalArgumentException,Executing.throwAway:143": 2}
+        assert maps["forked"] == {"ForkJoinPool-1-worker": 19, "ForkJoinPool.commonPool-worker": 23}
+        assert maps["refused_by"] == {"small,Executing.offer:103": 10}
+        assert maps["kinds"] == {
+            "java.lang.IllegalStateException": 11,
+            "java.lang.UnsupportedOperationException": 1,
+        }
+
+
+@jdks
+def test_executors_sees_the_pool_of_tomcat(jdk: int) -> None:
+    path = classes("TomcatServing", *map(artifact, TOMCAT))
+    with target(jdk, "TomcatServing", classpath=path) as server:
+        with tracing(server.pid, "executors") as tracer:
+            run(server, tracer)
+        (tasks,) = (int(line.split()[1]) for line in server.stdout if line.startswith("tasks "))
+        pools = columns(tracer, "@run")
+        assert {name: count for name, count in pools.items() if name.startswith("http-")} == {
+            "http-nio-auto-1-exec": tasks
+        }
+        assert columns(tracer, "@wait")["http-nio-auto-1-exec"] == tasks
+        assert columns(tracer, "@tasks")["http-nio-auto-1-exec"] == tasks
+
+
 @jdks
 def test_file_io(jdk: int, tmp_path: Path) -> None:
     with target(jdk, "Reading", str(tmp_path), classpath=classes("Reading")) as program:

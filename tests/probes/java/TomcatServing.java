@@ -10,6 +10,7 @@ import java.util.logging.Level;
 import java.util.logging.Logger;
 import org.apache.catalina.Context;
 import org.apache.catalina.startup.Tomcat;
+import org.apache.tomcat.util.threads.ThreadPoolExecutor;
 
 /** A Tomcat with one servlet, and a known number of requests: answered, created, failed, and not found. */
 public final class TomcatServing {
@@ -43,6 +44,7 @@ public final class TomcatServing {
         tomcat.start();
         String app = "http://127.0.0.1:" + tomcat.getConnector().getLocalPort() + "/app";
         send("GET", app + "/items/0");
+        long before = tasks(tomcat);
         Gate.await();
         for (int i = 0; i < 53; i++) {
             send("GET", app + "/items/" + i + "?q=" + i);
@@ -56,10 +58,21 @@ public final class TomcatServing {
         for (int i = 0; i < 11; i++) {
             send("GET", app + "/none");
         }
+        System.out.println("tasks " + (tasks(tomcat) - before));
         System.out.println("done");
         System.out.flush();
         Gate.pass();
         tomcat.stop();
+    }
+
+    /** The tasks that the threads of Tomcat have run, once none is running. */
+    private static long tasks(Tomcat tomcat) throws InterruptedException {
+        ThreadPoolExecutor threads =
+                (ThreadPoolExecutor) tomcat.getConnector().getProtocolHandler().getExecutor();
+        while (threads.getActiveCount() > 0) {
+            Thread.sleep(1);
+        }
+        return threads.getCompletedTaskCount();
     }
 
     private static void send(String method, String url) throws IOException {
