@@ -47,7 +47,7 @@ def _prose(text: str) -> str:
 
 
 def _options(options: tuple[Option, ...]) -> str:
-    """A table; a vertical bar would end a cell."""
+    """A table of Markdown, with vertical bars escaped, because they end a cell."""
     if not options:
         return ""
     rows = []

@@ -12,7 +12,7 @@ PAGE = Path(__file__).parent / "man" / "btpy.1"
 
 
 def page() -> str:
-    """In the macros of man(7)."""
+    """The page in the macros of man(7)."""
     main = commands.command("")
     lines = [
         '.\\" Written by docs/build_man.py: do not edit',
@@ -81,7 +81,7 @@ def _text(text: str) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """Text as it is: no hyphens, and no requests at the beginning of a line."""
+    """Escapes text, so that it has no hyphens, and no requests at the beginning of a line."""
     escaped = text.replace("\\", "\\e").replace("-", "\\-").replace("…", "...").replace("→", "\\(->")
     return f"\\&{escaped}" if escaped[:1] in (".", "'") else escaped
 

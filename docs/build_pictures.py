@@ -28,7 +28,7 @@ _SHOP = HERE.parent / "btpy" / "_demo" / "shop.jar"
 _DARK = [(24, 26, 31), (224, 108, 117), (152, 195, 121), (229, 192, 123)]
 _DARK += [(97, 175, 239), (198, 120, 221), (86, 182, 194), (171, 178, 191)]
 _THEME = TerminalTheme(_DARK[0], (214, 216, 221), _DARK, [(92, 99, 112), *_DARK[1:7], (255, 255, 255)])
-# Rich's own template asks a web site for a font; this one takes what the reader has.
+# Rich's own template loads a font from a web site; this one uses the fonts of the reader.
 _SVG = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
 <style>
 .{unique_id}-matrix {{ font-family: ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; font-size: \

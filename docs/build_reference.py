@@ -28,7 +28,7 @@ def language() -> str:
 
 
 def textmate() -> str:
-    """A TextMate grammar, as Visual Studio Code and others read it."""
+    """A TextMate grammar, for Visual Studio Code and other editors."""
 
     def words(group: str) -> str:
         return r"\b(?:" + "|".join(VOCABULARY[group]) + r")\b"
@@ -79,7 +79,7 @@ _VIM_ARGUMENTS |= frozenset(
 
 
 def _vim_words(group: str, words: Sequence[str]) -> list[str]:
-    """Those that ``:syntax keyword`` takes for arguments of its own are patterns (``:help :syn-keyword``)."""
+    """Words that ``:syntax keyword`` would read as its own arguments become patterns (``:help :syn-keyword``)."""
     plain = " ".join(word for word in words if word not in _VIM_ARGUMENTS)
     odd = [word for word in words if word in _VIM_ARGUMENTS]
     return [f"syntax keyword btpy{group} {plain}", *(f"syntax match btpy{group} /\\<{word}\\>/" for word in odd)]
@@ -123,7 +123,7 @@ def vim() -> str:
 
 
 def outputs() -> dict[Path, str]:
-    """What this script writes."""
+    """The files that this script writes, with their content."""
     return {
         HERE / "language.md": language(),
         HERE / "editors" / "btpy.tmLanguage.json": textmate(),

@@ -24,7 +24,7 @@ def on_config(config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, **_: Any) -> str:
-    """Links that leave docs/ lead to the repository. A file that is not there is a warning, so --strict fails."""
+    """Links that leave docs/ lead to the repository. A missing file is a warning, so --strict fails."""
     folder = posixpath.dirname(f"docs/{page.file.src_uri}")
 
     def absolute(link: re.Match[str]) -> str:
