@@ -114,6 +114,7 @@ def test_what_a_host_with_another_script_sends_counts_nowhere(tmp_path: Path) ->
     with jvms_on("another", "web") as (name, targets):
         with on_hosts(tmp_path, "another,web", name, *ALL) as tracer:
             told(tracer, "another  error: the host runs another script")
+            told(tracer, "tracing 1 JVM on 1 host")
             called(targets["another"], 101)
             called(targets["web"], 211)
             assert tracer.stop() == 0, tracer.stderr
