@@ -212,6 +212,17 @@ def test_a_modules_file_that_inflates(tmp_path: Path) -> None:
             read_image(path)
 
 
+def test_a_class_of_any_length_in_a_modules_file(tmp_path: Path) -> None:
+    path = tmp_path / "modules"
+    head = image(b"", 128 * MIB, compressed=False)
+    path.write_bytes(head)
+    with path.open("r+b") as file:
+        file.truncate(len(head) + 128 * MIB)  # takes no room on the disk
+    held(lambda: read_image(path), len(head), 2 * MAX_ENTRY_BYTES)
+    with pytest.raises(ClassFileError, match="a class of 134217728 bytes"):
+        read_image(path)
+
+
 def test_a_modules_file_that_is_compressed_again_and_again(tmp_path: Path) -> None:
     content = b"\xca\xfe\xba\xbe" + bytes(100)
     for _ in range(10):
@@ -258,12 +269,13 @@ def test_map_contents_take_no_more_than_their_cells(kind: MapKind) -> None:
     held(lambda: decode_content(data, {0: declared}), len(data), MIB // 4)
 
 
-def test_a_recording_whose_chunks_inflate(tmp_path: Path) -> None:
+@pytest.mark.parametrize("claimed", [15 * MIB, 1000])
+def test_a_recording_whose_chunks_inflate(claimed: int, tmp_path: Path) -> None:
     from btpy.recording import file
 
-    content = bytes(15 * MIB)
+    content = bytes(15 * MIB if claimed > MIB else 128 * MIB)
     stored = zlib.compress(content, 9)
-    head = file._CHUNK.pack(len(stored), len(content), 1, 0)
+    head = file._CHUNK.pack(len(stored), claimed, 1, 0)
     checksum = zlib.crc32(stored, zlib.crc32(head))
     path = tmp_path / "bomb.btz"
     chunk = head + stored + file._SUM.pack(checksum)
