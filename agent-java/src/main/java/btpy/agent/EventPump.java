@@ -246,7 +246,7 @@ final class EventPump implements Runnable {
                     return;
                 }
                 if (!parted && lease.isOver()) {
-                    tracer.hangUp("the lease ran out");
+                    tracer.hangUp("the lease ran out: btpy sent nothing for " + lease.millis() + " ms");
                     continue;
                 }
                 if (working) {

@@ -25,6 +25,11 @@ final class Lease {
         limitNanos = Math.max(SHORTEST_MILLIS, millis) * 1_000_000L;
     }
 
+    /** How long the client may be silent now. */
+    long millis() {
+        return limitNanos / 1_000_000L;
+    }
+
     void heard() {
         heardNanos = System.nanoTime();
     }
