@@ -30,7 +30,7 @@ from btpy.classfile.archive import MAX_ENTRY_BYTES, UNREADABLE, read_entry
 from btpy.classfile.disassembler import listing
 from btpy.classfile.reader import ClassFile, Member
 from btpy.codegen.advice import HandlerFactory
-from btpy.codegen.handler import HandlerClass
+from btpy.codegen.handler_class import HandlerClass
 from btpy.engine.class_weaving import malformed, weave_class
 from btpy.errors import BtpyError, ClassFileError, CompileError, UsageError
 from btpy.frozen import dataclass

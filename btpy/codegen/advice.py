@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from btpy.codegen.handler import (
-    HandlerClass,
     ParameterOverflowError,
     compile_entry,
     compile_fire,
@@ -19,6 +18,7 @@ from btpy.codegen.handler import (
     self_time_handlers,
     span_handlers,
 )
+from btpy.codegen.handler_class import HandlerClass
 from btpy.frozen import dataclass
 from btpy.lang.inputs import Input, InputKind
 from btpy.lang.program import Program

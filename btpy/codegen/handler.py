@@ -30,11 +30,11 @@ from btpy.classfile.jvms import ACC_FINAL, ACC_PUBLIC, ACC_STATIC, ACC_SUPER, AC
 from btpy.codegen import runtime_api as api
 from btpy.codegen.emitter import Emitter
 from btpy.codegen.expressions import emit_as
+from btpy.codegen.handler_class import PLACEHOLDER, HandlerClass
 from btpy.codegen.runtime_api import RuntimeMethod
 from btpy.codegen.statements import emit_addition, emit_failure, emit_firing, emit_statements, single_addition
 from btpy.codegen.work import work_of_value
 from btpy.errors import ClassFileError, CompileError
-from btpy.frozen import dataclass
 from btpy.lang.builtins import MAX_STATEMENTS, SAMPLED_STACK, SAMPLED_WEIGHT, sample_fact
 from btpy.lang.inputs import Input, InputKind
 from btpy.lang.program import Probe, Program
@@ -43,23 +43,9 @@ from btpy.model.attachments import SampleAttachment
 from btpy.model.source import Span
 from btpy.model.types import ANY, INT
 
-_PLACEHOLDER = api.HANDLER_PREFIX + "0" * 40
-
 
 class ParameterOverflowError(CompileError):
     """A probe uses more values of a method than a handler can have parameters (JVMS §4.3.3)."""
-
-
-@dataclass(frozen=True, slots=True)
-class HandlerClass:
-    """A class for the boot loader: ``class_name`` is binary (dots), ``descriptor`` that of its ``fire``.
-
-    The name is a function of the content: equal handlers are one class, in every session.
-    """
-
-    class_name: str
-    data: bytes
-    descriptor: str
 
 
 def compile_fire(program: Program, bound: BoundProbe) -> HandlerClass:
@@ -198,7 +184,7 @@ class _Method:
 
     def __init__(self, descriptor: str) -> None:
         self._descriptor = descriptor
-        self._class = ClassBuilder(_PLACEHOLDER, access=ACC_PUBLIC | ACC_FINAL | ACC_SUPER | ACC_SYNTHETIC)
+        self._class = ClassBuilder(PLACEHOLDER, access=ACC_PUBLIC | ACC_FINAL | ACC_SUPER | ACC_SYNTHETIC)
         self.code = self._class.method(ACC_PUBLIC | ACC_STATIC, api.HANDLER_METHOD, descriptor)
 
     def finish(self) -> HandlerClass:
@@ -206,7 +192,7 @@ class _Method:
         digest = hashlib.sha1(anonymous, usedforsecurity=False).hexdigest()
         name = api.HANDLER_PREFIX + digest
         # The class's own name is the first constant; a text of the script may contain it too.
-        data = anonymous.replace(_PLACEHOLDER.encode(), name.encode(), 1)
+        data = anonymous.replace(PLACEHOLDER.encode(), name.encode(), 1)
         return HandlerClass(name.replace("/", "."), data, self._descriptor)
 
 

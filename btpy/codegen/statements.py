@@ -9,7 +9,8 @@ from btpy.classfile import opcodes as op
 from btpy.classfile.assembler import Label
 from btpy.codegen import runtime_api as api
 from btpy.codegen.emitter import Emitter
-from btpy.codegen.expressions import emit, emit_as, emit_condition, emit_items, emit_keys, emit_next
+from btpy.codegen.expressions import emit, emit_as, emit_condition, emit_items, emit_keys, emit_next, emit_string
+from btpy.codegen.jfr_events import SAMPLE, commit, field_descriptor, internal_name, is_enabled
 from btpy.codegen.runtime_api import RuntimeMethod
 from btpy.codegen.work import changed, round_work, work, work_of_value, work_outside_loops
 from btpy.errors import CompileError
@@ -45,6 +46,7 @@ from btpy.lang.typed_tree import (
     ThreadAdd,
     ThreadClear,
     ThreadStore,
+    WriteJfr,
 )
 from btpy.model.attachments import event_number
 from btpy.model.types import ANY, BOOLEAN, DOUBLE, INT, LONG, Kind, Type
@@ -99,6 +101,8 @@ def _statement(emitter: Emitter, node: Statement) -> None:
             _exit_session(emitter, node)
         case PrintFacts():
             _print_facts(emitter, node)
+        case WriteJfr():
+            _write_jfr(emitter, node)
         case HeapDump():
             _heap_dump(emitter, node)
         case Send():
@@ -174,6 +178,46 @@ def _heap_dump(emitter: Emitter, node: HeapDump) -> None:
     code.constant("S", node.file)
     emit_as(emitter, node.live, BOOLEAN)
     emitter.call(api.HEAP_DUMP)
+
+
+def _write_jfr(emitter: Emitter, node: WriteJfr) -> None:
+    """The values are evaluated, and the event is created, only if a recording has the event enabled."""
+    code, event_class = emitter.code, internal_name(node.event)
+    disabled = Label()
+    code.field(op.GETSTATIC, event_class, SAMPLE, f"L{event_class};")
+    emitter.call(is_enabled(node.event))
+    code.branch(op.IFEQ, disabled)
+    fields = [field_descriptor(field.type) for field in node.event.fields]
+    slots = [
+        _stored_field(emitter, value, field.type, descriptor)
+        for value, field, descriptor in zip(node.values, node.event.fields, fields, strict=True)
+    ]
+    code.type(op.NEW, event_class)
+    code.op(op.DUP)
+    code.invoke(op.INVOKESPECIAL, event_class, "<init>", "()V")
+    for field, slot, descriptor in zip(node.event.fields, slots, fields, strict=True):
+        code.op(op.DUP)
+        code.load(descriptor, slot)
+        code.field(op.PUTFIELD, event_class, field.name, descriptor)
+    emitter.call(commit(node.event))
+    emitter.place(disabled)
+
+
+def _stored_field(emitter: Emitter, value: Expr, type_: Type, descriptor: str) -> int:
+    """Evaluates into a fresh local that holds the value of a field."""
+    code = emitter.code
+    if type_.kind is Kind.STRING:
+        emitter.load_session()
+        emit_string(emitter, value)
+        emitter.call(api.LIMITED)
+    else:
+        emit_as(emitter, value, type_)
+        if type_.is_reference:
+            emitter.position(value.span)
+            code.type(op.CHECKCAST, descriptor[1:-1])
+    slot = emitter.allocate(type_.slot)
+    code.store(descriptor, slot)
+    return slot
 
 
 def _send_event(emitter: Emitter, node: Send) -> None:

@@ -81,8 +81,19 @@ def together(one: messages.WeaveResult, other: messages.WeaveResult) -> messages
     )
 
 
+_OF_JFR, _WITHOUT_JFR = "JFR: ", "no JFR: "  # texts of the agent (JfrEvents.java)
+JFR_HELP = (
+    "send the event to btpy instead:  emit(…)",
+    "a runtime image gets JFR by  jlink --add-modules jdk.jfr, a program by  java --add-modules jdk.jfr",
+)
+
+
 def _accepted(request: type[Message], answer: Done) -> None:
     """Raises BtpyError when it was not."""
+    if answer.error.startswith(_WITHOUT_JFR):
+        raise UsageError(f"the target writes no JFR events: {answer.error.removeprefix(_WITHOUT_JFR)}", help=JFR_HELP)
+    if answer.error.startswith(_OF_JFR):
+        raise UsageError(f"the target writes no such JFR event: {answer.error.removeprefix(_OF_JFR)}")
     if answer.error:
         raise BtpyError(f"the agent refused {request.__name__.upper()}: {answer.error}")
 

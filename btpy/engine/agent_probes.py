@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from btpy.codegen.handler import HandlerClass
+from btpy.codegen.handler_class import HandlerClass
 from btpy.frozen import dataclass
 from btpy.lang.program import Program
 from btpy.model.attachments import (

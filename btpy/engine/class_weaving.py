@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from btpy.classfile.reader import ClassFile
 from btpy.codegen.advice import AdvisedClass, HandlerFactory
-from btpy.codegen.handler import HandlerClass
+from btpy.codegen.handler_class import HandlerClass
 from btpy.errors import ClassFileError, CompileError
 from btpy.plan.plan import Refusal, RefusalReason, Site
 from btpy.plan.planner import PlannedClass

@@ -14,7 +14,8 @@ from btpy import timeline
 from btpy.classfile import mutf8
 from btpy.classfile.reader import ClassFile
 from btpy.codegen.advice import AdvisedClass, HandlerFactory
-from btpy.codegen.handler import HandlerClass
+from btpy.codegen.handler_class import HandlerClass
+from btpy.codegen.jfr_events import event_class
 from btpy.engine.agent_probes import AgentProbe, wire_patterns
 from btpy.engine.class_weaving import malformed, weave_class
 from btpy.engine.jdk_faults import ANNOTATED_RECORDS, harms
@@ -194,7 +195,8 @@ class Instrumentation:
         weave_state = self.weave_state
         with weave_state.lock:
             own = self.on_agent(probes) if self.warming is None else (*self.on_agent(probes), self.warming)
-            handlers = {probe.handler.class_name: probe.handler for probe in own}
+            events = [event_class(event) for event in self.program.jfr_events.values()]  # before those that use them
+            handlers = {handler.class_name: handler for handler in (*events, *(probe.handler for probe in own))}
             for class_ in classes:
                 if class_.planned is None or class_.file is None or not class_.planned.methods:
                     continue

@@ -516,6 +516,7 @@ MDC = "mdc"
 OF_CONTEXT = (BAGGAGE, MDC)
 """Functions that look up a constant key in the context of the running thread."""
 
+JFR = "jfr"
 SPECULATE = "speculate"
 
 LOCALS = "locals"
@@ -810,6 +811,13 @@ FUNCTIONS = {
             "the activation that ends, as a span of the trace that was current when it began",
             statement=True,
             places=EXITS,
+        ),
+        Function(
+            JFR,
+            Group.OUTPUT,
+            "jfr(name, key=value, …)",
+            "one typed event in the recordings of JFR that run in the target",
+            statement=True,
         ),
         Function(
             "table",

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from btpy.frozen import dataclass
 from btpy.model.attachments import Attachment, ProbeAttachment
+from btpy.model.jfr import JfrEvent
 from btpy.model.maps import Map
 from btpy.model.permissions import DEFAULT_PERMISSIONS, Permissions
 from btpy.model.sampling import NO_LIMIT, Limit, Sampling
@@ -131,6 +132,7 @@ class Program:
     have the same name, the name means the later one.
 
     ``template_ids``: by the probe in whose handler a template is shipped, and its place.
+    ``jfr_events``: those that active probes write, by name.
     """
 
     source: Source
@@ -149,6 +151,7 @@ class Program:
     removed: frozenset[int] = frozenset()
     given: Given = NOTHING_GIVEN
     template_ids: Mapping[tuple[int, TemplatePlace], int] = field(default_factory=dict, repr=False)
+    jfr_events: Mapping[str, JfrEvent] = field(default_factory=dict, repr=False)
 
     @property
     def scripts(self) -> tuple[Program, ...]:

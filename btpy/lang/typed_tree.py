@@ -12,6 +12,7 @@ from btpy.frozen import dataclass
 from btpy.lang.inputs import Ambient, Input
 from btpy.lang.program import Probe, ThreadVariable
 from btpy.model.formats import Specification
+from btpy.model.jfr import JfrEvent
 from btpy.model.points import Point
 from btpy.model.source import Span
 from btpy.model.templates import SiteFact
@@ -450,6 +451,15 @@ class PrintFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class WriteJfr:
+    """``jfr(name, …)``; ``values``: one for each field, converted to its type. They are evaluated only if a recording
+    has the event enabled."""
+
+    event: JfrEvent
+    values: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class HeapDump:
     file: str
     live: Expr
@@ -555,6 +565,7 @@ Statement = Union[
     ExitSession,
     PrintFacts,
     HeapDump,
+    WriteJfr,
     Send,
     MapStore,
     MapAdd,

@@ -19,7 +19,7 @@ from btpy.model.diagnostics import Diagnostic, Label, Severity, nearest
 from btpy.model.patterns import MethodPattern, Pattern, class_patterns, is_regex, simple_name
 from btpy.model.points import Point
 from btpy.model.source import Span
-from btpy.plan.plan import ALLOWED_BY, BEFORE_SUPER, MATCHED, NEEDS_CORE, Refusal, RefusalReason
+from btpy.plan.plan import ALLOWED_BY, BEFORE_SUPER, MATCHED, NEEDS_CORE, OF_JFR, Refusal, RefusalReason
 from btpy.remedies import Permission
 
 
@@ -508,7 +508,9 @@ def protected_class(probe: Probe, refusal: Refusal) -> Diagnostic:
         help_ += () if is_named else (f'leave the class out:  exclude="{refusal.class_name}"',)
     return Diagnostic(
         refusal.reason.value,
-        f"{refusal.class_name} is traced only with permission",
+        f"{refusal.class_name} is not traced by this probe"
+        if refusal.detail == OF_JFR
+        else f"{refusal.class_name} is traced only with permission",
         Label(classes[0].span, "matches it"),
         help=help_,
         notes=(refusal.detail,),

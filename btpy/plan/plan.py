@@ -198,6 +198,7 @@ OF_PLACES = (RefusalReason.NOT_TIMED, RefusalReason.NO_VALUE, RefusalReason.NO_P
 
 BEFORE_SUPER = "`self` does not exist before super(…) or this(…) has returned"
 NEEDS_CORE = "core JDK class: name it exactly and add --allow core"
+OF_JFR = "a probe that writes JFR events is not placed in the classes of JFR"
 MATCHED = "matched  "
 """Begins the note that names the method a diagnostic is about: ``matched  PricingEngine.quote(String, int)``."""
 

@@ -27,12 +27,14 @@ from btpy.errors import ClassFileError, ScriptError
 from btpy.frozen import dataclass
 from btpy.lang.builtins import FRAME_POINTS
 from btpy.lang.check.binding import bind
+from btpy.lang.check.jfr_events import writes_events
 from btpy.lang.inputs import InputKind
 from btpy.lang.program import Probe, Program
 from btpy.lang.syntax import nodes
 from btpy.lang.typed_tree import BoundProbe, Shape
 from btpy.model.attachments import MethodAttachment
 from btpy.model.diagnostics import Diagnostic
+from btpy.model.jfr import OWN_PACKAGES as JFR_PACKAGES
 from btpy.model.patterns import (
     ClassPattern,
     ClassPatternKind,
@@ -48,7 +50,7 @@ from btpy.model.types import OBJECT, VOID, Kind, Type, from_descriptor
 from btpy.plan import locations
 from btpy.plan.knowledge import Knowledge
 from btpy.plan.locations import INSIDE, Place, Selector, Supertypes, erased_type
-from btpy.plan.plan import MATCHED, NEEDS_CORE, Refusal, RefusalReason
+from btpy.plan.plan import MATCHED, NEEDS_CORE, OF_JFR, Refusal, RefusalReason
 
 # Traced only when named exactly and with `--allow core`: the JVM, or btpy's own runtime, depends on each of them.
 _CORE_CLASSES = frozenset(
@@ -282,6 +284,10 @@ class Planner:
         """Removes the rules that may not change the class ``name``. Returns the reason if no rule is left."""
         if name.startswith(_OWN_CLASSES):
             return [], "btpy does not trace itself"
+        if name.startswith(JFR_PACKAGES):
+            others = [rule for rule in rules if not self._writes_events(rule.probe)]
+            if len(others) < len(rules):
+                return others, OF_JFR
         if name.startswith(_NO_CORE_PACKAGES) or (name not in _CORE_CLASSES and not name.startswith(_CORE_PACKAGES)):
             return rules, ""
         exact = [rule for rule in rules if _is_named(rule, name)]
@@ -289,6 +295,11 @@ class Planner:
             own = [rule for rule in exact if rule.attachment.uncaught]
             return own, NEEDS_CORE if len(own) < len(rules) else ""
         return exact, "" if exact else "patterns do not match this class: write its exact name"
+
+    def _writes_events(self, probe: Probe) -> bool:
+        """Whether the handler of the probe writes JFR events."""
+        probes = (probe, *self.program.subscribers(probe))
+        return writes_events(tree for one in probes for tree in (one.tree, *one.calls))
 
     def _plan_inside(
         self,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from btpy.classfile.descriptors import parse
-from btpy.codegen.handler import HandlerClass
+from btpy.codegen.handler_class import HandlerClass
 from btpy.events.records import Record, RecordDecoder
 from tests.jdks import cache, java, javac, locked
 

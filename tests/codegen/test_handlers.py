@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from btpy.classfile.pool import ConstantPool
-from btpy.codegen.handler import HandlerClass, compile_entry, compile_fire, depth_handlers
+from btpy.codegen.handler import compile_entry, compile_fire, depth_handlers
+from btpy.codegen.handler_class import HandlerClass
 from btpy.errors import CompileError, ScriptError
 from btpy.events import aggregates
 from btpy.events.records import CutString, EnumValue, ObjectValue, SequenceValue, StackRef

@@ -9,7 +9,8 @@ from collections import Counter
 
 import pytest
 
-from btpy.codegen.handler import HandlerClass, compile_entry, compile_fire
+from btpy.codegen.handler import compile_entry, compile_fire
+from btpy.codegen.handler_class import HandlerClass
 from btpy.engine.declarations import map_declarations
 from btpy.errors import CompileError, ScriptError
 from btpy.lang.check.binding import bind

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from btpy.codegen.handler import HandlerClass, compile_fire
+from btpy.codegen.handler import compile_fire
+from btpy.codegen.handler_class import HandlerClass
 from btpy.engine.declarations import map_declarations
 from btpy.events import aggregates
 from btpy.events.records import Record, StackRef

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from btpy.codegen.handler import HandlerClass, compile_fire
+from btpy.codegen.handler import compile_fire
+from btpy.codegen.handler_class import HandlerClass
 from btpy.events.records import EnumValue, SequenceValue
 from btpy.lang.check import checker
 from btpy.lang.check.binding import bind

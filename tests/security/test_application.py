@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import btpy.engine.deployer
-from btpy.codegen.handler import HandlerClass
+from btpy.codegen.handler_class import HandlerClass
 from btpy.engine.instrumentation import handler_classes
 from btpy.engine.session import Session
 from btpy.events.aggregates import Count

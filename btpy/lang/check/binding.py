@@ -66,6 +66,7 @@ def bind(
         functions=checked.script_of(probe).functions,
         subscribers=checked.subscribers(probe),
         threads=threads,
+        jfr_events=dict(checked.jfr_events),
         outermost=outermost,
         thrown=thrown,
         permissions=checked.permissions,

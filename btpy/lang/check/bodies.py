@@ -14,6 +14,7 @@ from btpy.lang.check.elaborate import Body, elaborate, type_declarations
 from btpy.lang.program import Probe, TemplatePlace
 from btpy.lang.syntax import nodes
 from btpy.model.diagnostics import Diagnostic, Label
+from btpy.model.jfr import JfrEvent
 from btpy.model.templates import Slot, Template, TemplateKind
 from btpy.model.types import LONG, Kind, Type, joined
 
@@ -31,9 +32,16 @@ def type_bodies(checking: Checking) -> None:
     ]
     readers = {draft.probe.id for draft in checking.readers}
     checking.bodies = [
-        _typed(checking, draft, lambda *_: 0, lambda _: None, NOTHING_KNOWN)
+        _typed(checking, draft, lambda *_: 0, lambda _: None, NOTHING_KNOWN, {})
         if draft.probe.id in readers
-        else _typed(checking, draft, _template_maker(checking, draft.probe.id), checking.report, checking.classes)
+        else _typed(
+            checking,
+            draft,
+            _template_maker(checking, draft.probe.id),
+            checking.report,
+            checking.classes,
+            checking.jfr_events,
+        )
         for draft in checking.hosts
     ]
     shared, trees = checking.shared, checking.trees
@@ -46,7 +54,14 @@ def type_bodies(checking: Checking) -> None:
 def type_readers(checking: Checking) -> None:
     """Types the bodies that read maps or thread variables, whose types are known now."""
     for draft in checking.readers:
-        _typed(checking, draft, _template_maker(checking, draft.probe.id), checking.report, checking.classes)
+        _typed(
+            checking,
+            draft,
+            _template_maker(checking, draft.probe.id),
+            checking.report,
+            checking.classes,
+            checking.jfr_events,
+        )
 
 
 def bound_statements(checking: Checking) -> None:
@@ -63,7 +78,14 @@ def type_uncalled(checking: Checking) -> None:
     type_declarations(uncalled, linked.checks, checking.maps, linked.functions, checking.report)
 
 
-def _typed(checking: Checking, draft: Draft, make_template: MakeTemplate, report: Report, classes: Classes) -> Body:
+def _typed(
+    checking: Checking,
+    draft: Draft,
+    make_template: MakeTemplate,
+    report: Report,
+    classes: Classes,
+    jfr_events: dict[str, JfrEvent],
+) -> Body:
     attached = draft.attached
     return elaborate(
         draft.probe,
@@ -76,6 +98,7 @@ def _typed(checking: Checking, draft: Draft, make_template: MakeTemplate, report
         functions=checking.linked.functions,
         subscribers=checking.subscribers(draft.probe),
         threads=checking.threads,
+        jfr_events=jfr_events,
         outermost=attached.outermost,
         permissions=checking.permissions,
         classes=classes,

@@ -16,6 +16,7 @@ from btpy.lang.check.checking import Checking
 from btpy.lang.check.classes import NOTHING_KNOWN, Classes
 from btpy.lang.check.drafts import draft_probes
 from btpy.lang.check.estimates import mark_estimates
+from btpy.lang.check.jfr_events import running_events
 from btpy.lang.check.sending import check_sending
 from btpy.lang.check.settings import read_settings
 from btpy.lang.check.shared import Shared
@@ -81,6 +82,7 @@ def check(
         list(linked.diagnostics),
         templates=list(shared.templates),
         template_ids=dict(earlier.template_ids) if earlier is not None else {},
+        jfr_events=running_events(shared.jfr_events, shared.trees),
     )
     for check_pass in PASSES:
         check_pass(checking)
@@ -103,6 +105,7 @@ def check(
         earlier=earlier,
         removed=earlier.removed if earlier is not None else frozenset(),
         template_ids=checking.template_ids,
+        jfr_events=checking.jfr_events,
     )
 
 

@@ -16,6 +16,7 @@ from btpy.lang.program import Probe, TemplatePlace, ThreadVariable
 from btpy.lang.syntax import nodes
 from btpy.model.attachments import ProbeAttachment
 from btpy.model.diagnostics import Diagnostic, Severity
+from btpy.model.jfr import JfrEvent
 from btpy.model.maps import Map
 from btpy.model.permissions import Permissions
 from btpy.model.templates import Template
@@ -36,7 +37,8 @@ class Checking:
     """One script while it is checked. ``shared``: the maps and thread variables of the scripts that already run.
     ``maps`` and ``threads`` are those that the script may name, by name. ``template_ids``: by the host of a probe and
     the place of a template. ``subscribed``: the subscribers by the id of their host. ``readers``: the hosts whose
-    bodies read maps or thread variables. ``bodies``: the typed bodies, in the order of the drafts.
+    bodies read maps or thread variables. ``bodies``: the typed bodies, in the order of the drafts. ``jfr_events``:
+    those that the script writes, and those that running probes write, by name.
     """
 
     linked: Linked
@@ -53,6 +55,7 @@ class Checking:
     templates: list[Template] = field(default_factory=list)
     template_ids: dict[tuple[int, TemplatePlace], int] = field(default_factory=dict)
     bodies: list[Body] = field(default_factory=list)
+    jfr_events: dict[str, JfrEvent] = field(default_factory=dict)
 
     def report(self, diagnostic: Diagnostic) -> None:
         self.diagnostics.append(diagnostic)

@@ -16,6 +16,7 @@ from btpy.lang.program import TemplatePlace
 from btpy.lang.syntax import nodes
 from btpy.lang.typed_tree import Entry, Expr, Shape, Statement
 from btpy.model.diagnostics import Label
+from btpy.model.jfr import JfrEvent
 from btpy.model.maps import Map
 from btpy.model.permissions import DEFAULT_PERMISSIONS, Permissions
 from btpy.model.source import Span
@@ -76,6 +77,7 @@ class Context:
         being inlined.
     ``permissions``: the permissions of the user; ``classes``: the known classes of the traced program; ``subject``: the
     name of the traced method in messages.
+    ``jfr_events``: by name. Without a shape, the body adds the events that it is the first to write.
     """
 
     probe: program.Probe
@@ -106,6 +108,7 @@ class Context:
     threads: Mapping[str, program.ThreadVariable] = field(default_factory=dict)
     thread_samples: list[tuple[str, Type, bool]] = field(default_factory=list)
     speculation: Local | None = None
+    jfr_events: dict[str, JfrEvent] = field(default_factory=dict)
 
     def value(self, tree: nodes.Expression) -> Expr:
         """The typed expression; never of type VOID. Raises FaultError."""

@@ -30,6 +30,7 @@ from btpy.lang.syntax import nodes
 from btpy.lang.typed_tree import Entry, Expr, Shape, Statement
 from btpy.model.attachments import BeginAttachment
 from btpy.model.diagnostics import Label
+from btpy.model.jfr import JfrEvent
 from btpy.model.maps import Map
 from btpy.model.permissions import Permissions
 from btpy.model.types import BOOLEAN, INT, Type
@@ -61,6 +62,7 @@ def elaborate(
     functions: Mapping[str, nodes.Function],
     subscribers: tuple[program.Probe, ...] = (),
     threads: Mapping[str, program.ThreadVariable],
+    jfr_events: dict[str, JfrEvent],
     outermost: bool = False,
     thrown: bool = False,
     permissions: Permissions,
@@ -71,7 +73,7 @@ def elaborate(
 
     ``places``: where it runs; ``location``: the label that explains the places. ``outermost``: it fires only when depth
     is 0. ``thrown``: the exception is always an input, because THROW(type=…) tests it. ``subscribers``: the probes
-    whose bodies run where this one says ``provide``.
+    whose bodies run where this one says ``provide``. ``jfr_events``: as in :class:`Context`.
     """
     context = Context(
         probe,
@@ -89,6 +91,7 @@ def elaborate(
         classes=classes,
         subject=subject,
         threads=threads,
+        jfr_events=jfr_events,
     )
     predicate: Expr | None = _outermost(context) if outermost else None
     tree = probe.tree

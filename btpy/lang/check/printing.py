@@ -171,6 +171,14 @@ def kind_of_event(call: nodes.Call, needed: str, example: str) -> str:
 
 def named_values(record: Record, arguments: Sequence[nodes.Argument], labels: dict[str, Span]) -> None:
     """Adds the named arguments. ``labels``: names that are in use."""
+    for label, argument in named_arguments(arguments, labels).items():
+        record.labelled(argument.value, label)
+
+
+def named_arguments(arguments: Sequence[nodes.Argument], labels: dict[str, Span]) -> dict[str, nodes.Argument]:
+    """The arguments by name. ``labels``: names that are in use. Raises FaultError for an argument without a name, and
+    for one that is given twice."""
+    by_name = {}
     for argument in arguments:
         if argument.name is None:
             name = argument.value.span.text
@@ -191,7 +199,8 @@ def named_values(record: Record, arguments: Sequence[nodes.Argument], labels: di
                 )
             )
         labels[label] = argument.name.span
-        record.labelled(argument.value, label)
+        by_name[label] = argument
+    return by_name
 
 
 def _check_conversion(context: Context, conversion: str, value: Expr, tree: nodes.Expression) -> None:

@@ -8,7 +8,7 @@ one. Otherwise the script gets a new one of that name, and the old one can no lo
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 
 from btpy.frozen import dataclass
 from btpy.lang.check.attachments import Report
@@ -18,6 +18,7 @@ from btpy.lang.check.threads import thread_variables, typed
 from btpy.lang.program import Probe, Program, ThreadVariable
 from btpy.lang.syntax import nodes
 from btpy.model.diagnostics import Diagnostic, Label
+from btpy.model.jfr import JfrEvent
 from btpy.model.maps import Map, map_title
 from btpy.model.source import Span
 from btpy.model.templates import Template
@@ -34,6 +35,7 @@ class Shared:
     maps: tuple[Map, ...] = ()
     threads: tuple[ThreadVariable, ...] = ()
     trees: tuple[nodes.Tree, ...] = ()
+    jfr_events: Mapping[str, JfrEvent] = field(default_factory=dict)
 
     @staticmethod
     def of(earlier: Program | None) -> Shared:
@@ -41,7 +43,15 @@ class Shared:
             return Shared()
         active = earlier.active
         trees = tuple(tree for probe in active for tree in (probe.tree, *probe.calls))
-        return Shared(earlier.probes, active, earlier.templates, earlier.maps, earlier.thread_variables, trees)
+        return Shared(
+            earlier.probes,
+            active,
+            earlier.templates,
+            earlier.maps,
+            earlier.thread_variables,
+            trees,
+            earlier.jfr_events,
+        )
 
     def maps_with(
         self,

@@ -13,6 +13,7 @@ from btpy.lang.check.conversions import condition, convert, type_of_name
 from btpy.lang.check.events import provide
 from btpy.lang.check.faults import FaultError
 from btpy.lang.check.functions import has_effect, inline, leave
+from btpy.lang.check.jfr_events import write_event
 from btpy.lang.check.loops import for_statement
 from btpy.lang.check.maps import find_map, map_and_keys, plot, store, table, whole_map
 from btpy.lang.check.operators import binary
@@ -178,6 +179,8 @@ def _statement_call(context: Context, function: Function, call: nodes.Call) -> l
             return [emit_event(context, call)]
         case "span":
             return [span(context, call)]
+        case "jfr":
+            return [write_event(context, call)]
         case "exit":
             signatures = (Signature((Parameter("code", INT, 0),)),)
             (code,) = match_arguments(context, call, "exit", function.synopsis, signatures)[0]

@@ -9,12 +9,14 @@ final class Answers {
     private final Sites sites;
     private final Outbox outbox;
     private final Sweeper sweeper;
+    private final JfrEvents jfr;
 
-    Answers(Questions questions, Sites sites, Outbox outbox, Sweeper sweeper) {
+    Answers(Questions questions, Sites sites, Outbox outbox, Sweeper sweeper, JfrEvents jfr) {
         this.questions = questions;
         this.sites = sites;
         this.outbox = outbox;
         this.sweeper = sweeper;
+        this.jfr = jfr;
     }
 
     void take(Payload message) throws IOException {
@@ -41,7 +43,7 @@ final class Answers {
         if (!Arrays.equals(input, question.hash)) {
             throw new ProtocolException("WOVEN was made of other bytes than those of " + question.record.name);
         }
-        String error = HandlerClasses.define(message);
+        String error = HandlerClasses.define(message, jfr);
         sites.add(question.record, message);
         byte[] classFile = message.bytes();
         message.end();

@@ -14,14 +14,19 @@ final class HandlerClasses {
     private HandlerClasses() {
     }
 
-    /** Reads a {@code list<HandlerClass>} and defines them all; returns the first error, or null. */
-    static String define(Payload message) throws ProtocolException {
+    /**
+     * Reads a {@code list<HandlerClass>} and defines them all; returns the first error, or null.
+     *
+     * @param events registers the classes of JFR events among them
+     */
+    static String define(Payload message, JfrEvents events) throws ProtocolException {
         String error = null;
         for (int remaining = message.count(8); remaining > 0; remaining--) {
             String name = message.string();
             byte[] classFile = message.bytes();
-            String refused = error == null ? define(name, classFile) : null;
-            error = error == null ? refused : error;
+            if (error == null) {
+                error = JfrEvents.isEvent(classFile) ? events.define(name, classFile) : define(name, classFile);
+            }
         }
         return error;
     }

@@ -19,12 +19,14 @@ final class ProbeRequests extends RequestHandler {
     private final Session session;
     private final EventPump events;
     private final Transformer transformer;
+    private final JfrEvents jfr;
 
-    ProbeRequests(Link link, Session session, EventPump events, Transformer transformer) {
+    ProbeRequests(Link link, Session session, EventPump events, Transformer transformer, JfrEvents jfr) {
         super(link);
         this.session = session;
         this.events = events;
         this.transformer = transformer;
+        this.jfr = jfr;
     }
 
     @Override
@@ -85,7 +87,7 @@ final class ProbeRequests extends RequestHandler {
                 session.feeds(request.u4(), request.u4s());
                 session.setEnabled(probe, enabled);
             }
-            String refused = HandlerClasses.define(request);
+            String refused = HandlerClasses.define(request, jfr);
             request.end();
             error = refused == null ? "" : refused;
         } catch (IllegalArgumentException outOfRange) {

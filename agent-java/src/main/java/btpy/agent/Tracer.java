@@ -25,6 +25,7 @@ final class Tracer implements Runnable {
     private final Questions questions = new Questions();
     private final PrewovenClasses prewoven = new PrewovenClasses();
     private final Sweeper sweeper = new Sweeper();
+    private final JfrEvents jfr = new JfrEvents();
 
     private static final int LONGEST_TTL_MILLIS = 24 * 3600 * 1000;
     private static final int JOIN_MILLIS = 10_000;
@@ -351,7 +352,7 @@ final class Tracer implements Runnable {
         Transformer transformer = Platform.transformer(inventory, questions, prewoven, sites, outbox, link, sweeper,
             Math.max(1, deadlineMillis), keeps);
         weaving = new Weaving(instrumentation, transformer, inventory, questions, prewoven, batchSize);
-        answers = new Answers(questions, sites, outbox, sweeper);
+        answers = new Answers(questions, sites, outbox, sweeper, jfr);
         commands = commands(transformer);
         lease.set(leaseMillis);
         lease.heard();
@@ -369,7 +370,7 @@ final class Tracer implements Runnable {
             this,
             new WeaveRequests(link, weaving, instrumentation, inventory, transformer, prewoven, sites, outbox),
             new ClassRequests(link, instrumentation, inventory),
-            new ProbeRequests(link, session, events, transformer),
+            new ProbeRequests(link, session, events, transformer, jfr),
             new EventRequests(link, weaving, instrumentation, transformer, events, session),
             new SessionRequests(link, this, instrumentation, events, outbox)
         );
@@ -417,6 +418,9 @@ final class Tracer implements Runnable {
             if (!ended && session != null) {
                 ended = true;
                 session.close();
+                if (!exiting) { // the recorder may be writing its last file
+                    jfr.unregister();
+                }
             }
         }
     }

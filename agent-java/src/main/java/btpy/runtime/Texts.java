@@ -146,6 +146,11 @@ public final class Texts {
         return kept == Strings.length(s) ? s : s.substring(0, kept);
     }
 
+    /** Returns the text as it is captured: cut after the characters that the session allows. */
+    public static String limited(Session session, String s) {
+        return truncate(s, session.limits.chars);
+    }
+
     /** Returns the same number for equal texts, in all sessions of one client. */
     public static Object hash(Session session, String s) {
         return s == null ? null : Long.valueOf(session.limits.hash.of(s));

@@ -1,0 +1,21 @@
+"""Classes for the boot loader of the target, named by their content."""
+
+from __future__ import annotations
+
+from btpy.codegen import runtime_api as api
+from btpy.frozen import dataclass
+
+PLACEHOLDER = api.HANDLER_PREFIX + "0" * 40
+"""The name of a class while its content is not complete."""
+
+
+@dataclass(frozen=True, slots=True)
+class HandlerClass:
+    """A class for the boot loader: ``class_name`` is binary (dots), ``descriptor`` that of its ``fire``.
+
+    The name is a function of the content: equal handlers are one class, in every session.
+    """
+
+    class_name: str
+    data: bytes
+    descriptor: str

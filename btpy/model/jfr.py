@@ -1,0 +1,45 @@
+"""Types of JFR events that a program writes into the recordings of its target."""
+
+from __future__ import annotations
+
+from btpy.frozen import dataclass
+from btpy.model.types import Type
+
+MOST_EVENTS = 64
+"""Types of events of one session. A type stays a class of the target after the session has ended."""
+
+MOST_FIELDS = 64
+MOST_CHARACTERS = 128
+"""Of the name of an event or of a field."""
+
+THREAD = "java.lang.Thread"
+CLASS = "java.lang.Class"
+OBJECTS = (THREAD, CLASS)
+"""The classes of objects that JFR can write."""
+
+RESERVED_PREFIX = "jdk."
+IMPLICIT_FIELDS = {
+    "startTime": "startedAt",
+    "duration": "took",
+    "eventThread": "thread",
+    "stackTrace": "stack",
+}
+"""The fields that JFR itself gives to every event, and a name that a script may use instead."""
+
+OWN_PACKAGES = ("jdk.jfr.", "jdk.internal.event.", "jdk.internal.jfr.")
+"""Classes of JFR. An event that is written while one of their methods runs could disturb the recording."""
+
+
+@dataclass(frozen=True, slots=True)
+class JfrField:
+    """``type``: of the language: a number, BOOLEAN, CHAR, STRING, or OBJECT of one of ``OBJECTS``; never nullable
+    unless it is a reference."""
+
+    name: str
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class JfrEvent:
+    name: str
+    fields: tuple[JfrField, ...]
