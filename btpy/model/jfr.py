@@ -21,7 +21,7 @@ RESERVED_PREFIX = "jdk."
 IMPLICIT_FIELDS = {
     "startTime": "startedAt",
     "duration": "took",
-    "eventThread": "thread",
+    "eventThread": "who",
     "stackTrace": "stack",
 }
 """The fields that JFR itself gives to every event, and a name that a script may use instead."""

@@ -36,6 +36,13 @@ final class Jdk9 {
         }
     }
 
+    /** Lets the module of a class access all members of the handlers, as JFR does with the classes of events. */
+    static void openHandlers(Class<?> user) {
+        Module ours = Jdk9.class.getModule();
+        Modules.addReads(ours, user.getModule());
+        Modules.addOpens(ours, "btpy.handlers", user.getModule());
+    }
+
     static void readFromBase() {
         read(Object.class.getModule());
     }

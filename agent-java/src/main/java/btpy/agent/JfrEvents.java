@@ -37,6 +37,7 @@ final class JfrEvents {
                     refused = "JFR: this JVM has " + MOST_TYPES + " types of events of btpy already, and none is unloaded before the JVM ends";
                 }
                 if (refused == null) {
+                    Platform.openHandlers(recorder());
                     refused = HandlerClasses.define(name, classFile);
                 }
                 return refused == null ? register(Class.forName(name, true, null)) : refused;

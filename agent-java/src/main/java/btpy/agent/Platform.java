@@ -42,6 +42,13 @@ final class Platform {
         }
     }
 
+    /** Lets the module of a class access all members of the handlers. This is permanent. */
+    static void openHandlers(Class<?> user) {
+        if (major() >= 9) {
+            Jdk9.openHandlers(user);
+        }
+    }
+
     static Transformer transformer(Inventory inventory, Questions questions, PrewovenClasses prewoven, Sites sites, Outbox outbox, Link link,
         Sweeper sweeper, int deadlineMillis, boolean keeps) {
         return major() >= 9

@@ -14,7 +14,7 @@ import jdk.internal.module.Modules;
  *
  * <p>The class files belong to a module, {@code btpy}. In the unnamed module of the boot loader every application could
  * access them by reflection, and define classes in their packages. The module exports only the handlers and opens
- * nothing.
+ * nothing, until a script with events of JFR opens the handlers to the module jdk.jfr.
  */
 public final class Definer implements Runnable, Consumer<byte[]> {
     public Definer() {

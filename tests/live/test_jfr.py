@@ -1,0 +1,231 @@
+"""``jfr(…)``: typed events in the recordings of the target, read by the tools of the JDK."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import btpy
+from btpy.errors import BtpyError, UsageError
+from tests.jdks import all_jdks, compiled, java_home
+from tests.targets import Target, target
+
+JAVA = Path(__file__).parents[1] / "java"
+SCRIPT = """FlightOrders::order @exit {
+    jfr("com.acme.Order", number=arg0 as int, customer=arg1 as string, price=arg2 as double, express=arg3 as boolean,
+        type=arg4 as java.lang.Class, who=arg5 as java.lang.Thread, size=1KB * (arg0 as long), took=self_time,
+        at=method);
+    @orders = count();
+}"""
+TOOLS = 17
+"""The JDK whose tools read the recordings of Java 8, which has none."""
+
+
+@contextmanager
+def program(jdk: int, *rounds: str, flags: Sequence[str] = ()) -> Iterator[Target]:
+    classes = compiled([JAVA / "Gate.java", JAVA / "jfr" / "FlightOrders.java"], release=8)
+    with target(jdk, "FlightOrders", *rounds, classpath=[classes], flags=flags) as running:
+        yield running
+
+
+def run(jdk: int, tool: str, *arguments: object) -> str:
+    command = [str(java_home(jdk) / "bin" / tool), *map(str, arguments)]
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
+
+
+def recorded(jdk: int, file: Path, name: str = "com.acme.Order") -> list[dict[str, Any]]:
+    """The fields of the events, with the names of their type."""
+    printed = json.loads(run(jdk, "jfr", "print", "--json", "--stack-depth", "5", "--events", name, file))
+    return [event["values"] for event in printed["recording"]["events"]]
+
+
+def next_round(running: Target, orders: str) -> None:
+    running.send()
+    running.wait_for(f"done {orders}")
+
+
+@all_jdks
+def test_each_firing_is_an_event_with_typed_fields(jdk: int, tmp_path: Path) -> None:
+    file = tmp_path / "run.jfr"
+    with program(jdk, "7", "101", "13") as running:
+        with btpy.attach(running.pid) as session:
+            session.add(SCRIPT)
+            next_round(running, "7")  # no recording yet
+            run(jdk, "jcmd", running.pid, "JFR.start", "name=run")
+            next_round(running, "101")
+            run(jdk, "jcmd", running.pid, "JFR.stop", "name=run", f"filename={file}")
+            next_round(running, "13")
+            assert session.maps["orders"].value == 7 + 101 + 13
+        running.send()
+        assert running.wait_for("types") == "types []"
+    events = recorded(jdk, file)
+    assert [event["number"] for event in events] == list(range(1, 102))
+    for number, event in enumerate(events, 1):
+        assert event["customer"] == f"customer {number}"
+        assert event["price"] == number / 2
+        assert event["express"] is (number % 2 == 0)
+        assert event["type"]["name"].replace("/", ".") == "java.util.List"
+        assert event["who"]["javaName"] == event["eventThread"]["javaName"] == "main"
+        assert event["size"] == number * 1024
+        assert event["took"].startswith("PT")
+        assert event["at"] == "order"
+        frames = [frame["method"]["name"] for frame in event["stackTrace"]["frames"]]
+        assert frames == ["fire", "order", "main"]
+    declared = run(jdk, "jfr", "metadata", file).partition('@Name("com.acme.Order")')[2].partition("\n}")[0]
+    assert "@Category" in declared
+    (took,) = [field for field in declared.split(";") if "long took" in field]
+    assert '@Timespan("NANOSECONDS")' in took
+    assert "@DataAmount" in declared
+
+
+@all_jdks
+def test_a_recording_that_began_before_the_probe_and_ends_after_it(jdk: int, tmp_path: Path) -> None:
+    file = tmp_path / "run.jfr"
+    with program(jdk, "31", "103", "17") as running:
+        run(jdk, "jcmd", running.pid, "JFR.start", "name=run")
+        next_round(running, "31")
+        with btpy.attach(running.pid) as session:
+            session.add(SCRIPT)
+            next_round(running, "103")
+        next_round(running, "17")
+        running.send()
+        assert running.wait_for("types") == "types []"
+        run(jdk, "jcmd", running.pid, "JFR.stop", "name=run", f"filename={file}")
+    assert [event["number"] for event in recorded(jdk, file)] == list(range(1, 104))
+
+
+def test_on_java_8(tmp_path: Path) -> None:
+    file = tmp_path / "run.jfr"
+    with program(8, "101", flags=[f"-XX:StartFlightRecording=filename={file},dumponexit=true"]) as running:
+        with btpy.attach(running.pid) as session:
+            session.add(SCRIPT)
+            next_round(running, "101")
+        running.send()
+        assert running.wait_for("types") == "types []"
+        running.send()
+        running.wait()
+    events = recorded(TOOLS, file)
+    assert [event["number"] for event in events] == list(range(1, 102))
+    assert {event["who"]["javaName"] for event in events} == {"main"}
+
+
+@pytest.mark.parametrize("jdk", [11, 25])
+def test_a_jvm_without_the_module_refuses_the_script(jdk: int) -> None:
+    flags = ["--limit-modules", "java.base,java.instrument,jdk.unsupported"]
+    with program(jdk, "7", "11", flags=flags) as running, btpy.attach(running.pid) as session:
+        with pytest.raises(UsageError, match="this JVM has no module jdk.jfr") as refused:
+            session.add(SCRIPT)
+        assert any("--add-modules jdk.jfr" in line for line in refused.value.help)
+        next_round(running, "7")
+        session.add("FlightOrders::order { @orders = count() }")
+        next_round(running, "11")
+        assert session.maps["orders"].value == 11
+
+
+def test_values_are_evaluated_only_if_the_event_is_enabled(tmp_path: Path) -> None:
+    script = 'FlightOrders::order { jfr("com.acme.Wrong", number=1 / (arg0 as int - arg0 as int)) }'
+    file = tmp_path / "run.jfr"
+    with program(17, "13", "7", "19") as running:
+        with btpy.attach(running.pid) as session:
+            session.add(script)
+            next_round(running, "13")
+            run(17, "jcmd", running.pid, "JFR.start", "name=run")
+            next_round(running, "7")
+            run(17, "jcmd", running.pid, "JFR.stop", "name=run", f"filename={file}")
+            next_round(running, "19")
+        assert sum(error.count for error in session.errors) == 7
+    assert recorded(17, file, "com.acme.Wrong") == []
+
+
+def test_two_sessions_may_write_the_same_event(tmp_path: Path) -> None:
+    file = tmp_path / "run.jfr"
+    script = 'FlightOrders::order { jfr("com.acme.Same", number=arg0 as int) }'
+    other = 'FlightOrders::order { jfr("com.acme.Same", number=arg0 as long) }'
+    with program(21, "7", "11", "13") as running:
+        run(21, "jcmd", running.pid, "JFR.start", "name=run")
+        with btpy.attach(running.pid) as first:
+            first.add(script)
+            with btpy.attach(running.pid) as second:
+                second.add(script)
+                next_round(running, "7")
+                with btpy.attach(running.pid) as third, pytest.raises(UsageError, match="already; choose another"):
+                    third.add(other)
+            next_round(running, "11")
+        next_round(running, "13")
+        run(21, "jcmd", running.pid, "JFR.stop", "name=run", f"filename={file}")
+        running.send()
+        assert running.wait_for("types") == "types []"
+    assert len(recorded(21, file, "com.acme.Same")) == 2 * 7 + 11
+
+
+def test_a_probe_is_replaced_by_one_with_other_fields(tmp_path: Path) -> None:
+    file = tmp_path / "run.jfr"
+    with program(17, "7", "11") as running:
+        run(17, "jcmd", running.pid, "JFR.start", "name=run")
+        with btpy.attach(running.pid) as session:
+            session.add('FlightOrders::order { jfr("com.acme.Order", number=arg0 as int) }')
+            with pytest.raises(BtpyError, match="has other fields elsewhere"):
+                session.add('FlightOrders::order { jfr("com.acme.Order", name=arg1 as string) }')
+            next_round(running, "7")
+            next(iter(session.probes.values())).remove()
+            session.add('FlightOrders::order { jfr("com.acme.Order", name=arg1 as string) }')
+            next_round(running, "11")
+        run(17, "jcmd", running.pid, "JFR.stop", "name=run", f"filename={file}")
+        running.send()
+        assert running.wait_for("types") == "types []"
+    events = recorded(17, file)
+    assert sorted("number" if "number" in event else "name" for event in events) == ["name"] * 11 + ["number"] * 7
+
+
+def test_probes_in_methods_that_jfr_itself_calls(tmp_path: Path) -> None:
+    """A recording starts and stops while each call of these methods, also on threads of JFR, writes an event."""
+    script = """
+    @OnMethod(class="java.util.HashMap", method="/put|get|remove/") { jfr("com.acme.Inside", at=method) }
+    @OnMethod(class="java.util.ArrayList", method="/add|get/") { jfr("com.acme.Inside", at=method) }
+    FlightOrders::order { jfr("com.acme.Order", number=arg0 as int) }
+    """
+    with program(17, *["101"] * 5) as running:
+        with btpy.attach(running.pid) as session:
+            session.add(script)
+            for number in range(5):
+                run(17, "jcmd", running.pid, "JFR.start", "name=run", "settings=profile")
+                next_round(running, "101")
+                file = tmp_path / f"run{number}.jfr"
+                run(17, "jcmd", running.pid, "JFR.stop", "name=run", f"filename={file}")
+                assert len(recorded(17, file)) == 101
+            assert not session.errors
+        running.send()
+        assert running.wait_for("types") == "types []"
+
+
+def test_the_classes_of_jfr_are_left_out() -> None:
+    script = 'jdk.jfr.internal.**::* { jfr("com.acme.Inside", at=method) }'
+    with program(17, "7") as running, btpy.attach(running.pid) as session:
+        session.add('FlightOrders::order { jfr("com.acme.Order", number=arg0 as int) }')  # loads classes of JFR
+        with pytest.raises(BtpyError, match=r"jdk\.jfr\..* is not traced by this probe"):
+            session.add(script)
+
+
+def test_secrets_are_masked_and_texts_are_cut(tmp_path: Path) -> None:
+    script = """FlightOrders::order {
+        let password = arg1 as string;
+        let pin = arg0 as int;
+        jfr("com.acme.Order", number=arg0 as int, text=password, name=arg1 as string)
+    }"""
+    file = tmp_path / "run.jfr"
+    with program(17, "11") as running:
+        run(17, "jcmd", running.pid, "JFR.start", "name=run")
+        with btpy.attach(running.pid, limits=btpy.Limits(string_chars=5)) as session:
+            session.add(script)
+            next_round(running, "11")
+        run(17, "jcmd", running.pid, "JFR.stop", "name=run", f"filename={file}")
+    events = recorded(17, file)
+    assert len(events) == 11
+    assert {event["name"] for event in events} == {"custo"}
+    assert not any("customer" in str(event["text"]) for event in events)
