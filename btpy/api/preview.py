@@ -143,6 +143,7 @@ _CALL = 3
 _CLOCK = 46  # two readings
 _RECORD = 56
 _STACK = 2_000
+_JFR_EVENT = 1_000  # with its stack; next to nothing where no recording has it enabled
 _AGGREGATE = 9
 _DISTRIBUTION = 7  # hist(x) beyond count()
 _KEY = 23  # however many
@@ -151,6 +152,7 @@ _MATCH = 18
 _DEPTH = 6
 _CALLS = {
     **dict.fromkeys(("print", "printf", "emit", "span", "warn"), _RECORD),
+    "jfr": _JFR_EVENT,
     **dict.fromkeys(("stack", "frame", "caller", "app_frame"), _STACK),
     **dict.fromkeys(("hist", "lhist", "pctl", "stats", "tseries"), _DISTRIBUTION),
 }

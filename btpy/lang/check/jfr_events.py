@@ -98,15 +98,14 @@ def _field(context: Context, label: str, tree: nodes.Expression, value: Expr) ->
     text = tree.span.text
     written = text if len(text) < 30 and isinstance(tree, nodes.Name | nodes.TargetVariable | nodes.Field) else "…"
     unknown = type_.kind in (Kind.ANY, Kind.NULL, Kind.OBJECT)
+    example = f"say it:  {label}={written} as long   (string, double, boolean, duration, bytes, java.lang.Thread)"
+    cast = (example,) if unknown else ()
     raise FaultError(
         Diagnostic(
             "BT201",
             f"the type of `{label}` is not known" if unknown else f"JFR cannot write {with_article(type_)}",
             Label(tree.span, "known only when the probe fires" if unknown else named(type_)),
-            help=(
-                f"say it:  {label}={written} as long   (string, double, boolean, duration, bytes, java.lang.Thread)",
-                f'or write a text:  {label}=f"{{{written}}}"',
-            ),
+            help=(*cast, f'write a text:  {label}=f"{{{written}}}"'),
             notes=("each field of a JFR event has one type",),
         )
     )
