@@ -254,9 +254,9 @@ CASES = {
     "BT107_span_annotation": '@OnMethod(class="A", location=EXIT) @Span("a", tid) { }',
     "BT102_jfr": 'A::b @exit { jfr("acme.B", duration=duration) }',
     "BT103_jfr": "A::b { jfr(n=1) }",
-    "BT107_jfr": 'A::b { jfr("acme.order-placed", n=1) }\nA::c { jfr("jdk.GCPhase", n=1) }\nA::d { jfr("acme.B", tid) }',
+    "BT107_jfr": 'A::b { jfr("acme.order-placed", n=1) }\nA::c { jfr("jdk.GC", n=1) }\nA::d { jfr("B", tid) }',
     "BT108_jfr": 'A::b { speculate(tid); jfr("acme.B", n=1) }',
-    "BT201_jfr": 'A::b { jfr("acme.B", of=arg0) }\nA::c { jfr("acme.C", of=stack()) }\nA::d { jfr("acme.D", of=self.x) }',
+    "BT201_jfr": 'A::b { jfr("acme.B", of=arg0) }\nA::c { jfr("C", of=stack()) }\nA::d { jfr("D", of=self.x) }',
     "BT203_jfr": 'A::b { jfr("acme.B", n=1, t=tid) }\nA::c { jfr("acme.B", n=1, t=elapsed) }',
     "BT223_jfr": "A::b { "
     + "; ".join(f'jfr("acme.E{number}", n={number})' for number in range(65))

@@ -119,7 +119,7 @@ def test_on_java_8(tmp_path: Path) -> None:
 def test_a_jvm_without_the_module_refuses_the_script(jdk: int) -> None:
     flags = ["--limit-modules", "java.base,java.instrument,jdk.unsupported"]
     with program(jdk, "7", "11", flags=flags) as running, btpy.attach(running.pid) as session:
-        with pytest.raises(UsageError, match="this JVM has no module jdk.jfr") as refused:
+        with pytest.raises(UsageError, match=r"this JVM has no module jdk\.jfr") as refused:
             session.add(SCRIPT)
         assert any("--add-modules jdk.jfr" in line for line in refused.value.help)
         next_round(running, "7")
