@@ -101,7 +101,7 @@ def commit(event: JfrEvent) -> RuntimeMethod:
     return RuntimeMethod(internal_name(event), "commit", "()V", static=False, guarded=True)
 
 
-# ---------------------------------------------------------------- annotations (JVMS §4.7.16)
+# Annotations (JVMS §4.7.16)
 
 _ANNOTATIONS = "RuntimeVisibleAnnotations"
 
