@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from btpy.cli.options import SCRIPT_OPTIONS, Arguments, Command, Option
@@ -22,7 +23,8 @@ COMMAND = Command(
     about=(
         "Libraries are scripts that other scripts import, and that run by name: btpy PID exceptions. `list` names all\n"
         "of them, `show` prints one, `search` looks for a word in names and descriptions, `path` says where they\n"
-        "are searched, `new` creates your own. btpy help NAME tells how one is used.\n"
+        "are searched. btpy help NAME tells how one is used. `new` creates your own, with a test that passes: in the\n"
+        "directory of -I, else in ~/.config/btpy/probes. It overwrites nothing.\n"
         "\n"
         "With a JVM, `list` says which libraries apply there: those with a probe in a class that the JVM has loaded,\n"
         "and those for the JDK itself. These come first. Where the JVM has a version of a framework that a library\n"
@@ -38,28 +40,21 @@ COMMAND = Command(
         ("lib list OrderApp", "which libraries have something to say about this JVM?"),
         ("lib search sql", "which library is about SQL?"),
         ("lib show jdbc", "read how a library is written"),
-        ("lib new mine", "create your own"),
+        ("lib new mine -I .", "create your own in this directory; btpy test mine.bt runs its test"),
     ),
 )
 
 _SHOWN = 10
 """Classes of a library in its JSON object."""
 
-_TEMPLATE = """\
-// What this library is for, in one line.
-//
-// What others can use: {name}.called, with method and duration.
-
-param slow: duration = 10ms "calls that take longer are shown";
-
-@Doc("a call has ended")
-@OnMethod(class="com.acme.Foo", method="bar", location=EXIT)
-probe called
-when duration > slow {{
-  print(f"{{cls}}.{{method}} took {{duration}}");
-  provide(method=method, duration=duration);
-}}
-"""
+_TEMPLATES = Path(__file__).parent / "new_library"
+_NEW_FILES = {
+    "NAME.bt": "NAME.bt",
+    "NAME.test.toml": "NAME.test.toml",
+    "NAME.test/Work.java": "Work.java",
+    "NAME.test/run.ndjson": "run.ndjson",
+}
+"""The files of a new library, and where their texts are."""
 
 
 def run(arguments: Arguments, console: Console) -> int:
@@ -84,7 +79,7 @@ def run(arguments: Arguments, console: Console) -> int:
     elif action == "search":
         lines = _found(search, rest[0])
     else:
-        lines = [_new(search, rest[0])]
+        lines = _new(search, rest[0], beside_others=bool(arguments.texts("I")))
     _print(lines, console)
     return 0
 
@@ -194,22 +189,53 @@ def _path(search: Libraries) -> list[str]:
     return [*lines, f"{search.packaged}  (comes with btpy: btpy.NAME)"]
 
 
-def _new(search: Libraries, name: str) -> str:
-    from btpy.api.libraries import SUFFIX, is_name
+def _new(search: Libraries, name: str, *, beside_others: bool) -> list[str]:
+    """Writes a library with a test, and returns the paths. ``beside_others``: in the directory of ``-I``.
 
-    if not is_name(name) or "." in name:
-        raise UsageError(f"{name!r} cannot be the name of a library", help=["letters, digits and _"])
-    directory = search.directories[-1]
-    path = directory / (name + SUFFIX)
+    Raises UsageError; then no file is written.
+    """
+    _require_free(search, name)
+    directory = search.directories[0 if beside_others else -1]
+    texts = {
+        directory / path.replace("NAME", name): (_TEMPLATES / template)
+        .read_text(encoding="utf-8")
+        .replace("NAME", name)
+        for path, template in _NEW_FILES.items()
+    }
+    for path in texts:
+        if os.path.lexists(path):
+            raise UsageError(f"{path} exists already", help=["nothing was written"])
+    written: list[Path] = []
     try:
-        directory.mkdir(mode=0o755, parents=True, exist_ok=True)
-        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), "w", encoding="utf-8") as file:
-            file.write(_TEMPLATE.format(name=name))
-    except FileExistsError:
-        raise UsageError(f"{path} exists already") from None
+        for path, text in texts.items():
+            path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), "w", encoding="utf-8") as file:
+                written.append(path)
+                file.write(text)
     except OSError as cause:
+        for path in written:
+            path.unlink()
         raise UsageError(f"cannot write {path}: {(cause.strerror or str(cause)).lower()}") from cause
-    return str(path)
+    return [*map(str, texts), f"btpy test {directory / name}.bt runs its test"]
+
+
+def _require_free(search: Libraries, name: str) -> None:
+    """Raises UsageError for a name that an import cannot say, or that a library of btpy has."""
+    from btpy.api.libraries import PACKAGED, is_name
+    from btpy.api.programs import check_source
+    from btpy.model.source import Source
+
+    problem = f"{name!r} cannot be the name of a library"
+    if not is_name(name) or "." in name:
+        raise UsageError(problem, help=["letters, digits and _"])
+    if any(library.name == f"{PACKAGED}.{name}" for library in search.all()):
+        raise UsageError(problem, help=[f"btpy PID {name} runs {PACKAGED}.{name}, which comes with btpy"])
+    try:
+        check_source(
+            Source("<name>", f'import {PACKAGED}.callers as {name};\n@OnBegin {{ print({name}.short("a.b")) }}'), search
+        )
+    except ScriptError as error:
+        raise UsageError(problem, help=[error.diagnostics[0].message]) from None
 
 
 def _print(lines: list[str], console: Console) -> None:

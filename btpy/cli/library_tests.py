@@ -211,7 +211,9 @@ def comparable(ndjson: str, ignore: frozenset[str]) -> list[str]:
             continue
         members = {name: value for name, value in record.items() if name not in _VOLATILE}
         data = members.get("data")
-        if isinstance(data, dict):
+        if isinstance(data, dict) and kind == "table":
+            members["data"] = {row: _cells(cells, ignore) for row, cells in data.items()}
+        elif isinstance(data, dict):
             members["data"] = {
                 name: _counts(value) if kind in ("hist", "stats") else value
                 for name, value in data.items()
@@ -223,6 +225,15 @@ def comparable(ndjson: str, ignore: frozenset[str]) -> list[str]:
             ]
         lines.append(json.dumps(members, ensure_ascii=False, sort_keys=True))
     return sorted(lines)
+
+
+def _cells(cells: Mapping[str, Any], ignore: frozenset[str]) -> dict[str, Any]:
+    """The columns of one row of a table."""
+    return {
+        name: cell["count"] if isinstance(cell, dict) and "count" in cell else cell
+        for name, cell in cells.items()
+        if name not in ignore
+    }
 
 
 def _counts(value: Any) -> Any:

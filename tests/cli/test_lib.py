@@ -61,19 +61,51 @@ def test_help_of_a_script(tmp_path: Path) -> None:
 
 def test_a_library_of_ones_own(tmp_path: Path) -> None:
     results = btpy("lib", "new", "mine", home=tmp_path)
-    path = tmp_path / "btpy" / "probes" / "mine.bt"
-    assert results.stdout == f"{path}\n"
+    folder = tmp_path / "btpy" / "probes"
+    path = folder / "mine.bt"
+    names = ["mine.bt", "mine.test.toml", "mine.test/Work.java", "mine.test/run.ndjson"]
+    assert results.stdout.splitlines() == [*(str(folder / name) for name in names), f"btpy test {path} runs its test"]
     assert path.read_text(encoding="utf-8") == btpy("lib", "show", "mine", home=tmp_path).stdout
-    assert btpy("check", "mine", home=tmp_path).stderr.endswith("1 probe, 0 maps, no errors\n")
+    assert btpy("check", "mine", home=tmp_path).stderr.endswith("3 probes, 2 maps, no errors\n")
     assert btpy("fmt", "--check", str(path), home=tmp_path).returncode == 0
     listed = btpy("lib", "list", home=tmp_path).stdout.splitlines()
     assert btpy("lib", home=tmp_path).stdout.splitlines() == listed
-    assert listed[0].split(maxsplit=1) == ["mine", "What this library is for, in one line."]
+    assert listed[0].split(maxsplit=1) == [
+        "mine",
+        "Work: how many pieces there are, how long they take, and which fail.",
+    ]
     assert any(line.startswith("btpy.exceptions ") for line in listed)
-    assert btpy("lib", "search", "one line", home=tmp_path).stdout.split()[0] == "mine"
+    assert btpy("lib", "search", "pieces there are", home=tmp_path).stdout.split()[0] == "mine"
     assert f"{path.parent}\n" in btpy("lib", "path", home=tmp_path).stdout
-    again = btpy("lib", "new", "mine", home=tmp_path)
-    assert (again.returncode, again.stderr) == (2, f"error: {path} exists already\n")
+
+
+def test_a_new_library_passes_its_test(tmp_path: Path) -> None:
+    assert btpy("lib", "new", "mine", "-I", str(tmp_path), home=tmp_path / "home").returncode == 0
+    passed = btpy("test", str(tmp_path / "mine.bt"), home=tmp_path)
+    assert (passed.returncode, passed.stderr) == (0, f"{tmp_path}/mine.bt: run 1 passes\n1 passed, 0 failed\n")
+    program = tmp_path / "mine.test" / "Work.java"
+    program.write_text(program.read_text(encoding="utf-8").replace("size <= 7", "size <= 11"), encoding="utf-8")
+    failed = btpy("test", str(tmp_path / "mine.bt"), home=tmp_path)
+    assert failed.returncode == 2
+    assert '-{"data": {"large": {"@failed": 1, "@work": 3}, "small": {"@failed": 1, "@work": 4}}' in failed.stderr
+    assert '+{"data": {"large": {"@failed": 2, "@work": 7}, "small": {"@failed": 1, "@work": 4}}' in failed.stderr
+    script = tmp_path / "large.bt"
+    script.write_text(
+        "import mine;\n@OnProbe(mine.done) when event.size > 4 { print(event.error) }\n", encoding="utf-8"
+    )
+    assert btpy("check", str(script), home=tmp_path).returncode == 0, "others can subscribe"
+
+
+@pytest.mark.parametrize("existing", ["mine.bt", "mine.test.toml", "mine.test/Work.java"])
+def test_a_new_library_overwrites_nothing(existing: str, tmp_path: Path) -> None:
+    path = tmp_path / existing
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("// mine\n", encoding="utf-8")
+    refused = btpy("lib", "new", "mine", "-I", str(tmp_path), home=tmp_path / "home")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr == f"error: {path} exists already\n  = help: nothing was written\n"
+    assert path.read_text(encoding="utf-8") == "// mine\n"
+    assert [file for file in tmp_path.rglob("*") if file.is_file()] == [path]
 
 
 @pytest.mark.parametrize(
@@ -86,6 +118,8 @@ def test_a_library_of_ones_own(tmp_path: Path) -> None:
         (["lib", "path", "--json"], "error: --json belongs to btpy lib list"),
         (["lib", "path", "x"], "error: btpy lib path takes nothing more"),
         (["lib", "new", "a/b"], "error: 'a/b' cannot be the name of a library"),
+        (["lib", "new", "jdbc"], "error: 'jdbc' cannot be the name of a library"),
+        (["lib", "new", "duration"], "error: 'duration' cannot be the name of a library"),
         (["lib", "search", "nobody says this"], "error: no library mentions 'nobody says this'"),
         (["lib", "list", "-I", "/nowhere"], "error: -I /nowhere is not a directory"),
     ],

@@ -1,0 +1,21 @@
+/** Does 7 pieces of work, of which 2 fail. */
+public final class Work {
+    private Work() {}
+
+    public static void main(String[] arguments) {
+        for (int size = 1; size <= 7; size++) {
+            try {
+                piece(size);
+            } catch (IllegalStateException e) {
+                // Two sizes do not fit.
+            }
+        }
+    }
+
+    static int piece(int size) {
+        if (size % 3 == 0) {
+            throw new IllegalStateException("size " + size);
+        }
+        return size * size;
+    }
+}
