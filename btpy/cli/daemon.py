@@ -119,7 +119,7 @@ def _check(directory: Path, console: Console) -> int:
     stream = Stream.stdout(ascii_only=not console.unicode)
     processes = [process for process in list_jvms() if not process.is_btpys_own]
     for probe in probes.values():
-        named = [process for process in processes if probe.names(process.main, process.name)]
+        named = [process for process in processes if probe.is_for(process)]
         jvms = ", ".join(f"{process.short_main} ({process.pid})" for process in named) or "no JVM runs that it names"
         expired = "has expired; " if probe.has_expired else ""
         stream.write(f"{probe.name}: {expired}{counted(len(probe.program.own), 'probe')}; {jvms}\n")

@@ -1,6 +1,7 @@
 """The directory of standing probes: one TOML file for each, which names the JVMs and the script.
 
-jvms = ["OrderApp"]                     # parts of the main class, the jar or -Dbtpy.name; "*" is any JVM
+jvms = ["OrderApp", "pod/prod/shop"]    # parts of the main class, the jar or -Dbtpy.name; container/ID, pod/NAME;
+                                        # "*" is any JVM
 script = "slow.bt"                      # beside this file, or the name of a library; default: as the TOML file
 parameters = { slow = "250ms" }
 budget = "1%"                           # of one core; default: as of the script, else 2%
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from btpy import files
+from btpy.api.jvms import JvmProcess
 from btpy.api.libraries import Libraries, LibraryError
 from btpy.api.programs import NOTHING_KNOWN, Program, check_source
 from btpy.errors import BtpyError, UsageError
@@ -42,9 +44,9 @@ _KEYS = frozenset({"jvms", "script", "parameters", "budget", "expires", "allow"}
 
 @dataclass(frozen=True, slots=True)
 class StandingProbe:
-    """``name``: of its file, without the ending. ``jvms``: parts of names; ``budget``: share of one core, None: as the
+    """``name``: of its file, without the ending. ``jvms``: as in the file; ``budget``: share of one core, None: as the
     script says. ``expires``: seconds since 1970, None: never. ``digest``: changes with anything that is said here, and
-    with the text of the script."""
+    with the texts of the script and of the libraries that it imports."""
 
     name: str
     jvms: tuple[str, ...]
@@ -53,9 +55,9 @@ class StandingProbe:
     expires: float | None
     digest: str
 
-    def names(self, main: str, name: str) -> bool:
-        """Whether the rule names a JVM with this main class or jar, and this ``-Dbtpy.name``."""
-        return any(part == "*" or part in main or part in name for part in self.jvms)
+    def is_for(self, process: JvmProcess) -> bool:
+        """Whether the rule names this JVM."""
+        return any(part == "*" or process.is_named(part) for part in self.jvms)
 
     @property
     def has_expired(self) -> bool:
@@ -112,8 +114,15 @@ def read(path: Path) -> StandingProbe:
         program=program,
         budget=_budget(path, said.get("budget")),
         expires=_expires(path, said.get("expires")),
-        digest=hashlib.sha256(data + b"\0" + source.text.encode(errors="surrogatepass")).hexdigest()[:8],
+        digest=_digest(data, source, program),
     )
+
+
+def _digest(data: bytes, source: Source, program: Program) -> str:
+    digest = hashlib.sha256(data)
+    for text in (source.text, *(library.text for library in program.libraries)):
+        digest.update(b"\0" + text.encode(errors="surrogatepass"))
+    return digest.hexdigest()[:8]
 
 
 def _content(path: Path) -> bytes:

@@ -54,7 +54,7 @@ class Supervisor:
             (*identity, probe.name, probe.digest): (process, probe)
             for identity, process in processes.items()
             for probe in self._probes.values()
-            if not probe.has_expired and probe.names(process.main, process.name)
+            if not probe.has_expired and probe.is_for(process)
         }
         self._collect(processes.keys())
         for key, placement in self._placements.items():

@@ -211,6 +211,10 @@ class JvmProcess:
         """The container and the pod in which it runs, read anew each time; None: it is in none that can be seen."""
         return containers.read(self.pid, self.root, PROC)
 
+    def is_named(self, name: str) -> bool:
+        """Whether it is one of the JVMs that ``name`` means for :func:`find_all`."""
+        return _is_called(self, name) or _contains(self, name)
+
     @property
     def is_btpys_own(self) -> bool:
         """Whether it is a helper process of btpy, which uses the Attach API."""
@@ -262,7 +266,7 @@ def find_all(name: str) -> list[JvmProcess]:
     Raises AttachError (BT511).
     """
     running = [process for process in list_jvms() if not process.is_btpys_own]
-    matching = [process for process in running if _is_called(process, name) or _contains(process, name)]
+    matching = [process for process in running if process.is_named(name)]
     if not matching:
         raise _no_such_name(name, running)
     return matching

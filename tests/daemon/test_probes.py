@@ -9,6 +9,10 @@ import pytest
 
 from btpy.daemon.probes import MOST, read, read_directory
 from btpy.errors import BtpyError, ScriptError, UsageError
+from btpy.jvm import containers
+from btpy.jvm.containers import Container
+from btpy.jvm.processes import describe
+from tests.live.scripts import counted
 
 SCRIPT = 'param slow: duration = 1s "slow"; A::b @return when duration > slow { @n = count(); }'
 
@@ -42,17 +46,37 @@ def test_everything_that_a_file_says(directory: Path) -> None:
 def test_the_least_that_a_file_says(directory: Path) -> None:
     probe = read(written(directory, 'jvms = "Order"'))
     assert (probe.budget, probe.expires, probe.has_expired) == (None, None, False)
-    assert probe.names("com.acme.OrderApp", "")
-    assert probe.names("Other", "the Order service")
-    assert not probe.names("com.acme.Stock", "stock")
-    assert read(written(directory, 'jvms = "*"')).names("Any", "")
+
+
+def test_the_jvms_of_a_rule(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with counted(17, "-Dbtpy.name=theOrders") as target:
+        process = describe(target.pid)
+        in_pod = Container("4711" * 16, "docker", "web", pod="shop-1", namespace="prod")
+        monkeypatch.setattr(containers, "read", lambda *arguments: in_pod)
+        for rule, is_for in (
+            ('"Counted"', True),
+            ('"Order"', True),
+            ('["Stock", "count"]', False),
+            ('"*"', True),
+            ('"pod/prod/shop-1"', True),
+            ('"pod/shop"', True),
+            ('"pod/stock"', False),
+            ('"container/web"', True),
+            ('["Stock", "container/47114711"]', True),
+            ('"shop-1"', False),
+        ):
+            assert read(written(directory, f"jvms = {rule}")).is_for(process) is is_for, rule
 
 
 def test_the_digest_changes_with_the_rule_and_with_the_script(directory: Path) -> None:
     digests = {read(written(directory, 'jvms = "Order"')).digest, read(written(directory, 'jvms = "Orders"')).digest}
     (directory / "slow.bt").write_text(SCRIPT + " ")
     digests.add(read(directory / "slow.toml").digest)
-    assert len(digests) == 3
+    for imported in ("param x = 1;", "param x = 2;"):
+        (directory / "own.bt").write_text(imported)
+        (directory / "slow.bt").write_text(f"import own;\n{SCRIPT}")
+        digests.add(read(directory / "slow.toml").digest)
+    assert len(digests) == 5
     assert read(directory / "slow.toml").digest in digests
 
 
