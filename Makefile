@@ -54,6 +54,7 @@ docs: $(VENV)/.installed .docs/.installed
 man: $(VENV)/.installed
 	$(BIN)/python docs/build_man.py
 	$(BIN)/python docs/build_commands.py
+	$(BIN)/python docs/build_libraries.py
 
 pictures: $(VENV)/.installed tmux
 	$(BIN)/python docs/build_pictures.py

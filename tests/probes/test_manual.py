@@ -13,6 +13,7 @@ from btpy.lang.manual import manual
 from btpy.lang.syntax import nodes
 from btpy.lang.syntax.parser import parse
 from btpy.model.source import Source
+from docs.build_libraries import PAGE, page
 
 LIBRARIES = [library for library in Libraries().all() if library.name.startswith("btpy.")]
 libraries = pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library.name)
@@ -61,3 +62,15 @@ def test_others_can_build_on_it(library: Library) -> None:
     assert all(parameter is not None and parameter.help for parameter in parameters)
     if any(isinstance(item, nodes.Probe) for item in script.items):
         assert "provides event." in manual(source(library))
+
+
+def test_the_page_of_libraries_is_current() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "run: make man"
+
+
+@libraries
+def test_the_page_shows_the_output_of_a_library(library: Library) -> None:
+    name = library.name.removeprefix("btpy.")
+    section = PAGE.read_text(encoding="utf-8").split(f"\n## {name}\n")[1].split("\n## ")[0]
+    for lines in indented(library):
+        assert "\n".join(lines).rstrip() in section
