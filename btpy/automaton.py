@@ -15,9 +15,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 MAX_STATES = 512
-"""The most states of a table. A state has one character for each class of characters."""
+"""The largest number of states of a table. A state has one character for each class of characters."""
 
-_MAX_PARTS = 5000  # states of the NFA
+_MAX_PARTS = 5000  # most states of the NFA
 _MAX_DEPTH = 100  # of groups
 _MAX_TABLE = 30_000  # most characters; each needs up to three of the 65,535 bytes of a constant (JVMS §4.4.7)
 _LAST = 0x10FFFF
@@ -81,7 +81,7 @@ _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "a": "\a", "e": "\x1b"}
 
 
 def _both_cases(ranges: Ranges) -> Ranges:
-    """With the ASCII letters of the other case, like ``(?i)`` in Java."""
+    """The set with the ASCII letters of the other case, like ``(?i)`` in Java."""
     pairs = list(ranges)
     for low, high in ranges:
         for first, last, shift in ((0x41, 0x5A, 32), (0x61, 0x7A, -32)):
@@ -92,7 +92,7 @@ def _both_cases(ranges: Ranges) -> Ranges:
 
 @dataclass(slots=True)
 class _State:
-    """``edges``: on a UTF-16 unit in the range to a state; ``free``: without one."""
+    """``edges``: transitions on a UTF-16 unit in the range to a state; ``free``: without one."""
 
     edges: list[tuple[int, int, int]] = field(default_factory=list)
     free: list[int] = field(default_factory=list)

@@ -10,7 +10,7 @@ belongs to btpy is protected from that:
 - Python runs isolated (``-I -S``): its modules come from its own library and from the directories of btpy and its
   packages.
 
-A program that the user names (the application of ``btpy run``, the editor) is started as by a shell.
+A program that the user names (the application of ``btpy run``, the editor) is started like by a shell.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _START = (
 
 
 def environment(*names: str) -> dict[str, str]:
-    """The values of those variables that are set in this process."""
+    """The values of the variables that are set in this process."""
     return {name: os.environ[name] for name in names if name in os.environ}
 
 

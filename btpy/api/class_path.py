@@ -17,7 +17,7 @@ from btpy.plan.planner import Planner
 from btpy.wire.messages import LoadedClass, LoadedRefusal
 
 LOADER = "class path"
-_NOT_ON_CLASS_PATH = ("java.", "javax.", "jdk.", "sun.", "com.sun.")  # every JDK has them
+_NOT_ON_CLASS_PATH = ("java.", "javax.", "jdk.", "sun.", "com.sun.")  # every JDK has these classes
 
 
 class ClassPath:

@@ -7,7 +7,7 @@ from btpy.model.patterns import ClassPatternKind
 from btpy.wire.messages import Classes, LoadedClass, Pattern
 
 MOST_LISTED = 200_000
-"""Classes in one listing of all."""
+"""The number of classes in one message of a listing."""
 
 
 class LoadedClasses:
@@ -21,7 +21,7 @@ class LoadedClasses:
         return self._agent.search((Pattern(ClassPatternKind.REGEX, ".*"),), MOST_LISTED, since)
 
     def named(self, name: str) -> tuple[LoadedClass, ...]:
-        """The classes of a name: several where several loaders have one."""
+        """The classes of a name: several if several loaders have one."""
         return self._agent.named((name,))
 
     def matching(self, patterns: tuple[Pattern, ...], most: int) -> tuple[LoadedClass, ...]:

@@ -61,7 +61,7 @@ class Step:
 
 
 _ROOM = 256 * 1024
-"""Bytes of /tmp that an attach may need: a copy of the agent's jar, which the target can read."""
+"""Bytes of /tmp that an attach may need, for a copy of the agent's jar that the target can read."""
 
 _WARNS_OF_AGENTS_SINCE = 21
 _THROWS_CODE_AWAY_UNTIL = 21
@@ -88,11 +88,12 @@ _OTHER_AGENTS = {
     "org.openjdk.btrace.**": "BTrace",
     "net.bytebuddy.agent.**": "an agent made with Byte Buddy",
 }
-"""Packages of agents that change classes too. The package of the agent itself, without its bundled libraries."""
+"""Packages of agents that change classes too. Each entry is the package of the agent itself, without its bundled
+libraries."""
 
 
 def examine(target: str, method: AttachMethod = AttachMethod.AUTO) -> Iterator[Step]:
-    """The steps as they are tested. After one that fails the others are UNTESTED. ``method``: as of ``--attach``."""
+    """The steps as they are tested. After a failed step the others are UNTESTED. ``method``: as for ``--attach``."""
     patient = _Patient(target, method)
     failed = False
     try:
@@ -152,7 +153,7 @@ class _Patient:
         )
 
     def leave(self) -> None:
-        """Ends everything that was begun."""
+        """Closes the connections and helpers of the test."""
         if self._attached is not None:
             self._attached.close()
         elif self._connecting is not None:
@@ -392,7 +393,7 @@ class _Patient:
         return Step(name, Outcome.WARNING, detail, LOADER_HELP, "BT336")
 
     def _loaded(self, pattern: str, most: int) -> tuple[LoadedClass, ...]:
-        """Loaded classes that match a pattern, as ``class=`` takes it."""
+        """Loaded classes that match a pattern of ``class=``."""
         patterns = tuple(Pattern(class_pattern.kind, class_pattern.text) for class_pattern in class_patterns(pattern))
         return self._session.agent.search(patterns, most).classes
 

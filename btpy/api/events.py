@@ -173,7 +173,7 @@ class EventMaker:
     def _python(self, value: object) -> object:
         if value is None or isinstance(value, bool | int | float | str):
             return value
-        return json_value(value, self._context.stacks, {}, "")  # type: ignore[arg-type]  # as records hold them
+        return json_value(value, self._context.stacks, {}, "")  # type: ignore[arg-type] # as records hold them
 
 
 class EventReader:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 
 def exporter(url: str, environment: Mapping[str, str], *, patient: bool = False) -> Exporter:
-    """The export to ``otlp://HOST:PORT``, which has to be started. ``environment``: the standard variables of OTLP.
+    """The export to ``otlp://HOST:PORT``, which has not been started yet. ``environment``: the standard variables of
+    OTLP.
     ``patient``: a caller that is too fast waits, and nothing is lost.
 
     Raises UsageError: for the URL, a variable or a certificate, and when opentelemetry-proto is not installed.

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 from btpy.errors import BtpyError
 
 KEPT = 10_000
-"""How many past items are kept for a reader that subscribes later."""
+"""The number of past items that are kept for a reader that subscribes later."""
 
 T = TypeVar("T")
 

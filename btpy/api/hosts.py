@@ -1,4 +1,4 @@
-"""Runs of btpy on several hosts at once: starts ``btpy node`` on each through ssh, and decodes what comes back.
+"""Runs of btpy on several hosts at once: starts ``btpy node`` on each through ssh, and decodes the answers.
 
 One thread serves all hosts. A host can be slow, refuse, fail or vanish without an effect on the others. Everything that
 a host sends is untrusted: it is bounded before it is stored, and a host that breaks the format is left.
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from selectors import SelectorKey
 
 ALIVE_SECONDS = 1.0
-"""The client says so often that it is alive."""
+"""Seconds between two signs of life from the client."""
 
 SILENT_SECONDS = 10.0
-"""After so long without a byte a host counts as silent."""
+"""Seconds without a byte after which a host counts as silent."""
 
 MOST_HOSTS = 10_000
 
-_CLOSING_SECONDS = 2.0  # from the end of standard output to that of the process
+_CLOSING_SECONDS = 2.0  # seconds from the end of standard output to the end of the process
 _TERMINATING_SECONDS = 0.2
 _READ = 256 * 1024
-_MAX_LINE = 4096  # bytes of a line for people
+_MAX_LINE = 4096  # most bytes of a line for people
 _NAME = re.compile(r"[A-Za-z0-9_.@:%\[\]-]{1,255}")
 _NODE_SET = frozenset("[]@!&^*? ")
 
@@ -76,7 +76,8 @@ def _expanded(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Came:
-    """An item of the recording of one JVM. ``wall_nanos``: when the host recorded it. ``entry``: as it came."""
+    """An item of the recording of one JVM. ``wall_nanos``: the time of the record on the host. ``entry``: the entry as
+    the host sent it."""
 
     host: str
     playback: Playback
@@ -103,7 +104,7 @@ class Silent:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """A host has ended. ``status``: of its command, as ssh reports it. ``error``: what was wrong with what it sent.
+    """A host has ended. ``status``: of its command, as ssh reports it. ``error``: the fault in its messages.
     ``has_begun``: whether btpy ran there.
     """
 
@@ -138,7 +139,8 @@ class Hosts:
         return [*self._running, *self._waiting]
 
     def turn(self, seconds: float) -> Iterator[Report]:
-        """What comes within that time; it ends as soon as something has come. Raises UsageError: there is no ssh."""
+        """The entries that come within that time; returns as soon as one has come. Raises UsageError: there is no
+        ssh."""
         self._connect_more()
         self._say_alive()
         for key, _ in self._selector.select(seconds):
@@ -156,14 +158,14 @@ class Hosts:
             yield from self._remove(self._running[name], None)
 
     def stop(self) -> None:
-        """Asks every host to end its run. What its run has to say comes in further turns."""
+        """Asks every host to end its run. The remaining output of the run comes in later turns."""
         self._is_stopping = True
         self._waiting.clear()
         for host in self._running.values():
             host.stop()
 
     def close(self) -> None:
-        """Ends the connections that still are. A host that had not ended notices that its client is gone."""
+        """Ends the remaining connections. A host that has not ended detects that its client is gone."""
         self._waiting.clear()
         for host in self._running.values():
             host.process.terminate()
@@ -193,7 +195,7 @@ class Hosts:
     def _take(self, key: SelectorKey) -> Iterator[Report]:
         host: _Host = key.data
         if host.name not in self._running:
-            return  # it was removed in this turn
+            return  # the connection was removed in this turn
         try:
             data = os.read(key.fd, _READ)
         except BlockingIOError:
@@ -229,7 +231,7 @@ class _Host:
         self._heard = time.monotonic()
         self._is_silent = False
         self._is_stopping = False
-        self._ended: float | None = None  # when standard output was closed
+        self._ended: float | None = None  # the time when standard output was closed
         assert process.stdin is not None
         os.set_blocking(process.stdin.fileno(), False)
 
@@ -239,12 +241,12 @@ class _Host:
 
     @property
     def is_connecting(self) -> bool:
-        """Whether it may soon begin. A host that does not answer holds up no other."""
+        """Whether the connection will soon begin. A host that does not answer does not delay the others."""
         return not self.has_begun and not self._is_silent
 
     @property
     def has_ended(self) -> bool:
-        """Whether everything that it sent was read, and its process has ended or has had the time for it. A connection
+        """Whether all its output was read, and its process has ended or has had the time to end. A connection
         that ssh shares may keep standard error open.
         """
         if self._ended is None:
@@ -252,7 +254,7 @@ class _Host:
         return self.process.poll() is not None or time.monotonic() - self._ended >= _CLOSING_SECONDS
 
     def send(self, alive: bytes) -> None:
-        """Sends what is left of the request, then ``alive``."""
+        """Sends the rest of the request, then ``alive``."""
         stdin = self.process.stdin
         assert stdin is not None
         if stdin.closed:
@@ -306,14 +308,14 @@ class _Host:
             yield from self._lines(b"\n")
 
     def silence(self) -> Iterator[Report]:
-        """Once, when nothing has come for too long."""
+        """Reports a silent host, once."""
         seconds = time.monotonic() - self._heard
         if seconds >= SILENT_SECONDS and not self._is_silent and self._ended is None:
             self._is_silent = True
             yield Silent(self.name, seconds)
 
     def end(self) -> int:
-        """The status of its process, which is killed if it does not end."""
+        """The exit status of its process. A process that does not end is killed."""
         for file in (self.process.stdin, self.process.stdout, self.process.stderr):
             if file is not None:
                 with contextlib.suppress(BrokenPipeError):

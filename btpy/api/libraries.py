@@ -1,4 +1,4 @@
-"""Where libraries of probes are found."""
+"""The search for libraries of probes."""
 
 from __future__ import annotations
 

@@ -58,8 +58,8 @@ def parse(source: Source) -> nodes.Expression:
 
 
 def evaluate(expression: nodes.Expression, contents: Mapping[str, MapContent]) -> Result:
-    """``expression``: of :func:`parse`; ``contents``: the maps by name. Raises ScriptError for a map that is not
-    there."""
+    """``expression``: of :func:`parse`; ``contents``: the maps by name. Raises ScriptError for a map that is not among
+    them."""
     match expression:
         case nodes.Literal(kind=kind, value=value) if isinstance(value, int | float) and not isinstance(value, bool):
             return Result({(): value}, _UNITS.get(kind, ANY))

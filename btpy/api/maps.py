@@ -70,12 +70,12 @@ class Histogram:
 
     @property
     def percentiles(self) -> dict[float, Number | None]:
-        """The 50th, 90th and 99th."""
+        """The 50th, 90th and 99th percentile."""
         return {percent: self.percentile(percent) for percent in PERCENTILES}
 
     @property
     def buckets(self) -> list[Bucket] | list[LinearBucket]:
-        """From the first occupied one to the last: ``low``, ``high`` and ``count``."""
+        """The buckets from the first occupied one to the last: ``low``, ``high`` and ``count``."""
         return self._held.buckets()
 
     def __repr__(self) -> str:
@@ -134,7 +134,7 @@ class MapView(Mapping[Any, Any]):
 
     @property
     def skips(self) -> Skips | None:
-        """Hits that sampling or the budget did not look at; None: the map is exact."""
+        """Hits that sampling or the budget skipped; None: the map is exact."""
         return self.content.skips
 
     def intervals(self, key: Any = ()) -> dict[str, tuple[Number | None, Number | None]]:
@@ -278,7 +278,7 @@ def _installed(package: str) -> Any:
 
 class Maps(Mapping[str, MapView]):
     """The maps of a session by name: ``"@lat"``, ``"lat"`` or, of a library, ``"jdbc.@sql"``. Each access reads the map
-    anew. If two have the same name, the name means the later one.
+    again. If two have the same name, the name means the later one.
 
     ``frozen``: whether the maps have their final content: after the session, and when the target has ended regularly. A
         target that is killed leaves no maps.

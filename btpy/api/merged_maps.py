@@ -20,7 +20,7 @@ class Shares:
     """The last contents of the maps of each target, also of targets that have ended.
 
     Maps of the same name and kind are merged, as if one map had all samples. Values that are no aggregates cannot be
-    merged. Their rows have the source before the key. ``stacks``: the stacks to which the contents refer.
+    merged. Their rows have the source before the key. ``stacks``: the stacks that the contents refer to.
     """
 
     def __init__(self, stacks: StackTable | None = None) -> None:
@@ -42,7 +42,7 @@ class Shares:
         return [content for own in list(self._contents.values()) for content in list(own.values())]
 
     def merged(self, maps: Iterable[Map]) -> list[MapContent]:
-        """These maps, each once."""
+        """The merged content of these maps, each once."""
         return [_merged(self._contents[identity]) for identity in dict.fromkeys(map(_identity, maps))]
 
 
@@ -65,7 +65,7 @@ def _merged(shares: dict[Source, MapContent]) -> MapContent:
 
 
 def with_stacks(content: MapContent, own: StackTable, common: StackTable) -> MapContent:
-    """With the stacks by their ids in ``common``: each session counts its own."""
+    """The content with its stacks under their ids in ``common``, because each session numbers its own stacks."""
 
     def moved(value: Any) -> Any:
         if isinstance(value, StackRef):

@@ -36,7 +36,7 @@ def attach_all(
     """Attach to several JVMs at once, as :func:`btpy.attach` does to one. A JVM that cannot be traced does not prevent
     the others: ``failures`` says why.
 
-    Raises the error of the first when all have failed, and UsageError when there are no targets.
+    If all fail, raises the error of the first one; raises UsageError if there are no targets.
     """
     all_targets = list(targets)
     capabilities = tuple(allow)
@@ -98,19 +98,20 @@ class Sessions:
         return [session for session in self._sessions.values() if not session.ended]
 
     def add(self, script: str | Path, **options: Any) -> dict[int, list[Probe]]:
-        """:meth:`Session.add` in each that runs; the probes by pid. Raises what the first failed with when all did."""
+        """Calls :meth:`Session.add` for each running target; the probes by pid. If all fail, raises the error of the
+        first one."""
         return self._each(lambda session: session.add(script, **options))
 
     def level(self, level: int) -> None:
         self._each(lambda session: session.level(level))
 
     def send(self, event: str) -> None:
-        """Run the ``@OnEvent`` probes of that name in each."""
+        """Run the ``@OnEvent`` probes of that name in each target."""
         self._each(lambda session: session.send(event))
 
     def events(self, timeout: float | None = None, *, most: int = MOST_WAITING) -> Iterator[Event]:
-        """The events of all targets in order of arrival. ``Event.pid`` says whose. It ends when all have ended. Raises
-        TargetGone when all targets are gone.
+        """The events of all targets in order of arrival. ``Event.pid`` says whose. It ends when all targets have ended.
+        Raises TargetGone if all targets are gone.
         """
         return _events(self._feed.reader(most), timeout)
 
@@ -130,7 +131,7 @@ class Sessions:
         return {content.map.title: MapView(content, self._shares.stacks) for content in merged}
 
     def detach(self) -> dict[int, Receipt]:
-        """:meth:`Session.detach` of each; the receipts of the targets that still run, by pid."""
+        """Calls :meth:`Session.detach` for each; the receipts of the targets that still run, by pid."""
         receipts: dict[int, Receipt] = {}
         for pid, session in self._sessions.items():
             try:
@@ -142,7 +143,7 @@ class Sessions:
         return receipts
 
     def _each(self, do: Callable[[Session], Result]) -> dict[int, Result]:
-        """Raises what the first failed with when all did."""
+        """If all fail, raises the error of the first one."""
         done: dict[int, Result] = {}
         failed: dict[object, BtpyError] = {}
         for session in self.running:

@@ -47,8 +47,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class FoundClass:
-    """``origin``: the path or module it is from. ``entry``: its path there (``com/acme/Foo.class``). ``read`` works
-    until the caller takes the next class. It raises UsageError if the class cannot be read."""
+    """``origin``: the path or module that contains it. ``entry``: its path in it (``com/acme/Foo.class``). ``read``
+    works until the caller takes the next class. It raises UsageError if the class cannot be read."""
 
     origin: str
     entry: str
@@ -78,7 +78,7 @@ class OfflineClass:
 
 
 def class_path(paths: Iterable[Path]) -> Classes:
-    """The classes below directories and in jar files. Raises UsageError for a path that is neither, and where it cannot
+    """The classes below directories and in jar files. Raises UsageError for any other path, and for a path that cannot
     be read."""
     entries = list(paths)
     for path in entries:
@@ -110,7 +110,7 @@ def _in_jar(path: Path) -> Iterator[FoundClass]:
     with readable(path), zipfile.ZipFile(path) as jar:
         entries = {
             entry.filename: entry for entry in jar.infolist()
-        }  # of two entries with the same name the last counts, as in a JVM
+        }  # if two entries have the same name, the last one counts, as in a JVM
         for name in sorted(entries):
             if name.endswith(".class"):
                 read = partial(read_entry, jar, entries[name], MAX_ENTRY_BYTES)
@@ -161,8 +161,7 @@ class OfflineWeaver:
         self.classes = 0
 
     def weave(self, classes: Classes, use: Callable[[OfflineClass], T]) -> Generator[T, None, None]:
-        """The results of ``use`` for the classes that a probe matches, in their order. A class is woven if it can be.
-
+        """The results of ``use`` for the classes that a probe matches, in their order. A class is woven if possible.
         ``use`` may run in another process, so its result is pickled. Raises ClassFileError for a bad modules file, and
         the errors of ``parallel.in_order``.
         """
@@ -250,7 +249,7 @@ class MethodFilter:
 
 
 def differences(woven: OfflineClass, method_filter: MethodFilter) -> Iterator[str]:
-    """The lines of a unified diff for each woven method that is wanted. Raises ClassFileError."""
+    """The lines of a unified diff for each woven method that the user asks for. Raises ClassFileError."""
     if woven.data is None or not method_filter.matches(woven.name):
         return
     changed = {(site.method, site.descriptor) for site in woven.sites}

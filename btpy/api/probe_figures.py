@@ -42,7 +42,7 @@ class ErrorLog:
 
 
 class ProbeFigures:
-    """Figures by the id of a probe, as records carry it."""
+    """Figures by the id of a probe in records."""
 
     def __init__(self, engine: EngineSession, errors: ErrorLog, speculations: Speculations) -> None:
         self._engine = engine
@@ -51,16 +51,16 @@ class ProbeFigures:
 
     @property
     def accounts(self) -> Mapping[int, ProbeAccount]:
-        """The account of the probe: at most a second old, or as of :meth:`Session.refresh`; exact after
+        """The account of the probe: at most a second old, current after :meth:`Session.refresh`; exact after
         :meth:`Session.detach`."""
         return self._engine.delivery.accounts
 
     def errors(self, probes: Iterable[int]) -> int:
-        """Firings of these that failed, or in which something went wrong that was counted."""
+        """Firings of these probes that failed or counted an error."""
         return sum(self._errors.count(probe) for probe in probes)
 
     def uncommitted(self, probes: Iterable[int]) -> int:
-        """Records that these held back (``speculate``) and that are not shown: discarded, or never committed."""
+        """Records that these probes held back (``speculate``) and that are not shown: discarded, or never committed."""
         return sum(self._speculations.dropped[probe] for probe in probes)
 
     def methods(self, probe: int) -> list[tuple[str, str]]:

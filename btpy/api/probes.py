@@ -94,7 +94,7 @@ class Probe:
 
     @property
     def id(self) -> int:
-        """The id of the present version, which its records carry."""
+        """The id of the current version in records."""
         return self.ids[-1]
 
     @property
@@ -108,7 +108,7 @@ class Probe:
 
     @property
     def script(self) -> str:
-        """The whole script that it came with; for a probe of a library, the script that uses it."""
+        """The whole script with the probe; for a probe of a library, the script that uses the library."""
         return self._switches.source(self).text
 
     @property
@@ -123,7 +123,7 @@ class Probe:
 
     @property
     def methods(self) -> list[tuple[str, str]]:
-        """Class and name of the methods that it is in."""
+        """Class and name of the methods that contain it."""
         return self._figures.methods(self.id)
 
     @property
@@ -161,18 +161,18 @@ class Probe:
 
     @property
     def limited(self) -> int:
-        """Hits that a limit did not let fire."""
+        """Hits that did not fire because of a limit."""
         return sum(account.limited for account in self._accounts)
 
     @property
     def errors(self) -> int:
-        """Firings that failed, or in which something went wrong that was counted."""
+        """Firings that failed or counted an error."""
         return self._figures.errors(self.ids)
 
     @property
     def lost(self) -> Mapping[str, int]:
-        """Records by cause (``ring``, ``large``, ``stalled``, ``unattended``, ``budget``), and samples that found no
-        room (``map``)."""
+        """Records by cause (``ring``, ``large``, ``stalled``, ``unattended``, ``budget``), and samples that did not fit
+        into a map (``map``)."""
         records = {cause.value: sum(account.dropped_by[cause] for account in self._accounts) for cause in Cause}
         return {**records, "map": sum(account.map_full for account in self._accounts)}
 
@@ -183,7 +183,7 @@ class Probe:
 
     @property
     def cost(self) -> Cost:
-        """The durations of firings of the present version."""
+        """The durations of firings of the current version."""
         return self._latest.cost if self._latest is not None else Cost()
 
     def enable(self) -> None:
@@ -246,7 +246,7 @@ class Probe:
 
 
 def where(probe: program.Probe, methods: list[tuple[str, str]]) -> str:
-    """In words. ``methods``: class and name of the methods that it is in."""
+    """In words. ``methods``: class and name of the methods that contain it."""
     match probe.attachment:
         case TimerAttachment(period=period):
             return f"every {duration(period)}"

@@ -30,12 +30,12 @@ _EXAMPLE = "for example: com.acme.Foo::bar @return { print(duration); }"
 
 
 class Scripts:
-    """The scripts of a :class:`btpy.Session`, as checked programs. A further program extends :attr:`program`, or the
-    rest of it (:meth:`without`).
+    """The scripts of a :class:`btpy.Session`, as checked programs. A new program extends :attr:`program`, or the
+    program without some probes (:meth:`without`).
 
     ``probes``: the active probes, by number. ``changing``: the lock of everything that changes probes. ``level``: the
     level of the session. ``deployment``: the result of the last installed program; in a joined session, the result of
-    all programs. ``warnings``: about probes that were in no code when they were added.
+    all programs. ``warnings``: warnings about probes that matched no code when they were added.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Scripts:
 
     @property
     def problems(self) -> tuple[Diagnostic, ...]:
-        """Why probes do not fit, or are not in, methods of classes that were loaded after them."""
+        """Why probes do not fit, or are not in, methods of classes that were loaded later."""
         return self._engine.deployer.problems
 
     @property
@@ -223,7 +223,7 @@ class Scripts:
             raise UsageError(f"#{probe.number} {probe.name} is not in this session")
 
     def source(self, probe: Probe) -> Source:
-        """The script that the probe was added with."""
+        """The script that brought the probe."""
         return self._program.script_of(probe.checked).source
 
     def arguments(self, probe: Probe, source: Source | None = None) -> dict[str, str]:
@@ -242,7 +242,7 @@ class Scripts:
         return probe.checked.span.source.base == self.source(probe).base
 
     def is_whole(self, probe: Probe) -> bool:
-        """Whether all probes of its script are still there and none was replaced."""
+        """Whether all probes of its script still exist and none was replaced."""
         program = self._program
         return not any(own.id in program.removed for own in program.script_of(probe.checked).own)
 
@@ -254,7 +254,7 @@ class Scripts:
 
     @property
     def _program(self) -> Program:
-        assert self.program is not None  # a probe belongs to it
+        assert self.program is not None  # a probe always belongs to a program
         return self.program
 
     def _ids(self, probes: Iterable[Probe]) -> list[int]:
@@ -275,7 +275,7 @@ class Scripts:
         self.warnings += self.deployment.warnings
 
     def _renumbered(self, old: Sequence[Probe], program: Program, level: int) -> list[Probe]:
-        """The probes of a program, which take the numbers of the ``old`` ones: by name where they have the same, else
+        """The probes of a program, which take the numbers of the ``old`` ones: by name if they have the same name, else
         in order."""
         by_name = {probe.name: probe for probe in old}
         same = [by_name.pop(checked.name, None) for checked in program.own]
@@ -302,7 +302,7 @@ class Scripts:
 
 
 def _missing(program: Program, missing: str | None) -> str:
-    """``missing``, or the setting of the script, else ``error``."""
+    """The value of ``missing``, or the setting of the script, else ``error``."""
     return missing or str(dict(program.settings).get("on_missing", "error"))
 
 
@@ -320,7 +320,7 @@ def source_of(script: str | Path, name: str) -> Source:
 
 
 def parameter_texts(values: Mapping[str, object] | None) -> dict[str, str]:
-    """As texts of a command line."""
+    """Values of parameters as texts of a command line."""
     return {
         name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in (values or {}).items()
     }

@@ -80,14 +80,14 @@ def attach(
     """Attach to a running JVM: a pid; a part of the main class, the jar or ``-Dbtpy.name`` that only one JVM has;
     ``container/ID`` or ``pod/NAME``. Or continue an attach or a launch that was begun before.
 
-    ``allow``: capabilities as of ``--allow`` (``core``, ``call:com.acme.Foo.bar`` …). ``redact``: values under the
+    ``allow``: capabilities, as for ``--allow`` (``core``, ``call:com.acme.Foo.bar`` …). ``redact``: values under the
     names of secrets are hidden. ``secrets``: names and regular expressions of further secrets, as for ``--secret``
     (``customerNumber``, ``/AC-[0-9]{6}/``), in addition to the user's file. ``frameworks``: globs of further classes
     whose frames ``app_frame()`` skips. ``libraries``: directories where imports are looked for first. ``limits``:
-    bounds on captured values and buffers, and how long the target waits for this side. ``kept``: how many past events
-    are kept for a reader that subscribes later. ``tap``: called with each message to and from the target, its bytes,
-    and whether it was sent, on threads of btpy; secrets in texts are not masked in these messages.
-    ``method``: as of ``--attach``, for an attach that has not begun.
+    bounds on captured values and buffers, and the time that the target waits for this side. ``kept``: the number of
+    past events that are kept for a reader that subscribes later. ``tap``: called with each message to and from the
+    target, its bytes, and whether it was sent, on threads of btpy; secrets in texts are not masked in these messages.
+    ``method``: as for ``--attach``, if the attach has not begun.
 
     Raises AttachError with the obstacle and its remedy, and UsageError for ``secrets`` that are neither names nor
     regular expressions.
@@ -119,9 +119,9 @@ def launch(
     libraries: Sequence[str | Path] = (),
     limits: Limits | None = None,
 ) -> Session:
-    """Start a JVM (``["java", "-jar", "app.jar"]``) and attach to it before its main method runs: that begins with
-    :meth:`Session.go`. Few classes are loaded until then: add probes with ``missing="ignore"``. The JVM goes on after
-    the session.
+    """Start a JVM (``["java", "-jar", "app.jar"]``) and attach to it before its main method runs: :meth:`Session.go`
+    starts main. Few classes are loaded until then: add probes with ``missing="ignore"``. The JVM goes on after the
+    session.
 
     Raises UsageError: the command is not one that starts Java; AttachError.
     """
@@ -130,7 +130,7 @@ def launch(
         try:
             engine = _attached(launching, limits, None, permissions)
         except BtpyError:
-            launching.child.terminate()  # it must not run without its probes
+            launching.child.terminate()  # the program must not run without its probes
             raise
         return Session(engine, permissions, _search(libraries), KEPT)
 
@@ -176,10 +176,10 @@ def _attached(
 class BaseSession:
     """The common part of all sessions. All methods raise TargetGone when the target has ended or does not answer.
 
-    ``probes`` are added from scripts (:meth:`add`); ``scripts`` takes scripts that have been checked already.
-    ``classes``: the classes of the target. ``maps``: by name; they can be read after the session, as they were at its
-    end. ``figures``: the accounts of hits and records of probes. ``context``: the names and places that records refer
-    to. ``libraries``: where imports are looked for. ``joined``: None for a session that this client has begun.
+    ``probes`` are added from scripts (:meth:`add`); ``scripts`` takes checked scripts.
+    ``classes``: the classes of the target. ``maps``: the maps by name; after the session they have their final content.
+    ``figures``: the accounts of hits and records of probes. ``context``: the names and places that records refer to.
+    ``libraries``: the search path of imports. ``joined``: None for a session that this client has begun.
     """
 
     def __init__(self, engine: EngineSession, permissions: Permissions, libraries: Libraries) -> None:
@@ -284,9 +284,9 @@ class BaseSession:
             return self.scripts.load(program, missing=missing, replacing=old)
 
     def remove(self, probe: Probe | Sequence[Probe]) -> int:
-        """Take probes out. They fire no more when this returns, and classes without a probe have their original bytes
-        again; returns how many. A script that has only ``@OnBegin`` and ``@OnEnd`` probes left is over: its ``@OnEnd``
-        runs."""
+        """Take probes out. When this returns, they no longer fire, and classes without probes have their original
+        bytes. Returns the number of these classes. A script that has only ``@OnBegin`` and ``@OnEnd`` probes left is
+        over: its ``@OnEnd`` runs."""
         return self.scripts.remove([probe] if isinstance(probe, Probe) else list(probe))
 
     def run(self, statements: str) -> None:
@@ -303,7 +303,7 @@ class BaseSession:
         match: bool = True,
     ) -> list[Diagnostic]:
         """The diagnostics of a script, and of its probes that would match nothing if it were added now. Changes
-        nothing. ``match`` False: does not ask the target, and so says nothing of matching; never waits."""
+        nothing. ``match`` False: does not ask the target, so the result has nothing about matching; never waits."""
         with self.scripts.changing if match else contextlib.nullcontext():
             try:
                 program = self.scripts.check(self._source(script, name), parameter_texts(parameters))
@@ -323,11 +323,11 @@ class BaseSession:
         return self.scripts.listing(program, most=most)[1]
 
     def go(self) -> None:
-        """Let a JVM that was launched run its main method; does nothing to others."""
+        """Let a launched JVM run its main method; has no effect on other JVMs."""
         self._engine.go()
 
     def level(self, level: int) -> None:
-        """Enable the probes with ``@Level`` up to this one, disable those above; also of scripts to come."""
+        """Enable the probes with ``@Level`` up to this one, disable higher ones; also in later scripts."""
         self.scripts.set_level(level)
 
     def send(self, event: str) -> None:
@@ -364,7 +364,7 @@ class BaseSession:
 
     @property
     def refusals(self) -> tuple[Refusal, ...]:
-        """Code that was left alone so far, and why."""
+        """Code that was not woven so far, with the reasons."""
         return self._engine.deployer.refusals
 
     @property
@@ -377,8 +377,8 @@ class BaseSession:
         The session should have been attached to with ``limits=Limits(unattended=True)``.
 
         Returns its id: ``btpy attach PID ID`` reads the output of its probes, ``btpy stop PID ID`` ends it.
-        Maps can still be read here, as they were. Raises UsageError when the target refuses; the session is as it was
-        then."""
+        The maps of that moment can still be read here. Raises UsageError when the target refuses; the session is then
+        unchanged."""
         with self.scripts.changing:
             last_maps = self._engine.delivery.snapshots()
             number = self._engine.departure.leave(seconds, name)
@@ -388,9 +388,8 @@ class BaseSession:
         return f"{number:08x}"
 
     def detach(self) -> Receipt:
-        """Take all probes out, put every class back and leave. Returns the receipt of the target. Maps can still be
-        read, and events that have come. Later calls return the same receipt. Raises UsageError after
-        :meth:`leave`."""
+        """Take all probes out, put every class back and leave. Returns the receipt of the target. Maps, and events that
+        have arrived, can still be read. Later calls return the same receipt. Raises UsageError after :meth:`leave`."""
         with self.scripts.changing:
             if self._left:
                 raise UsageError("this client has left the session", help=["btpy stop PID ID ends it"])
@@ -404,11 +403,12 @@ class BaseSession:
         return self._receipt
 
     def close(self) -> None:
-        """Cut the connection; the agent then puts back what is still woven and leaves. :meth:`detach` does more."""
+        """Cut the connection; the agent then puts back the woven classes and leaves. :meth:`detach` also returns the
+        receipt."""
         self._engine.close()
 
     def _wait_for_end(self) -> None:
-        """Wait until everything that had come has been taken, where a thread of btpy takes it."""
+        """Wait until btpy's own thread, if there is one, has taken all messages that had arrived."""
 
     def _source(self, script: str | Path, name: str) -> Source:
         """Raises UsageError."""
@@ -435,7 +435,7 @@ class Session(BaseSession):
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more can come: after :meth:`detach`, and when the target is gone."""
+        """Whether no more messages can arrive: after :meth:`detach`, and when the target is gone."""
         return self._feed.ended
 
     def events(self, timeout: float | None = None, *, most: int = MOST_WAITING, from_start: bool = True) -> EventReader:
@@ -443,8 +443,8 @@ class Session(BaseSession):
         for ``async for``.
 
         Every reader gets all events. ``from_start``: also the events before this call, as far as they are kept (the
-        last 10,000). ``most``: events that may wait for this reader, 10,000 at least; when it is slower, the oldest of
-        them go, counted in its ``dropped``.
+        last 10,000). ``most``: events that may wait for this reader, 10,000 at least; a slower reader loses the oldest
+        of them, counted in its ``dropped``.
 
         If the target is gone, yields everything that it sent, then raises TargetGone.
         """
@@ -519,8 +519,8 @@ class Session(BaseSession):
 
 
 class PulledSession(BaseSession):
-    """Made by :func:`attach_pulled`: the caller takes the messages of the target at its own pace. The target sends as
-    much as is taken, and drops and counts the rest: nothing is lost on this side."""
+    """Made by :func:`attach_pulled`: the caller takes the messages of the target at its own pace. The target sends only
+    as much as the caller takes, and drops and counts the rest, so this side loses nothing."""
 
     def received(self, timeout: float | None = None) -> Iterator[Message]:
         """The messages of the next ``timeout`` seconds (None: until the session ends), for a program that stores them,

@@ -1,4 +1,4 @@
-"""``--until``: a run ends when a condition on maps holds."""
+"""``--until``: a run ends when a condition on maps is true."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class StopCondition:
 
     @property
     def is_due(self) -> bool:
-        """Whether it is time to look again."""
+        """Whether the next look at the maps is due."""
         now = time.monotonic()
         if now < self._next:
             return False
@@ -66,7 +66,7 @@ class StopCondition:
         return list(self._titles.values())
 
     def holds(self, contents: Iterable[MapContent]) -> bool:
-        """``contents``: of the maps that it reads, as they are now."""
+        """Tests the condition. ``contents``: the current contents of the maps that it reads."""
         by_title = {content.map.title: content for content in contents}
         if by_title.keys() < set(self.titles):
             return False  # no target can answer any more

@@ -22,7 +22,8 @@ from btpy.wire.messages import SessionInfo, TellKind
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """One session. ``id``: as it is shown and typed, eight hex digits. ``enabled``: of its ``probes``. ``age``,
+    """One session. ``id``: eight hex digits, as users read and type them. ``enabled``: the number of enabled
+    ``probes``. ``age``,
     ``ttl``: seconds; None: it ends with its client. ``clients``: the connected clients; ``waiting``: events that no
     client has taken."""
 
@@ -73,7 +74,7 @@ def set_level(target: int | str | JvmProcess, name_or_id: str, level: int) -> No
 
 def join(target: int | str | JvmProcess, name_or_id: str, *, take_over: bool = False, kept: int = KEPT) -> Session:
     """Join an unattended session (:meth:`btpy.Session.leave`), by its id or name, with its probes, its maps, and the
-    records that it kept. ``take_over``: from a client that has joined it. ``kept``: as of :func:`btpy.attach`.
+    records that it kept. ``take_over``: take it from a client that has joined it. ``kept``: as for :func:`btpy.attach`.
 
     Raises UsageError when there is none, or it cannot be joined; Unreadable if the meaning of its ids is unknown.
     """

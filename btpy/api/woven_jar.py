@@ -1,6 +1,6 @@
 """The other entries of a jar of woven classes, so that a JVM runs it like the original jar.
 
-A JVM takes each class from the first place of its class path that has it. So a place that has woven classes also has to
+A JVM takes each class from the first entry of its class path that has it. So an entry with woven classes also has to
 have
 
 - of a class in several versions (JEP 238) all of them, and ``Multi-Release: true``, or another version would run;
@@ -26,7 +26,7 @@ _SIGNATURE = re.compile(r"META-INF/(?:[^/]+\.(?:SF|RSA|DSA|EC)|SIG-[^/]*)", re.I
 """The files of a signature (JAR File Specification, "Signed JAR File")."""
 
 _VERSIONED = re.compile(r"META-INF/versions/\d+/")
-_LINE_BYTES = 72  # with its end (JAR File Specification, "Notes on Manifest and Signature Files")
+_LINE_BYTES = 72  # includes the line end (JAR File Specification, "Notes on Manifest and Signature Files")
 _DIGEST = re.compile(r".*-Digest(?:-.*)?|Magic", re.IGNORECASE)
 
 Attributes = dict[str, str]
@@ -34,8 +34,8 @@ Attributes = dict[str, str]
 
 @dataclass(frozen=True, slots=True)
 class SourceJar:
-    """A jar that woven classes are from. ``main``: the attributes of its manifest. ``sections``: the attributes of
-    single entries without the digests of a signature.
+    """A jar that is the origin of woven classes. ``main``: the attributes of its manifest. ``sections``: the attributes
+    of single entries without the digests of a signature.
     """
 
     path: Path
@@ -67,7 +67,7 @@ class SourceJar:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all of the jar has to be in the output that holds its woven classes."""
+        """Whether the output with its woven classes needs the whole jar."""
         return self.is_signed or self.is_sealed
 
     def companions(self, woven: Collection[str]) -> Iterator[tuple[str, Iterator[bytes]]]:
@@ -85,8 +85,8 @@ class SourceJar:
 
 
 def manifest(sources: Iterable[SourceJar]) -> bytes | None:
-    """The manifest of a jar with woven classes of these; None: it needs none. The manifest of a single jar is kept. Of
-    several jars, only the attributes that decide which class runs are kept."""
+    """The manifest of a jar with woven classes of these; None: it needs none. The manifest of a single jar is kept. If
+    there are several jars, only the attributes that decide which class runs are kept."""
     jars = list(sources)
     main = dict(jars[0].main) if len(jars) == 1 else {}
     sections = jars[0].sections if len(jars) == 1 else {}
@@ -132,13 +132,13 @@ def _flag(attributes: Attributes, name: str) -> bool:
 
 
 def _attribute(name: str, value: str) -> bytes:
-    """A line, folded where it is too long."""
+    """A line of a manifest. A long line is folded."""
     rest = f"{name}: {value}".encode()
     lines = []
     most = _LINE_BYTES - 2
     while len(rest) > most:
         end = most
-        while rest[end] & 0xC0 == 0x80:  # not inside a character
+        while rest[end] & 0xC0 == 0x80:  # do not cut inside a character
             end -= 1
         lines.append(rest[:end])
         rest = b" " + rest[end:]

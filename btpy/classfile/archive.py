@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from struct import Struct
 
 MAX_CLASS_BYTES = 1024 * 1024
-"""Most bytes of a class file that a target names. javac writes none longer than half of that."""
+"""Most bytes of a class file that a target names. javac writes class files of at most half this size."""
 
 MAX_ENTRY_BYTES = 16 * 1024 * 1024
 """Most bytes of an entry in an archive that the user has named: the length limit of a frame to the agent."""
@@ -64,12 +64,12 @@ class Archive:
         os.close(self._file)
 
     def __contains__(self, path: str) -> bool:
-        """Whether it has a class file of that path, and no other one for later versions of Java (JEP 238)."""
+        """Whether the archive has a class file of that path, and no other one for later versions of Java (JEP 238)."""
         name = path.encode("utf-8", "surrogatepass")
         return name in self._entries and name not in self._versioned
 
     def read(self, path: str) -> bytes | None:
-        """A class file that is there; None when it cannot be read, or is too large to be one."""
+        """The content of an existing class file; None if it cannot be read, or is too large for a class file."""
         at = self._entries[path.encode("utf-8", "surrogatepass")]
         signature, flags, method, crc, packed, size, *_, offset = _ENTRY.unpack_from(self._directory, at)
         if signature != _ENTRY_SIGNATURE or flags & _ENCRYPTED or size > MAX_CLASS_BYTES or packed > _MAX_PACKED:

@@ -52,7 +52,7 @@ UNINITIALIZED_THIS = "uninitializedThis"
 
 @dataclass(frozen=True, slots=True)
 class Uninitialized:
-    """The type that ``new`` at ``at`` pushes, until its ``<init>`` has returned."""
+    """The type of the object that ``new`` at ``at`` pushes, until its ``<init>`` has returned."""
 
     at: Label
     descriptor: str
@@ -284,7 +284,7 @@ class CodeBuilder:
         self._locals_changed = True
 
     def _begin(self) -> bool:
-        """Called before each instruction; False when types are not tracked."""
+        """Called before each instruction; Returns False when types are not tracked."""
         if self._tracking is Tracking.OFF:
             return False
         if not self._reachable:
@@ -542,7 +542,7 @@ class CodeBuilder:
         self._emit(bytes((op.NEWARRAY, code)))
 
     def raw(self, data: bytes, pops: str = "", pushes: Sequence[VerificationType] = ()) -> None:
-        """Bytes as they are, with their effect on the stack (kinds popped, types pushed)."""
+        """Adds bytes unchanged, with their effect on the stack (kinds popped, types pushed)."""
         self._track(pops, *pushes)
         self._emit(data)
 
@@ -618,7 +618,7 @@ class CodeBuilder:
 
     @contextmanager
     def protected(self, handler: Label, catch_type: str | None = None) -> Iterator[None]:
-        """``handler`` covers the instructions emitted inside; ``catch_type`` is an internal name, None: everything.
+        """``handler`` covers the instructions emitted inside; ``catch_type`` is an internal name; None: all exceptions.
 
         Inner ranges come first in the exception table.  A range without instructions is left out.
         """

@@ -1,4 +1,4 @@
-"""Walking the code array of a method (JVMS §4.7.3): where instructions start, which ones jump, and where to."""
+"""Walking the code array of a method (JVMS §4.7.3): the offsets of instructions, and the jumps with their targets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from btpy.classfile import opcodes as op
 from btpy.errors import ClassFileError
 
-# How a walk handles an opcode, beyond stepping over it.
+# The special treatment of an opcode by a walk.
 _PLAIN, _RETURN, _BRANCH, _SWITCH, _WIDE, _UNDEFINED = range(6)
 
 

@@ -90,5 +90,5 @@ def of_class(name: str) -> str:
 
 
 def class_name(descriptor: str) -> str:
-    """The internal name, or array type, as a Class entry has it: undoes :func:`of_class`."""
+    """The internal name, or array type, in the form of a Class entry; the inverse of :func:`of_class`."""
     return descriptor if descriptor[:1] == "[" else descriptor[1:-1]

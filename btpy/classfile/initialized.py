@@ -1,4 +1,4 @@
-"""Where in a constructor ``this`` is initialised (JVMS §4.10.1.4, flagThisUninit).
+"""Finds the code of a constructor in which ``this`` is initialised (JVMS §4.10.1.4, flagThisUninit).
 
 A forward data flow over the instructions.  Its state is one bit for each operand stack slot and each local variable
 (does it hold the uninitialised ``this``?) and one for the frame (has ``super(…)`` or ``this(…)`` returned?).  An
@@ -212,7 +212,7 @@ class _Flow:
         return depth, 0 if initialized else stack, 0 if initialized else locals_, initialized
 
     def _effect(self, at: int, opcode: int) -> tuple[int, int]:
-        """Slots that the instruction takes off the stack (0: the change says it), and the change of the depth."""
+        """Slots that the instruction takes off the stack (0: the change is enough), and the change of the depth."""
         change = op.STACK_CHANGES[opcode]
         if change is not None:
             return 0, change

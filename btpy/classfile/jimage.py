@@ -32,7 +32,7 @@ _END, _MODULE, _PARENT, _BASE, _EXTENSION, _OFFSET, _COMPRESSED, _UNCOMPRESSED =
 
 
 def classes(modules: Path) -> Iterator[tuple[str, str, Callable[[], bytes]]]:
-    """(module, internal name, function that reads the class file) for every class of the image.
+    """Module, internal name and a function that reads the class file, for every class of the image.
 
     The function is valid until the next class is requested. Raises ClassFileError, as reading does, and OSError.
     """

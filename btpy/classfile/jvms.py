@@ -1,4 +1,4 @@
-"""Flags and limits of class files, as the Java Virtual Machine Specification (JVMS) names and sets them."""
+"""Flags and limits of class files, with the names and values of the Java Virtual Machine Specification (JVMS)."""
 
 # access_flags of classes, fields and methods (JVMS §4.1, §4.5, §4.6)
 ACC_PUBLIC = 0x0001

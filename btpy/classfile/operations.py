@@ -82,7 +82,7 @@ _KINDS: dict[int, OperationKind] = {
     op.MONITOREXIT: OperationKind.EXIT_MONITOR,
 }
 
-_ELEMENTS = ("I", "J", "F", "D", _OBJECT, "B", "C", "S")  # of iaload … saload and iastore … sastore
+_ELEMENTS = ("I", "J", "F", "D", _OBJECT, "B", "C", "S")  # element types of iaload … saload and iastore … sastore
 
 
 def operations(bytecode: Bytecode, pool: ConstantPool) -> Iterator[Operation]:
@@ -157,7 +157,7 @@ def _plain(
 def line_starts(code: Code, bytecode: Bytecode) -> list[tuple[int, int]]:
     """(offset, line) for each beginning of a source line, in the order of the code.
 
-    A line may begin several times: a loop has its condition at the end, a ``finally`` block is there more than once.
+    A line may begin several times: a loop has its condition at the end, a ``finally`` block may have several copies.
     """
     starts = set(bytecode.starts)
     out: list[tuple[int, int]] = []

@@ -38,7 +38,7 @@ MemberKey = tuple[int, str, str, str]
 
 _WITH_DESCRIPTOR = (FIELDREF, METHODREF, INTERFACE_METHODREF, DYNAMIC, INVOKE_DYNAMIC)
 
-_WIDE_SIZE = 9  # of a long or double, which takes two indexes
+_WIDE_SIZE = 9  # entry of a long or double, which takes two indexes
 
 
 class PoolOverflowError(ClassFileError):

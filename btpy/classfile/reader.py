@@ -64,7 +64,7 @@ class Attribute(NamedTuple):
 
     @property
     def whole(self) -> bytes:
-        """The content with its name index and length before it."""
+        """The attribute with its name index and length."""
         return self.data[self.start - 6 : self.end]
 
 
@@ -340,7 +340,7 @@ def rows_of(content: bytes, width: int) -> array[int]:
 
 
 def table_of(rows: array[int], width: int) -> bytes:
-    """Undoes :func:`rows_of`; the rows are not used any more."""
+    """The inverse of :func:`rows_of`; the caller must not use the rows afterwards."""
     count = len(rows) // width
     if sys.byteorder == "little":
         rows.byteswap()

@@ -6,14 +6,14 @@ Before an old instruction straight-line code can be inserted, of two kinds::
         always  reached by jumps to the instruction too
         instruction
 
-Therefore there are two maps from old offsets to new ones.  *Reference* is where a jump, a handler, a stack map frame, a
-line or a range that named the instruction must now point: the start of ``always``.  *Instruction* is where the
-instruction itself is: it identifies the object of a ``new``.
+Therefore there are two maps from old offsets to new ones. *Reference* is the new target of a jump, a handler, a stack
+map frame, a line or a range that named the instruction: the start of ``always``. *Instruction* is the new place of the
+instruction itself: it identifies the object of a ``new``.
 
-Two things change their size on their own: the padding of switches, and jumps that no longer fit in 16 bits.  A ``goto``
-or ``jsr`` becomes the 32-bit one; a conditional jump becomes the opposite condition over a ``goto_w``, and the
-instruction after it is then a jump target that needs a stack map frame (``new_targets``).  Layout repeats until none
-has to grow.
+Two kinds of code change their size without an insertion: the padding of switches, and jumps that no longer fit in 16
+bits. A ``goto`` or ``jsr`` becomes the 32-bit one; a conditional jump becomes the opposite condition over a ``goto_w``,
+and the instruction after it is then a jump target that needs a stack map frame (``new_targets``). Layout repeats until
+none has to grow.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ REACH = 32_767
 class Relocation:
     """``code`` is the new array.
 
-    ``references``: by old offset, the new target of everything that pointed there. The old length of the code maps to
+    ``references``: by old offset, the new target of all references to it. The old length of the code maps to
         the new length.
     ``instructions``: by old offset, the new offset of the instruction.
     ``new_targets``: old offsets of the instructions that a widened conditional jump falls through to.
@@ -158,7 +158,7 @@ def _widened(opcode: int) -> bytes:
 
 
 def _aligned(switch: bytes, old: int, new: int) -> bytes:
-    """A switch that was at offset ``old`` with the padding that it needs at ``new``."""
+    """A switch from offset ``old``, with the padding for offset ``new``."""
     return switch[:1] + bytes(_padding(new)) + switch[1 + _padding(old) :]
 
 
@@ -169,7 +169,7 @@ def _aim(out: bytearray, bytecode: Bytecode, widened: set[int], references: list
         instruction = instructions[at]
         distance = references[target] - instruction
         if distance == target - at and at not in widened:
-            continue  # nothing was inserted in between
+            continue  # nothing was inserted between the two offsets
         if at in widened:
             wider = 1 if code[at] in (op.GOTO, op.JSR) else 4  # the goto_w comes after the opposite condition
             pack_into(">i", out, instruction + wider, distance - wider + 1)

@@ -70,7 +70,7 @@ class SourceMap:
 
 
 def source_map(file: ClassFile) -> SourceMap | None:
-    """The source map of a class; None if it has none that can be read."""
+    """The source map of a class; None if it has no readable map."""
     attribute = file.attribute("SourceDebugExtension")
     if attribute is None:
         return None
@@ -81,7 +81,7 @@ def source_map(file: ClassFile) -> SourceMap | None:
 
 
 def parse(text: str, source: str) -> SourceMap | None:
-    """The section of the stratum that is meant. Unreadable lines are skipped."""
+    """The section of the stratum. Unreadable lines are skipped."""
     lines = [line.strip() for line in re.split(r"\r\n?|\n", text)]
     if len(lines) < 4 or lines[0] != "SMAP":
         return None

@@ -95,8 +95,8 @@ _PUSHED: dict[str, tuple[Value, ...]] = {
 
 
 def verification_types(locals_: Sequence[Value], pool: ConstantPool) -> tuple[bytes, ...]:
-    """Local variables as a stack map frame has them; adds classes to the pool. An object that a ``new`` made and whose
-    constructor has not returned is omitted, because its type changes after the constructor call."""
+    """Local variables in the form of a stack map frame; adds classes to the pool. An object that a ``new`` made and
+    whose constructor has not returned is omitted, because its type changes after the constructor call."""
     return _encoded([None if isinstance(value, int) else value for value in locals_], pool, trim=True)
 
 
@@ -108,8 +108,8 @@ def frame_at(
     class_name: str,
     pool: ConstantPool,
 ) -> Frame:
-    """The frame at an instruction that has none. ``declared_frames``: those of the method; ``initial``: its
-    locals on entry.
+    """The frame at an instruction that has none. ``declared_frames``: the frames of the method; ``initial``: its locals
+    on entry.
 
     Between two frames there are no jump targets, so no paths join. A conditional jump that was widened needs this: the
     instruction after it has become a jump target. Classes of the types that the frame names are added to the pool.
@@ -455,7 +455,7 @@ def element_type(array: Value) -> str:
     return array[1:] if isinstance(array, str) and array[:2] in ("[L", "[[") else _OBJECT
 
 
-_STORE_WIDTHS = (1, 2, 1, 2, 1)  # of istore, lstore, fstore, dstore, astore
+_STORE_WIDTHS = (1, 2, 1, 2, 1)  # types of istore, lstore, fstore, dstore, astore
 
 _CONSTANTS = {
     constants.INTEGER: "I",

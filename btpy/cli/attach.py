@@ -1,4 +1,4 @@
-"""``btpy attach PID SID``: join a session that was left running."""
+"""``btpy attach PID SID``: joins an unattended session."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def faultless(source: Source, program: Program) -> str:
 
 
 def _compiled(source: Source, arguments: Arguments) -> Program:
-    """The checked program. Raises ScriptError, which tells more where a class path is given."""
+    """The checked program. Raises ScriptError, which has more details with a class path."""
     from btpy.cli.script import compile_source
     from btpy.errors import ScriptError
 

@@ -70,7 +70,7 @@ def command(name: str) -> Command:
 
 
 def overview() -> str:
-    """What ``btpy --help`` prints."""
+    """The text of ``btpy --help``."""
     width = max(map(len, NAMES))
     lines = [f"  btpy {name:<{width}}  {command(name).summary}" for name in NAMES]
     codes = [f"  {code:>3}  {meaning}" for code, meaning in EXIT_CODES.items()]
@@ -106,7 +106,7 @@ NAME: a pid, part of the main class, jar or -Dbtpy.name, or pod/NAME.
 Ctrl-C ends a run and puts everything back.
 """
 
-_JVMS_SHOWN = 6  # lines that remain on a screen of 24
+_JVMS_SHOWN = 6  # the remaining lines on a screen of 24
 
 
 def first_contact() -> Iterator[str]:

@@ -211,7 +211,7 @@ def _values(option: Option, sources: Sources) -> Iterator[Candidate]:
 def _arguments(
     command: Command, before: Sequence[str], options: dict[str, Option], sources: Sources
 ) -> Iterator[Candidate]:
-    """Chosen by the usage line that agrees with the words before it."""
+    """The candidates from the usage lines that agree with the earlier words."""
     positionals: list[str] = []
     skip = False
     for word in before:
@@ -297,9 +297,7 @@ def _places(running: Sequence[JvmProcess]) -> Iterator[Candidate]:
 
 
 def _is_one(name: str, names: Sequence[str]) -> bool:
-    """Whether the name means only this JVM, is neither an option nor a pid, and has no characters that are special for
-    the shell.
-    """
+    """Whether the name means only this JVM, is neither an option nor a pid, and has no special characters of the shell."""
     return (
         names.count(name) == 1
         and all(char.isalnum() or char in "._-" for char in name)

@@ -62,7 +62,7 @@ class Console:
         self._print(self._clean(text))
 
     def notice(self, text: str) -> None:
-        """Like :meth:`say`, for messages that -q does not hide."""
+        """Like :meth:`say`, but -q does not hide the message."""
         self._print(self._clean(text))
 
     def say(self, text: str) -> None:
@@ -90,7 +90,7 @@ class Console:
         """A console for messages about one of several JVMs."""
         console = Console(unicode=self.unicode, color=self.color, verbosity=self.verbosity, about=f"{about}  ")
         console.typed = self.typed
-        console.write = lambda descriptor, data: self.write(descriptor, data)  # use the current target of the parent
+        console.write = lambda descriptor, data: self.write(descriptor, data)  # uses the current target of the parent
         return console
 
     def _print(self, text: str) -> None:

@@ -86,7 +86,7 @@ def run(arguments: Arguments, console: Console) -> int:
 
 
 def _watch(supervisor: Supervisor, terms: Terms, scan: float, stop: threading.Event, console: Console) -> None:
-    """Until a signal comes. A directory that cannot be read keeps its probes as they are."""
+    """Runs until a signal comes. If the directory cannot be read, its probes stay unchanged."""
     scan_due = time.monotonic() + scan
     report_due = time.monotonic() + terms.interval
     trouble = ""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 STAGES = ("ast", "link", "check", "plan", "bytecode", "agent", "wire")
 ALL = "all"
 
-_MOST = 300  # characters of a message of the agent
+_MOST = 300  # most characters of a message of the agent
 
 
 def stages_of(text: str | None) -> frozenset[str]:

@@ -31,7 +31,7 @@ COMMAND = Command(
     ),
 )
 
-_MAIN = "com.acme.shop.OrderApp"  # the name for finding it: `btpy OrderApp`, in another terminal
+_MAIN = "com.acme.shop.OrderApp"  # the name that finds it in another terminal: `btpy OrderApp`
 
 SCRIPT = """\
 // Large orders as they come in: arguments at entry.
@@ -75,7 +75,7 @@ def run(arguments: Arguments, console: Console) -> int:
 
 @contextmanager
 def _shop() -> Iterator[int]:
-    """The shop's JVM. It ends when its standard input is closed, so also when btpy is killed."""
+    """The shop's JVM. The shop ends when its standard input is closed, so also when btpy is killed."""
     from btpy import children
 
     with _jar() as jar:

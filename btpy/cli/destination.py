@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from btpy.output.writer import Context, Writer
 
 DISPLAYED = 200
-"""Events of a probe in a second, on a terminal."""
+"""Most events of a probe in a second that a terminal shows."""
 
 OUTPUT_OPTIONS = (
     Option(
@@ -52,16 +52,17 @@ RECORD_OPTIONS = (Option(("--record",), "record beside the output, for btpy repl
 
 
 class Channel(NamedTuple):
-    """Takes the recordings of a run that is the part of one of several hosts. ``host``: its name at the client."""
+    """Takes the recordings of a run on one of several hosts. ``host``: its name at the client."""
 
     host: str
     stream: StreamWriter
 
 
 class Destination(NamedTuple):
-    """``path`` None: standard output. ``record``: the file of a recording; ``silent``: there is only the recording.
-    ``slash``: the path ends in a slash, so it is a directory. ``width``: columns that charts fill; None: the default.
-        ``export``: the URL of a backend that gets everything beside that. ``channel``: in place of ``record``."""
+    """``path`` None: standard output. ``record``: the file of a recording; ``silent``: the recording is the only
+    output. ``slash``: the path ends in a slash, so it is a directory. ``width``: columns that charts fill; None: the
+    default.
+        ``export``: the URL of a backend that also gets everything. ``channel``: replaces ``record``."""
 
     format: Format = formats.FORMATS[0]
     path: Path | None = None
@@ -154,7 +155,7 @@ class Destination(NamedTuple):
         )
 
     def writer(self, stream: Stream, context: Context, console: Console, color: str | None) -> Writer:
-        """``color``: what --color says. Raises UsageError for what the format cannot show."""
+        """``color``: the value of --color. Raises UsageError for output that the format cannot show."""
         if self.silent:
             from btpy.output.silent import SilentWriter
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def exporting(url: str | None, console: Console, *, patient: bool = False) -> Iterator[Exporter | None]:
-    """None without a URL. At the end it sends everything and reports the numbers to the user. ``patient``: the run
-    waits for the backend. Raises UsageError; OutputError if something was lost.
+    """A context with the export; None without a URL. At the end it sends everything and reports the numbers to the
+    user. ``patient``: the run waits for the backend. Raises UsageError; OutputError if something was lost.
     """
     if url is None:
         yield None

@@ -1,5 +1,5 @@
 """``btpy --hosts HOSTS NAME FILE``: one script in the JVMs of several hosts, through the user's own ssh. Each host can
-fail, stall or vanish alone. What they find is merged here, as for several JVMs of one machine.
+fail, stall or vanish alone. This side merges their results, as for several JVMs of one machine.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _SENT = (
     *("all", "for", "sample", "max_methods", "max_classes", "missing", "pending", "budget", "level", "attach"),
     *("quiet", "verbose"),
 )
-"""The options that each host gets as they were given."""
+"""The options that each host gets unchanged."""
 
 _OWN = (
     *("hosts", "remote_btpy", "fan_out", "e", "I", "P", "hits", "until", "interval", "rate", "format", "output"),
@@ -50,8 +50,8 @@ _OWN = (
 
 _POLL = 0.1  # seconds between checks of the clock and of signals
 _UNTIL_INTERVAL = 0.25  # seconds between two readings of maps on a host, for --until
-_KEPT_INTERVAL = 2.0  # the same for maps that are not shown: a host may vanish
-_ENDING_SECONDS = 15.0  # for hosts that do not answer at the end
+_KEPT_INTERVAL = 2.0  # the same for maps that are not shown, because a host may vanish
+_ENDING_SECONDS = 15.0  # seconds to wait for hosts that do not answer at the end
 _STATUS_NOT_FOUND = 127
 
 
@@ -62,7 +62,7 @@ def run(
     console: Console,
     options: Sequence[Option],
 ) -> int:
-    """The exit code. ``options``: of the command. Raises BtpyError."""
+    """The exit code. ``options``: the options of the command. Raises BtpyError."""
     _refuse(arguments, settings, options)
     text = arguments.text("hosts")
     assert text is not None
@@ -84,7 +84,7 @@ def run(
 
 
 def _refuse(arguments: Arguments, settings: Settings, options: Sequence[Option]) -> None:
-    """Raises UsageError for what works on one machine only."""
+    """Raises UsageError for options that work on one machine only."""
     others = sorted(arguments.given - {*_SENT, *_OWN})
     if others:
         option = next(option for option in options if option.key == others[0])
@@ -124,13 +124,13 @@ def _request(host: str, program: Program, words: Sequence[str]) -> bytes:
 
 
 class _Target:
-    """A JVM on a host. ``ending``: once it has come; ``latest``: the maps by their ids, as they were read last, at
-    ``read``."""
+    """A JVM on a host. ``ending``: its end, once it has arrived; ``latest``: the last maps by their ids, which were
+    read at ``read``."""
 
     def __init__(self, host: str, playback: Playback, record: Path | None, compress: bool) -> None:
         self.host = host
         self.playback = playback
-        self.played: PlayedTarget | None = None  # once its probes are in
+        self.played: PlayedTarget | None = None  # set once its probes are in
         self.ending: Ending | None = None
         self.latest: dict[int, MapContent] = {}
         self.read: float | None = None
@@ -168,7 +168,7 @@ class _Target:
 
 
 class HostsRun:
-    """From the first connection to the summary. ``names``: of the hosts, in order."""
+    """A run from the first connection to the summary. ``names``: the hosts, in order."""
 
     def __init__(
         self, hosts: Hosts, names: Sequence[str], program: Program, settings: Settings, console: Console
@@ -185,14 +185,14 @@ class HostsRun:
         self._statuses: dict[str, int] = {}
         self._together: AtEnd | None = None
         self._latest = Shares()
-        self._reason = ""  # why this side has asked for the end
+        self._reason = ""  # the reason why this side has asked for the end
         self._patience_ends = float("inf")
-        self._is_told = False  # that the first probes are in
+        self._is_told = False  # whether the user was told that the first probes are in
         self._stream: Stream
         self._terms: PlayTerms
 
     def run(self) -> int:
-        """The exit code. Raises BtpyError; KeyboardInterrupt at the second Ctrl-C."""
+        """The exit code. Raises BtpyError; Returns the exit code. Raises KeyboardInterrupt at the second Ctrl-C."""
         destination = self._destination
         with (
             Signals(to_file=destination.is_file) as signals,
@@ -231,7 +231,7 @@ class HostsRun:
                 target.close()
 
     def _follow(self, signals: Signals) -> None:
-        """Until every host has ended."""
+        """Runs until every host has ended."""
         interval = self._settings.interval or None
         due = float("inf") if interval is None else time.monotonic() + interval
         while self._hosts.remaining:
@@ -251,7 +251,7 @@ class HostsRun:
                 self._give_up()
 
     def _announce(self) -> None:
-        """Says once that every host traces or has failed."""
+        """Reports once that every host traces or has failed."""
         traced = {target.host for target in self._targets.values() if target.played is not None}
         if self._is_told or not traced or not traced | self._statuses.keys() >= set(self._names):
             return
@@ -260,7 +260,7 @@ class HostsRun:
         self._console.say(f"btpy: tracing {jvms} on {counted(len(traced), 'host')}. Ctrl-C to end.")
 
     def _why_over(self, signals: Signals) -> str:
-        """Why all hosts are to end; empty: for no reason."""
+        """The reason why all hosts must end; empty: there is none."""
         if signals.stop is not None:
             return "interrupt"
         until = self._until
@@ -276,7 +276,7 @@ class HostsRun:
         self._hosts.stop()
 
     def _give_up(self) -> None:
-        """Leaves the hosts that do not answer at the end."""
+        """Gives up the hosts that do not answer at the end."""
         for host in self._hosts.remaining:
             self._problems[host] = f"did not end within {_ENDING_SECONDS:.0f} s"
             self._console.of(host).warning(
@@ -353,7 +353,7 @@ class HostsRun:
             played.show(wall_nanos, item)
 
     def _share(self, target: _Target, contents: Sequence[MapContent] | None) -> None:
-        """Adds the maps of a target at its end. None: it could not send them, so the latest count."""
+        """Adds the maps of a target at its end. None: it could not send them, so the latest contents count."""
         played, together = target.played, self._together
         assert played is not None
         assert together is not None
@@ -368,7 +368,7 @@ class HostsRun:
         together.left(played, contents)
 
     def _show_maps(self) -> None:
-        """Writes the merged maps as they were read last. Raises OutputError."""
+        """Writes the merged maps of the last reading. Raises OutputError."""
         if self._together is not None:
             moment: dict[One, Sequence[MapContent]] = {}
             for target in self._targets.values():
@@ -433,7 +433,7 @@ class HostsRun:
 
 
 class NothingTraced(BtpyError):
-    """No host traced anything. The reason for each has been shown."""
+    """No host traced anything. The user has seen the reason for each."""
 
     def __init__(self, status: int) -> None:
         super().__init__("nothing was traced on any host")
@@ -441,7 +441,7 @@ class NothingTraced(BtpyError):
 
 
 def _summary(targets: Sequence[_Target]) -> str:
-    """What became of the JVMs of a host, and what was lost of them."""
+    """The results of the JVMs of a host, and their losses."""
     accounts = [account for target in targets for account in target.accounts]
     delivered, lost = (sum(values) for values in zip(*((one.delivered, one.dropped) for one in accounts), strict=True))
     endings = [target.ending for target in targets if target.ending is not None]
@@ -455,7 +455,7 @@ def _summary(targets: Sequence[_Target]) -> str:
 
 
 def _shape(outline: Outline) -> list[object]:
-    """The meaning of ids, which must be the same on all hosts."""
+    """The ids of the outline, which must have the same meaning on all hosts."""
     return [
         [probe.name for probe in outline.probes],
         [(map_.title, map_.kind, map_.keys, map_.parameters) for map_ in outline.maps],
@@ -464,7 +464,7 @@ def _shape(outline: Outline) -> list[object]:
 
 
 def _silent_console() -> Console:
-    """For what each host says itself."""
+    """Formats a message that comes from a host itself."""
     console = Console(verbosity=-1)
     console.write = lambda descriptor, data: len(data)
     return console

@@ -1,4 +1,4 @@
-"""``btpy level PID SESSION N``: which probes with a ``@Level`` are enabled."""
+"""``btpy level PID SESSION N``: enables the probes up to a ``@Level``."""
 
 from __future__ import annotations
 

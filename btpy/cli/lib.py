@@ -1,4 +1,4 @@
-"""``btpy lib``: the libraries of probes that scripts can import and that can be run by name."""
+"""``btpy lib``: the libraries of probes, which scripts can import and users can run by name."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class Terms(NamedTuple):
 
 
 class Live:
-    """A context around the time in which probes are in place and followed. ``targets``: the running targets; some may
+    """A context around the time in which btpy follows the probes. ``targets``: the running targets; some may
     end during the run; ``together``: their maps.
     """
 
@@ -86,7 +86,7 @@ class Live:
         outline = targets[0].context.outline
         self._targets = targets
         self._together = together
-        self._showings = [target.showing for target in targets]  # also of targets that have ended
+        self._showings = [target.showing for target in targets]  # maps of all targets, also of those that have ended
         self._stream = stream
         self._console = console
         self._signals = signals
@@ -142,7 +142,7 @@ class Live:
 
     @property
     def absent(self) -> float:
-        """The longest time between two of the last turns, in seconds: many when the process was stopped."""
+        """The longest time between two of the last turns, in seconds: long when the process was stopped."""
         return max(*self._pauses, time.monotonic() - self._turned)
 
     def turn(self) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from btpy.cli.options import Command
 
 ENTERED_NS = time.monotonic_ns()
-"""When Python had started, for the timeline."""
+"""The time when Python had started, for the timeline."""
 
 EXIT_INTERNAL = 1
 EXIT_INTERRUPTED = 130

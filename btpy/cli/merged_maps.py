@@ -45,7 +45,7 @@ class AtEnd:
         self._at_end.update(content.map.title for content in one.showing.unprinted(contents))
 
     def shown(self, moment: Mapping[One, Sequence[MapContent]]) -> None:
-        """Writes the maps of each target as they were at a moment before the end. Raises OutputError."""
+        """Writes the maps of each target at a moment before the end. Raises OutputError."""
         shares = Shares(self.stacks)
         for one, contents in moment.items():
             shares.put(one.context.source, contents, one.context.stacks)

@@ -1,6 +1,5 @@
-"""``btpy node``: the part of ``btpy --hosts`` on one of the hosts. ``ssh`` starts it; no person does.
-
-Standard input brings a request, a line of JSON, and then a byte a second. Standard output takes a stream of recordings
+"""``btpy node``: the part of ``btpy --hosts`` on one of the hosts. ``ssh`` starts it, never a user. Standard input
+brings a request, a line of JSON, and then a byte a second. Standard output takes a stream of recordings
 (:mod:`btpy.recording.multiplex`), standard error the messages for people. The node ends, and takes its probes out, when
 standard input ends or brings nothing for some time: the client has stopped, was killed, or cannot be reached.
 """
@@ -38,12 +37,12 @@ COMMAND = Command(
 )
 
 ALIVE_SECONDS = 1.0
-"""Each side says so often that it is alive."""
+"""Seconds between two signs of life of each side."""
 
 SILENT_SECONDS = 20.0
-"""After so long without a byte from the client the node ends."""
+"""Seconds without a byte from the client after which the node ends."""
 
-_ENDING_SECONDS = 30.0  # then the process ends without the rest; the agent takes the probes out by itself
+_ENDING_SECONDS = 30.0  # after these seconds the process ends at once; the agent takes the probes out by itself
 _MAX_REQUEST = 16 << 20
 
 
@@ -101,7 +100,7 @@ def _program(request: dict[str, Any]) -> Program:
 
 
 def _watch(stream: StreamWriter) -> None:
-    """Waits until the client is gone or wants the end."""
+    """Waits until the client is gone or asks for the end."""
     while select.select([0], [], [], SILENT_SECONDS)[0] and os.read(0, 1 << 12):
         pass
     _end()
@@ -112,7 +111,7 @@ def _say_alive(stream: StreamWriter) -> None:
         while True:
             time.sleep(ALIVE_SECONDS)
             stream.alive()
-    except OSError:  # nobody reads the stream any more
+    except OSError:  # the stream has no reader any more
         _end()
 
 

@@ -32,7 +32,7 @@ class Command(NamedTuple):
     ``btpy``, and its purpose.
 
     ``takes_parameters``: unknown options are parameters of a script, for :class:`Arguments`.
-    ``refused``: options that people may expect, and why it does not have them.
+    ``refused``: options that users may expect, with the reason why the command does not have them.
     """
 
     name: str
@@ -74,8 +74,8 @@ class Arguments:
         self._options = [name for option in command.options for name in option.names]
         self.positionals: list[str] = []
         self.command: list[str] = []  # after `--`
-        self.parameters: dict[str, str | None] = {}  # without `--`; None: given without a value
-        self.taken: list[tuple[str, str]] = []  # name and value of the parameters that were given as two arguments
+        self.parameters: dict[str, str | None] = {}  # without `--`; None: the user gave it without a value
+        self.taken: list[tuple[str, str]] = []  # name and value of parameters in the form of two arguments
         self.wants_help = False
 
     def text(self, key: str) -> str | None:
@@ -233,7 +233,7 @@ _INDENT, _WIDTH = 24, 100
 
 
 def _entry(head: str, text: str) -> list[str]:
-    """An option and its description, in a column of its own."""
+    """An option and its description, in a separate column."""
     lines = [""]
     for word in text.split(" "):
         if lines[-1] and len(lines[-1]) + 1 + len(word) > _WIDTH - _INDENT:
@@ -284,7 +284,7 @@ def share(name: str, text: str) -> float:
 
 
 def number(name: str, text: str) -> int:
-    """A number that is not negative. Raises UsageError."""
+    """A number of at least 0. Raises UsageError."""
     if text.isascii() and text.isdecimal() and len(text) < 19:
         return int(text)
     raise UsageError(f"{name} takes a number, not {text!r}")

@@ -1,4 +1,4 @@
-"""Changes a checked program as the flags of the command line say."""
+"""Changes a checked program by the flags of the command line."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def bounded(program: Program, settings: Settings) -> Program:
         program = resampled(program, _sampling(settings.sample))
     from dataclasses import replace
 
-    if settings.budget is not None:  # it is stronger than the script
+    if settings.budget is not None:  # the flag overrides the script
         program = replace(
             program, settings=tuple(setting for setting in program.settings if setting[0] != "cpu_budget")
         )

@@ -19,7 +19,7 @@ def print_plan(program: Program, matching: Matching) -> None:
 
 
 def plan_lines(program: Program, matching: Matching) -> list[str]:
-    """For each probe and in all: classes, methods, places and the cost of a firing; refusals with their reasons; the
+    """For each probe and in total: classes, methods, places and the cost of a firing; refusals with their reasons; the
     limits."""
     from btpy.api.preview import preview
     from btpy.api.reference import MAX_STATEMENTS

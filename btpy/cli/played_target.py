@@ -1,4 +1,4 @@
-"""Shows what was recorded of one target, as its run would have shown it: from a file, or as it comes from a host."""
+"""Shows the recording of one target like its run: from a file, or as it arrives from a host."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from btpy.output.stream import Stream
     from btpy.present.export import Export
 
-_MAX_HOST = 255  # characters of the name of a host
+_MAX_HOST = 255  # most characters of the name of a host
 
 
 class Span(NamedTuple):
@@ -40,9 +40,9 @@ class Span(NamedTuple):
 
 
 class PlayTerms(NamedTuple):
-    """What all targets share. ``hits``: prints and events of each that are shown; 0: all; None: as many as its run
-    showed. ``rate``: of --rate. ``several``: there are several targets; ``of_hosts``: on several hosts. ``console``:
-    for what the targets report.
+    """The settings that all targets share. ``hits``: the number of prints and events to show for each; 0: all; None: as
+    many as in its run. ``rate``: of --rate. ``several``: there are several targets; ``of_hosts``: on several hosts.
+    ``console``: for messages of the targets.
     """
 
     where: Destination
@@ -57,7 +57,7 @@ class PlayTerms(NamedTuple):
     of_hosts: bool = False
 
     def writer(self, context: Context) -> Writer:
-        """Raises UsageError for what the format cannot show."""
+        """Raises UsageError for output that the format cannot show."""
         return self.where.writer(self.stream, context, self.console, self.color)
 
 
@@ -100,7 +100,8 @@ class PlayedTarget:
             self._export = Export(terms.exporter, self.context, recorded_origin(started), None)
 
     def show(self, wall_nanos: int, item: Recorded) -> None:
-        """``wall_nanos``: when it was recorded. Of several targets, maps that can be merged are kept for the end.
+        """``wall_nanos``: the time of the record. If there are several targets, maps that can be merged are kept for
+        the end.
 
         Raises ProtocolError, OutputError.
         """
@@ -146,7 +147,7 @@ class PlayedTarget:
         self.last = contents
 
     def cut_off(self, reason: str) -> None:
-        """Called when no more comes, and the end is missing."""
+        """Called when the recording stops without an end."""
         playback, showing = self._playback, self.showing
         showing.close((), playback.accounts)
         reports = showing.reports(playback.accounts, playback.sites.values())

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _SOON = 1.0  # seconds before the first report
 _REDRAW = 0.1  # seconds between two looks
-_REPRINT = 5.0  # seconds between two lines where nothing can be drawn
+_REPRINT = 5.0  # seconds between two lines if nothing can be drawn
 
 
 def words(step: Step, seconds: float) -> str:

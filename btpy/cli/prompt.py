@@ -60,7 +60,7 @@ def run(arguments: Arguments, console: Console) -> int:
 
 
 def _refuse(arguments: Arguments) -> None:
-    """Options without an effect there are no options of the prompt. Raises UsageError."""
+    """The options of the prompt, without options that have no effect there. Raises UsageError."""
     for name, value in arguments.parameters.items():
         raise UsageError(
             f"--{name} is a parameter of a script, and there is no script",

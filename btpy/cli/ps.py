@@ -1,4 +1,4 @@
-"""``btpy ps``: the JVMs of this machine. Starts no JVM and asks none anything."""
+"""``btpy ps``: the JVMs of this machine. It starts no JVM, and sends requests to none."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ COMMAND = Command(
     ),
 )
 
-_MOST_PLACE = 32  # columns of a pod or an image on a terminal
-_LEAST_MAIN = 24  # columns of the last one, however narrow the terminal is
+_MOST_PLACE = 32  # most columns of a pod or an image on a terminal
+_LEAST_MAIN = 24  # least columns of the last cell on a narrow terminal
 
 
 def run(arguments: Arguments, console: Console) -> int:
@@ -96,7 +96,7 @@ def terminal_width(descriptor: int) -> int | None:
 
 def table(running: Sequence[JvmProcess], width: int | None, *, commands: bool = False) -> list[str]:
     """A line a JVM, without line ends. A line wider than ``width`` is cut at the beginning of the class name, whose end
-    says most. The reason why a JVM cannot be traced stands below."""
+    is most informative. The next line has the reason if a JVM cannot be traced."""
     places = [process.container for process in running]
     columns = [
         _Column("PID", [str(process.pid) for process in running], is_right=True),
@@ -140,7 +140,7 @@ def _place_columns(places: Sequence[Container | None], most: int | None) -> Iter
 
 
 class _Column:
-    """``cells``: of all JVMs."""
+    """``cells``: the cells of all JVMs."""
 
     def __init__(self, title: str, cells: Sequence[str], *, is_right: bool = False) -> None:
         self.title = title
@@ -164,7 +164,7 @@ def _cut_in_front(text: str, room: int) -> str:
 
 
 def _clean(text: str) -> str:
-    """Names come from other processes: nothing of them may steer the terminal."""
+    """Names come from other processes, so control characters are removed."""
     if text.isprintable():
         return text
     from btpy.output.values import visible

@@ -1,4 +1,4 @@
-"""``btpy replay``: shows a recording as the run would have shown it, in any format."""
+"""``btpy replay``: shows a recording like the run, in any format."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ class _Played:
             )
 
     def cut_off(self) -> None:
-        """Called when everything has been read. Says which recordings lack their end."""
+        """Called when everything has been read. Reports the recordings without an end."""
         for recording, part in zip(self._recordings, self._parts, strict=True):
             if not recording.complete:
                 torn = recording.torn or "btpy was killed"
@@ -225,7 +225,7 @@ def _require_one_run(paths: Sequence[Path], recordings: Sequence[Recording], whe
 
 
 def _moment(name: str, text: str | None, clock: Clock) -> int | None:
-    """ns since 1970: a time after the start, or a time of day where this machine is. Raises UsageError."""
+    """ns since 1970: a time after the start, or a time of day in the zone of this machine. Raises UsageError."""
     from datetime import datetime
 
     from btpy.errors import UsageError

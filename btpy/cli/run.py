@@ -47,7 +47,7 @@ def run(arguments: Arguments, console: Console) -> int:
     files = arguments.positionals
     if not arguments.command:
         raise arguments.missing("no program to start", ["btpy run FILE.bt -- java -jar app.jar"])
-    # The program uses the terminal, too.
+    # The program uses the same terminal.
     settings = settings_of(arguments, files, missing="ignore")._replace(keys=False, in_place=False)
     present(settings, arguments, console)
     source = read_script(arguments, files)
@@ -70,7 +70,7 @@ def run(arguments: Arguments, console: Console) -> int:
             code = left_behind = error.exit_status
         except BtpyError as error:
             if not (tracing.has_begun and isinstance(error, OutputError)):
-                launching.child.terminate()  # it must not run without its probes
+                launching.child.terminate()  # the program must not run without its probes
                 raise
             if error.is_told:  # the program goes on
                 console.error(error)

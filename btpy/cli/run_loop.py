@@ -51,7 +51,7 @@ Reachable = Union[Connecting, "Launching", PulledSession]
 
 
 class RunLoop:
-    """``targets``: attaches and launches under way, or one session that was joined (``program`` None: it has its own).
+    """``targets``: attaches and launches in progress, or one joined session (``program`` None: it has its own).
     If one of several targets fails, the user is told and the others go on; ``failures``: the number of failures so far.
     ``companion``, ``watching``: of a run on one target."""
 
@@ -92,7 +92,7 @@ class RunLoop:
 
     @staticmethod
     def joined(session: PulledSession, settings: Settings, console: Console) -> RunLoop:
-        """The loop for a session that was joined."""
+        """The loop for a joined session."""
         return RunLoop(None, [session], settings, console)
 
     @property
@@ -101,7 +101,7 @@ class RunLoop:
         return self._has_begun
 
     def run(self) -> int:
-        """The exit code. Raises BtpyError, LeftBehind among them; KeyboardInterrupt at the second Ctrl-C."""
+        """The exit code. Raises BtpyError, also LeftBehind; KeyboardInterrupt at the second Ctrl-C."""
         with (
             Signals(to_file=self._destination.is_file) as self._signals,
             self._destination.open(self._console) as self._stream,
@@ -218,7 +218,7 @@ class RunLoop:
                     self._leave(run, reason)
 
     def _until_one_ends(self, live: Live, deadline: float) -> list[tuple[TargetRun, str | TargetGone]]:
-        """Shows events until a target ends. Returns the targets that end, and why."""
+        """Shows events until a target ends. Returns the targets that end, with the reasons."""
         signals, stay = self._signals, self._settings.stay
         if self._settings.ends or (stay is not None and stay.at_once):
             return [(run, "stopped" if self._settings.ends else "left") for run in self._running]
@@ -318,7 +318,7 @@ class RunLoop:
             self._exit_code = error.exit_status
             self._fail(pid, error)
         except OutputError:
-            self._running.append(one)  # it must still be restored
+            self._running.append(one)  # the target must still be restored
             raise
 
     def _end_without_output(self, error: OutputError) -> None:
@@ -387,7 +387,7 @@ class LostInTheEnd(TargetGone):
 
 
 class NothingTraced(BtpyError):
-    """None of several targets could be traced. The reason for each has been shown."""
+    """None of several targets could be traced. The user has seen the reason for each."""
 
     def __init__(self, first: BtpyError) -> None:
         super().__init__("there is nothing to trace")

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from btpy.cli.settings import Settings
 
 _UNIMPORTANT = (RefusalReason.NO_CODE, RefusalReason.UNMODIFIABLE)
-_LISTED = 10  # lines of one kind that are shown; the others are counted
+_LISTED = 10  # most lines of one kind that are shown; the others are counted
 
 
 class Drawing(Protocol):
@@ -46,7 +46,7 @@ class Drawing(Protocol):
         """The drawing: ``5 trees``."""
 
     def explain(self) -> str:
-        """Why there is nothing to show; empty if there is."""
+        """The reason why there is nothing to show; otherwise empty."""
 
 
 class RunReport:
@@ -135,7 +135,7 @@ class RunReport:
 
     @property
     def _program(self) -> Program:
-        """All that is in the target."""
+        """The places of all probes in the target."""
         assert self._session.deployment is not None
         return self._session.deployment.program
 

@@ -237,7 +237,7 @@ def _plan(compile_: Callable[[], Program], process: JvmProcess, settings: Settin
         raise process.obstacle
     prepare(process, settings.attach)
     program = bounded(checked(compile_, console), settings)
-    from btpy.api.session import attach_pulled  # while the Java that attaches is starting
+    from btpy.api.session import attach_pulled  # while btpy's own JVM for the attach is starting
 
     with attach_pulled(process, program.permissions, method=settings.attach) as session:
         matching = session.scripts.match(program)

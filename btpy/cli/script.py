@@ -82,8 +82,8 @@ def _text(library: Path, search: Libraries) -> str:
 
 
 def is_path(text: str) -> bool:
-    """Whether a word of the command line is the path of a script: it has a slash, or ends as scripts do. Any other word
-    is the name of a library, even if a file has this name, because another user may have put it into the working
+    """Whether a word of the command line is the path of a script: it has a slash, or the ending of a script. Any other
+    word is the name of a library, even if a file has this name, because another user may have put it into the working
     directory.
     """
     return "/" in text or text.endswith(".bt")

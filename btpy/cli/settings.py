@@ -39,11 +39,11 @@ ONE_LINER_HITS = 100
 
 
 class Settings(NamedTuple):
-    """The values of the flags. ``limit`` in seconds; ``hits`` None: no limit; ``color`` None: as the terminal suggests;
-    ``missing`` None: as the script says; ``rate`` None: the default for the destination; ``interval`` in seconds, 0:
+    """The values of the flags. ``limit`` in seconds; ``hits`` None: no limit; ``color`` None: decided by the terminal;
+    ``missing`` None: decided by the script; ``rate`` None: the default for the destination; ``interval`` in seconds, 0:
     never, None: the default for the script and the terminal; ``keys``: btpy reads the keys of the terminal;
     ``in_place``: btpy draws on the terminal; ``stay``: the session continues when btpy ends; ``ends``: btpy joins the
-    session only to end it; ``budget``: share of one core, 0: no bound, None: as the script says; ``attach``: of
+    session only to end it; ``budget``: share of one core, 0: no bound, None: decided by the script; ``attach``: of
     --attach."""
 
     limit: float | None = None
@@ -78,7 +78,7 @@ def present(settings: Settings, arguments: Arguments, console: Console) -> None:
 
 
 def settings_of(arguments: Arguments, files: Sequence[str], *, missing: str | None = None) -> Settings:
-    """What the flags say; ``files``: the scripts among the arguments. Raises UsageError."""
+    """The values of the flags; ``files``: the scripts among the arguments. Raises UsageError."""
     name = Path(files[0]).stem if files else "one-liner"
     settings = flags(arguments, name, one_liner=bool(arguments.texts("e")), missing=missing)
     level = number("--level", arguments.text("level") or "0")
@@ -110,7 +110,7 @@ def flags(arguments: Arguments, name: str, *, one_liner: bool, missing: str | No
 
 
 def attach_method(arguments: Arguments) -> AttachMethod:
-    """Of ATTACH, which a command that starts its JVM does not have."""
+    """The value of ATTACH, which a command that starts its JVM does not have."""
     return AttachMethod(arguments.text("attach")) if "attach" in arguments.given else AttachMethod.AUTO
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 
 class Signals:
-    """A context. Outside of :meth:`ask`, an interrupt is a ``KeyboardInterrupt`` like anywhere else in Python.
+    """A context. Outside of :meth:`ask`, an interrupt raises ``KeyboardInterrupt``, as usual in Python.
 
     ``stop``: the name of the signal that ends the run. ``echoed``: whether the terminal shows ``^C`` at the cursor.
     """
@@ -46,8 +46,8 @@ class Signals:
         return self.stop is not None or bool(self._noted)
 
     def take(self, number: signal.Signals) -> bool:
-        """Whether this signal arrived since the last call: SIGUSR1 (maps are wanted), SIGQUIT (pause), SIGWINCH,
-        SIGTSTP, or SIGHUP with output going to a file, which may have been rotated away.
+        """Whether this signal arrived since the last call: SIGUSR1 (the user asks for the maps), SIGQUIT (pause),
+        SIGWINCH, SIGTSTP, or SIGHUP with output going to a file, which may have been rotated away.
         """
         pending = number in self._noted
         self._noted.discard(number)

@@ -1,4 +1,4 @@
-"""``btpy stop PID SID``: end sessions that were left running."""
+"""``btpy stop PID SID``: ends unattended sessions."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def run(arguments: Arguments, console: Console) -> int:
     for name in wanted_ones:
         try:
             code = max(code, _stop(process, name, settings, console))
-        except LeftBehind as error:  # end the others, too
+        except LeftBehind as error:  # also end the other sessions
             console.error(error)
             code = max(code, error.exit_status)
     return code

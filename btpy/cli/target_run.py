@@ -56,7 +56,7 @@ _ACTED_ON = (TemplateKind.EXIT, TemplateKind.WARN)
 
 
 class Companion(Drawing, Protocol):
-    """The work of a verb while its script runs: write in its own way, change probes, explain."""
+    """The work of a verb while its script runs: it writes in its own way, changes probes, and explains."""
 
     def writer(self, stream: Stream, context: Context, console: Console) -> Writer: ...
 
@@ -99,11 +99,11 @@ class TargetRun:
         ] = {}  # the latest prints before the join, by the printed maps
         self._backlog_came = 0.0
         self._replaced = 0
-        self._emptied: frozenset[int] | None = None  # maps; computed when the first old print comes
+        self._emptied: frozenset[int] | None = None  # ids of maps; computed when the first old print comes
         self._id: str | None = None  # the id of the session, if it continues without this client
 
     def begin(self, program: Program | None, file: ChunkWriter | None, signals: Signals) -> None:
-        """Puts the probes of ``program`` in; None: it was joined. ``file``: of a recording."""
+        """Puts the probes of ``program`` in; None: it was joined. ``file``: the file of a recording."""
         session, console, settings = self.session, self.console, self._settings
         if session.target.agent_build != agent_build():
             console.warning(_OTHER_AGENT)
@@ -125,7 +125,7 @@ class TargetRun:
 
             origin = origin_of(session.target, redact=session.context.outline.redact)
             self._export = Export(self._exporter, session.context, origin, settings.hits)
-        signals.ask()  # before the banner says that Ctrl-C ends the run
+        signals.ask()  # must happen before the banner tells the user that Ctrl-C ends the run
         self._report = RunReport(
             session,
             self.showing,
@@ -192,7 +192,8 @@ class TargetRun:
             self._gone = error
 
     def turn(self, poll: float, signals: Signals) -> str:
-        """Shows the items of the next ``poll`` seconds. Returns why the run is to end, empty for no reason."""
+        """Shows the items of the next ``poll`` seconds. Returns the reason why the run must end; empty: there is
+        none."""
         if self._gone is not None:
             raise self._gone
         showing = self.showing
@@ -207,7 +208,7 @@ class TargetRun:
             self._show_backlog()
         if self._recorder is not None:
             self._recorder.flush()
-        self._stream.flush()  # output that is due by the clock
+        self._stream.flush()  # output that is due at a time
         self._report.show_findings()
         return self._why_over()
 
@@ -249,7 +250,7 @@ class TargetRun:
 
     def _is_old_state(self, printed: PrintedMaps) -> bool:
         """Whether a timer printed it before this client joined, and a later print of the same maps replaces it. A map
-        that the script empties holds something else each time, so all its prints are shown."""
+        that the script empties has new content each time, so all its prints are shown."""
         outline = self.context.outline
         if (
             not self.joined
@@ -390,7 +391,7 @@ class TargetRun:
         return self._id is not None
 
     def close(self) -> None:
-        """Must be called once in any case."""
+        """The caller must always call it once."""
         try:
             self._close_writer()
         finally:

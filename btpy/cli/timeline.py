@@ -1,4 +1,4 @@
-"""``--timeline FILE``: where the time of a run goes, from the start of the process."""
+"""``--timeline FILE``: the times of the steps of a run, from the start of the process."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def recorded(arguments: Arguments, console: Console) -> Iterator[None]:
 
 
 def summary(steps: Timeline) -> list[str]:
-    """The steps up to the first event, in milliseconds. Steps of one name on one thread are one line."""
+    """The steps up to the first event, in milliseconds. Steps with one name on one thread share a line."""
     shown = next((step.begin for step in steps.steps if step.name == FIRST_EVENT), None)
     until = shown or max(step.end for step in steps.steps)
     groups: dict[tuple[str, str], list[Step]] = {}

@@ -1,4 +1,4 @@
-"""``-x``, ``--keep``, ``--ttl``, ``--name``: leaving the probes in when btpy ends."""
+"""``-x``, ``--keep``, ``--ttl``, ``--name``: the probes stay when btpy ends."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ NAME = Option(("--name",), "what to call the session", "NAME")
 
 
 class Stay(NamedTuple):
-    """The session continues after btpy, for ``ttl`` seconds at most; ``at_once``: as soon as the probes are in."""
+    """The session continues after btpy, for ``ttl`` seconds at most; ``at_once``: btpy ends as soon as the probes are
+    in."""
 
     ttl: float = DEFAULT_TTL
     name: str = ""
@@ -25,7 +26,7 @@ class Stay(NamedTuple):
 
 
 def stay_of(arguments: Arguments, script: str) -> Stay | None:
-    """What the flags say; ``script``: the default name of the session. Raises UsageError."""
+    """The values of the flags; ``script``: the default name of the session. Raises UsageError."""
     at_once, keep = arguments.switch("unattended"), arguments.switch("keep")
     if not at_once and not keep:
         for name in ("ttl", "name"):

@@ -28,7 +28,7 @@ State = tuple[tuple[int, int, int] | None, ...]
 
 
 def check(path: Path | None, destination: Destination) -> Path:
-    """The file to be watched. Raises UsageError."""
+    """The file to watch. Raises UsageError."""
     if path is None:
         raise UsageError("--watch needs the file of a script", help=["btpy PID FILE.bt --watch"])
     if not destination.format.grows and not destination.silent:
@@ -67,7 +67,7 @@ class Watching:
         self._due = now + _INTERVAL
         before, self._seen = self._seen, _state(self._files)
         if self._seen == self._running or self._seen != before or None in self._seen:
-            return  # unchanged, or still being written
+            return  # the file is unchanged, or a program is still writing it
         self._running = self._seen
         versions: list[_Version] = []
         for target in targets:

@@ -107,7 +107,7 @@ def run(arguments: Arguments, console: Console) -> int:
     output = arguments.text("output")
 
     def report_on(offline: OfflineClass) -> _Report:
-        """Runs in the process that has woven the class."""
+        """Runs in the process that weaves the class."""
         lines = _json_lines(offline, names) if as_json else _text_lines(offline, names, filters)
         files = () if output is None else tuple(_files(offline))
         return _report(offline, "".join(line + "\n" for line in lines), files)
@@ -223,7 +223,7 @@ def _files(woven: OfflineClass) -> Iterator[tuple[str, bytes]]:
 
 
 Write = Callable[[str, Iterable[bytes]], None]
-"""Takes a path and the content of the file, in pieces."""
+"""Writes a file: takes its path and its content, in pieces."""
 
 
 class _WovenFiles:
@@ -232,7 +232,7 @@ class _WovenFiles:
     def __init__(self, write: Write) -> None:
         self._write = write
         self._written: set[str] = set()
-        self._entries: dict[str, set[str]] = {}  # of the woven classes, by the jar or directory they are from
+        self._entries: dict[str, set[str]] = {}  # entries of the woven classes, by their jar or directory
 
     def add(self, report: _Report) -> None:
         if report.files:
@@ -318,7 +318,7 @@ def _into_directory(directory: Path, console: Console) -> Iterator[Write]:
                 created.writelines(content)
                 created.flush()
             except BaseException:
-                file.unlink()  # it has half of the class
+                file.unlink()  # the temporary file has half of the class
                 raise
         written += 1
 
@@ -334,7 +334,7 @@ def _into_directory(directory: Path, console: Console) -> Iterator[Write]:
 
 @contextmanager
 def _into_jar(jar: Path) -> Iterator[Write]:
-    """The jar takes its place when it is complete, and where there is something in it."""
+    """The jar gets its name when it is complete, unless it is empty."""
     import zipfile
 
     part = jar.with_name(f"{jar.name}.part")

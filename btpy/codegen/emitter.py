@@ -40,7 +40,7 @@ class Emitter:
     generated: the handler's own probe, or a subscriber. ``readings``: the number of clock readings that woven code
     makes for the handler.
     ``sampled_thread``: the input with the thread for the records. None: the thread that fires.
-    ``needs_guard``: whether the handler calls something that requires the guard; ``guarded``: whether there is one.
+    ``needs_guard``: whether the handler calls a method that requires the guard; ``guarded``: whether it has one.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Emitter:
             self._inputs[input_] = slot
             slot += slots(input_.descriptor)
         self._position_slot = slot
-        self._position: int | None = None  # the value of that local here, None: not known
+        self._position: int | None = None  # the value of that local at this place, None: not known
         self._session_slot = slot + 1
         self._result_slot = slot + 2
         self._returns = returns
@@ -112,7 +112,7 @@ class Emitter:
         self.code.store(OBJECT, self._words_slot)
 
     def store_begin(self) -> None:
-        """Keeps the cursor of the record that is open."""
+        """Keeps the cursor of the open record."""
         self.code.store("J", self._begin_slot)
 
     def load_begin(self) -> None:
@@ -175,7 +175,7 @@ class Emitter:
         return self._next
 
     def release(self, mark: int) -> None:
-        """Frees what was allocated since ``mark`` was taken."""
+        """Frees the locals allocated since ``mark`` was taken."""
         self._next = mark
 
     def load_site(self) -> None:
@@ -226,7 +226,7 @@ class Emitter:
         self.code.store(descriptor, slot)
 
     def statements(self, statements: Sequence[Statement]) -> None:
-        """Generates statements. Expressions that contain statements use it."""
+        """Generates statements. Generates the statements of a block; expressions that contain statements use it."""
         self._write(self, statements)
 
     def place(self, label: Label) -> None:

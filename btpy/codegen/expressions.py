@@ -459,8 +459,8 @@ def emit_next(emitter: Emitter, items: Items, variables: Sequence[LoopVariable],
 
 
 def _quantified(emitter: Emitter, node: Quantified) -> None:
-    """``any`` ends with true at the first element that passes. ``none`` ends with false at the first that passes,
-    ``all`` at the first that fails. ``first`` ends with the first element that passes.
+    """``any`` ends with true at the first element that passes. ``none`` ends with false at the first element that
+    passes, ``all`` at the first element that fails. ``first`` ends with the first element that passes.
     """
     code = emitter.code
     items = emit_items(emitter, node.container, None, pairs=False)
@@ -811,7 +811,7 @@ _SPECIAL = {
     builtins.BAGGAGE: _context_value,
     builtins.MDC: _context_value,
 }
-"""Functions that need more than their arguments."""
+"""Functions whose code needs more than their arguments."""
 
 
 def _returned(method: RuntimeMethod) -> Type:

@@ -1,4 +1,4 @@
-"""``btpy count``: how often methods are called."""
+"""``btpy count``: counts the calls of methods."""
 
 from __future__ import annotations
 

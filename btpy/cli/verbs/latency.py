@@ -1,4 +1,4 @@
-"""``btpy latency``: how long methods take, as a histogram with percentiles."""
+"""``btpy latency``: the durations of methods, as a histogram with percentiles."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ REFUSED = {
     "--watch": _WRITTEN,
     "--repl-script": "this command has no prompt",
 }
-"""The common options of runs that make no sense for a verb, and why."""
+"""The common options of runs that do not suit a verb, with the reasons."""
 
 WHEN = Option(("--when",), "only calls for which this holds, such as 'duration > 20ms' or '$qty > 5'", "EXPR")
 KEY = Option(("-k", "--key"), "by this expression, such as '$sku' or 'thread_name'; may be given again", "EXPR", True)
@@ -35,7 +35,7 @@ RUNNING = tuple(
     for option in run_script.COMMAND.options
     if not REFUSED.keys() & option.names
 )
-"""The options of every run that make sense for a verb."""
+"""The options of every run that suit a verb."""
 
 _DEFAULT_TOP = "10"
 
@@ -103,8 +103,8 @@ def top(arguments: Arguments) -> int:
 
 
 def settings_of(name: str, arguments: Arguments, *, prints_each: bool = False, missing: str | None = None) -> Settings:
-    """``prints_each``: it prints a line for each call, so a limit applies. ``missing``: as :meth:`btpy.Session.add`
-    takes it. Raises UsageError.
+    """``prints_each``: it prints a line for each call, so a limit applies. ``missing``: as for
+    :meth:`btpy.Session.add`. Raises UsageError.
     """
     settings = flags(arguments, name, one_liner=prints_each, missing=missing)
     if arguments.switch("json"):

@@ -1,7 +1,7 @@
-"""``btpy trace``: where the calls of a method spend their time, as a tree that grows along the slow path.
+"""``btpy trace``: the time in the calls of a method, as a tree that grows along the slow path.
 
-First the method's own calls are timed. Next, btpy times the calls inside the slowest method that it has not looked into
-yet. So at any moment it times only a few calls, which are the important ones. All calls of a root method are one tree.
+First the method's own calls are timed. Next, btpy times the calls inside the slowest method whose calls it has not
+timed yet. So at any moment it times only a few important calls. All calls of a root method are one tree.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def run(arguments: Arguments, console: Console) -> int:
 
 
 def _check(settings: Settings) -> None:
-    """Raises UsageError for where trees cannot be written."""
+    """Raises UsageError for a destination that cannot show trees."""
     from btpy.errors import UsageError
 
     destination = settings.destination
@@ -166,7 +166,7 @@ class _Growing:
         return ""
 
     def _look_into(self, row: MergedCalls, sentence: str, session: PulledSession, console: Console) -> None:
-        """Times the calls inside the method that took most time."""
+        """Times the calls inside the slowest method."""
         from btpy.errors import BtpyError, ProtocolError, TargetGone
         from btpy.model.points import Point
 
