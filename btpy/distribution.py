@@ -17,7 +17,7 @@ def version() -> str:
 
 
 def build() -> str:
-    """Of the two kinds of wheel, the one that is installed: ``compiled`` (by mypyc, for one platform) or ``pure
+    """The kind of the installed wheel: ``compiled`` (by mypyc, for one platform) or ``pure
     Python``. Both are made of the same sources."""
     from importlib.util import find_spec
 

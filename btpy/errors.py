@@ -1,4 +1,4 @@
-"""The errors btpy raises.
+"""The errors that btpy raises.
 
     BtpyError
     ├── ScriptError            the script has diagnostics                      exit 2
@@ -42,7 +42,7 @@ class BtpyError(Exception):
 
 
 def _summary(diagnostics: Sequence[Diagnostic]) -> str:
-    """For a traceback: the first of them with its place and remedy, and how many more there are."""
+    """The text in a traceback: the first diagnostic with its place and remedy, and the number of the others."""
     if not diagnostics:
         return "the script was refused"
     first = diagnostics[0]
@@ -94,7 +94,7 @@ class OutputError(BtpyError):
 
 
 class LeftBehind(BtpyError):
-    """The receipt of a session is not clean: a class still has probes in it, or a part of the agent is there."""
+    """The receipt of a session is not clean: a class still has probes, or a part of the agent remains."""
 
 
 class ClassFileError(BtpyError):

@@ -2,7 +2,7 @@
 
 Two kinds of files need care, most of all where btpy runs as root:
 
-- A *trusted* file decides what btpy does: a script, a library, a file of tests. :func:`open_trusted` refuses one that
+- A *trusted* file controls btpy: a script, a library, a file of tests. :func:`open_trusted` refuses one that
   another user could have written.
 - A *foreign* file belongs to another user and btpy only reads it, such as the files of a JVM in its own ``/tmp``.
   :func:`read_foreign` never waits (a FIFO, a device), follows no link out of the directory tree that it belongs to, and
@@ -32,7 +32,7 @@ _ACL = "system.posix_acl_access"
 
 
 class Untrusted(UsageError):
-    """A file that another user could have written decides what btpy would do."""
+    """A file that controls btpy could have been written by another user."""
 
 
 def trusted_owners() -> frozenset[int]:
@@ -50,11 +50,11 @@ def trusted_owners() -> frozenset[int]:
 
 
 def open_trusted(path: str | Path, *, named: bool = False) -> BinaryIO:
-    """Open a file that decides what btpy does. ``named``: the user wrote its path, and did not let btpy look for it.
+    """Open a file that controls btpy. ``named``: the user wrote its path, and did not let btpy look for it.
 
     The file and its directory must belong to :func:`trusted_owners`, and no other user may write to them. A directory
     with the sticky bit may be open to all. A normal user may also name a file of another user that only that user can
-    write: the script can do only what the user who runs it may do.
+    write: the script has only the rights of the user who runs it.
 
     Raises Untrusted, with a remedy, and OSError.
     """
@@ -83,7 +83,7 @@ def open_trusted(path: str | Path, *, named: bool = False) -> BinaryIO:
 
 
 def require_trusted(path: Path, *, named: bool = False) -> None:
-    """Like :func:`open_trusted`, for a file or a directory that is not opened here."""
+    """Like :func:`open_trusted`, for a file or a directory that the caller opens in another way."""
     descriptor = os.open(path, _PATH | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         about = os.fstat(descriptor)
@@ -194,13 +194,13 @@ def read_foreign(
 
 
 def open_path(directory: Path) -> int:
-    """A directory that is only worked in. Raises OSError."""
+    """A descriptor of a directory, for work inside of it. Raises OSError."""
     return os.open(directory, _PATH_OF_DIRECTORY)
 
 
 def create_below(directory: int, path: str, mode: int) -> BinaryIO:
-    """A file for writing, empty, below an open directory; directories on the way are made. No symbolic link is followed
-    on the way, nor in place of the file. Raises OSError."""
+    """A file for writing, empty, below an open directory; creates missing directories of its path. Follows no symbolic
+    link in the path, or in place of the file. Raises OSError."""
     *parents, name = path.split("/")
     below = os.dup(directory)
     try:
@@ -232,7 +232,7 @@ _RESOLVE_NO_MAGICLINKS, _RESOLVE_IN_ROOT = 0x02, 0x10
 
 
 def _open_in_root(top: int, name: str, flags: int) -> int:
-    """openat2(2), which Python does not have."""
+    """openat2(2), which Python lacks."""
     import ctypes
 
     how = (ctypes.c_uint64 * 3)(flags | os.O_CLOEXEC, 0, _RESOLVE_IN_ROOT | _RESOLVE_NO_MAGICLINKS)

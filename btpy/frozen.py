@@ -17,7 +17,8 @@ C = TypeVar("C")
 
 @dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field,))
 def dataclass(*, frozen: Literal[True], slots: Literal[True]) -> Callable[[type[C]], type[C]]:
-    """A class whose annotations are fields, in slots. Spelled as in the standard library, without its other options."""
+    """A class whose annotations are fields, in slots. Used like the decorator of the standard library, without its
+    other options."""
     return _frozen
 
 

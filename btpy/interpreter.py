@@ -1,15 +1,15 @@
-"""Two settings of the Python interpreter that hold for the whole process, changed while a session needs it.
+"""Two process-wide settings of the Python interpreter, which change while a session needs it.
 
-**The cyclic garbage collector.** Thousands of classes are read, planned and woven into objects that live on and that no
-cycle holds. The collector looks at all of them again and again without a result: it takes between a third and a half of
-the time. While it is paused, new objects count as old afterwards, as if the collector had looked at them. It visits old
+**The cyclic garbage collector.** btpy reads, plans and weaves thousands of classes into objects that stay alive and are
+in no cycle. The collector would visit all of them repeatedly without a result, and take between a third and a half of
+the time. After a pause, the new objects count as old, as if the collector had visited them. It visits old
 objects only after many of them have been added since the last full collection, and it does not count objects from the
 time of the pause. So a full collection is run here when the number of objects has doubled: otherwise a program that
 attaches again and again would keep the objects of all its sessions.
 
 **The switch interval.** One thread of Python runs at a time. A thread that returns from the socket waits until the
 running thread gives up the interpreter, five milliseconds by default, while a thread of the application waits for its
-class. When the rest of the client was busy, an answer that takes half a millisecond of work came after eleven.
+class. When other threads of the client were busy, an answer that needs half a millisecond of work took eleven.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class _Shared:
 
 
 def gc_paused() -> _Shared:
-    """No thread runs the garbage collector until the last user has left; then its setting is as it was before."""
+    """No thread runs the garbage collector until the last user has left; then its earlier setting is restored."""
     return _gc_paused
 
 
@@ -67,7 +67,7 @@ def _pause() -> Callable[[], None]:
 
 def _resume() -> None:
     global _most_objects
-    if not gc.get_freeze_count():  # else the application has frozen objects, and wants them to stay frozen
+    if not gc.get_freeze_count():  # otherwise the application has frozen objects, which must stay frozen
         objects = _age_objects()
         if objects > _most_objects:
             if _most_objects:
@@ -95,7 +95,7 @@ _intervals: list[float] = []
 @contextmanager
 def switch_interval(seconds: float = SHORT) -> Iterator[None]:
     """The maximum number of seconds that a thread runs before another one may run. The shortest interval of all users
-    holds; after the last has left, the interval is as it was before.
+    is set; after the last has left, the earlier interval is restored.
     """
     with _interval_lock:
         if not _intervals:

@@ -2,17 +2,17 @@
 
     for woven in parallel.in_order(weave, classes): ...
 
-One thread of Python runs at a time, so work that is nothing but Python is spread over processes. They are forked: a
-worker has all that was imported, read and learned before, and starts in milliseconds. It goes through the values by
-itself, and works on the runs of them whose numbers it draws::
+One thread of Python runs at a time, so pure Python work is spread over processes. They are forked: a worker has all
+modules and data of the parent, and starts in milliseconds. It iterates over the values itself, and works on the runs of
+values whose numbers it draws::
 
-    parent  ── 6 7 8 … ─▶  worker, worker, …     one pipe for all: a number is drawn by whoever is idle
+    parent  ── 6 7 8 … ─▶  worker, worker, …     one pipe for all: an idle worker draws a number
             ◀─ results ──                        a pipe for each
 
-Numbers are given out a few ahead of the run whose turn it is, so that memory is bounded, and in their order, so that
-the first worker to meet something new is the one with the first run that has it.
+The parent gives out numbers only a few ahead of the next result, so that memory is bounded. It gives them out in order,
+so that the first run with a new item belongs to the first worker that reads it.
 
-Few values cost no process: the parent begins alone.
+For few values there are no processes, because the parent begins alone.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 PATIENCE = 0.05
-"""Seconds of work that the parent does alone."""
+"""Seconds for which the parent works alone."""
 
 _RUN = 32  # values
 _AHEAD = 4  # runs, for each worker
@@ -46,10 +46,11 @@ _NUMBER = struct.Struct("<I")
 def in_order(
     work: Callable[[T], R], values: Callable[[], Iterable[T]], *, processes: int | None = None
 ) -> Generator[R, None, None]:
-    """``values`` gives the same ones each time: each worker asks for them. ``processes``: by default :func:`cores`.
+    """``values`` must give the same values each time, because each worker iterates over them. ``processes``: by default
+    :func:`cores`.
 
-    An error of ``work`` or ``values`` is raised when its turn comes. Raises BtpyError when a worker is killed. Whoever
-    leaves before the end should close the iterator: that ends the workers.
+    An error of ``work`` or ``values`` is raised when its turn comes. Raises BtpyError when a worker is killed. A caller
+    that stops before the end should close the iterator, which ends the workers.
     """
     processes = cores() if processes is None else processes
     shared = processes > 1 and _is_alone()

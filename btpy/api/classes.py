@@ -17,7 +17,7 @@ class LoadedClasses:
         self._agent = agent
 
     def all(self, since: int = 0) -> Classes:
-        """All classes that are loaded; ``since``: ``request`` of an earlier answer, only those loaded after it."""
+        """All loaded classes; ``since``: ``request`` of an earlier answer, to get only the classes loaded after it."""
         return self._agent.search((Pattern(ClassPatternKind.REGEX, ".*"),), MOST_LISTED, since)
 
     def named(self, name: str) -> tuple[LoadedClass, ...]:

@@ -297,7 +297,8 @@ def _places(running: Sequence[JvmProcess]) -> Iterator[Candidate]:
 
 
 def _is_one(name: str, names: Sequence[str]) -> bool:
-    """Whether the name means only this JVM, is neither an option nor a pid, and has no special characters of the shell."""
+    """Whether the name means only this JVM, is neither an option nor a pid, and has no characters special to the
+    shell."""
     return (
         names.count(name) == 1
         and all(char.isalnum() or char in "._-" for char in name)

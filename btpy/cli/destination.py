@@ -206,7 +206,7 @@ def choose_time_zone(arguments: Arguments) -> None:
 
 
 def destination(arguments: Arguments, *, records: bool = True) -> Destination:
-    """What the flags say; ``records``: RECORD_OPTIONS are among them. Chooses the time zone. Raises UsageError."""
+    """The values of the flags; ``records``: RECORD_OPTIONS are among them. Chooses the time zone. Raises UsageError."""
     choose_time_zone(arguments)
     outputs, export = _outputs(arguments.texts("output"))
     name = arguments.text("format")

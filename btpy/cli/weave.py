@@ -62,8 +62,8 @@ COMMAND = Command(
 
 
 class _Report(NamedTuple):
-    """The report on a class that a probe matches. ``text``: its lines. ``probes``: the probes that are in it.
-    ``files``: to be written, by their paths; the class itself is the first."""
+    """The report on a class that a probe matches. ``text``: its lines. ``probes``: the probes in it. ``files``: the
+    files to write, by their paths; the class itself is the first."""
 
     origin: str
     text: str

@@ -60,7 +60,7 @@ _ARITHMETIC = {"+": op.IADD, "-": op.ISUB, "*": op.IMUL, "/": op.IDIV, "%": op.I
 _BITS = {"&": op.IAND, "|": op.IOR, "^": op.IXOR}
 _SHIFTS = {"<<": op.ISHL, ">>": op.ISHR, ">>>": op.IUSHR}
 
-# Jumps when the comparison holds: against zero, of two ints, and the opposite operator.
+# The jumps if the comparison is true: against zero, of two ints; and the opposite operator.
 _COMPARISONS = {
     "==": (op.IFEQ, op.IF_ICMPEQ, "!="),
     "!=": (op.IFNE, op.IF_ICMPNE, "=="),
@@ -629,9 +629,7 @@ def _primitive(emitter: Emitter, node: Binary) -> None:
 
 
 def _blame(emitter: Emitter, node: Binary) -> None:
-    """Sets the error position for an operation on dynamic types: the operand that can be wrong, if there is only
-    one.
-    """
+    """Sets the error position for an operation on dynamic types: the only operand that can be wrong, or the operation."""
     certain = [_is_certain(operand) for operand in (node.left, node.right)]
     if node.operator in "/%" or certain[0] == certain[1]:
         emitter.position(node.span)

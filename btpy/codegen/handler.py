@@ -93,7 +93,7 @@ def compile_fire(program: Program, bound: BoundProbe) -> HandlerClass:
 def compile_entry(program: Program, bound: BoundProbe, entry: Entry) -> HandlerClass:
     """The handler that computes ``entry(e)`` when the method is entered: ``fire(site, inputs…)`` returns the value.
 
-    If it fails, which is counted, or the probe is disabled, the value is zero or null. Raises CompileError.
+    If it fails (the handler counts this), or the probe is disabled, the value is zero or null. Raises CompileError.
     """
     returns = entry.value.type.slot
 
@@ -127,7 +127,8 @@ def self_time_handlers(probe_id: int) -> tuple[HandlerClass, HandlerClass]:
 
 
 def span_handlers(probe_id: int, *, encloses: bool) -> tuple[HandlerClass, HandlerClass | None]:
-    """The handler that begins a span: ``(site) → span``, and for a span that encloses others the one that ends it."""
+    """The handler that begins a span: ``(site) → span``, and for a span that encloses others the handler that ends
+    it."""
     if encloses:
         return _around(probe_id, api.SPAN_ENTER, api.SPAN_LEAVE)
     return _entering(probe_id, api.SPAN_BEGIN), None
@@ -251,7 +252,7 @@ def _write(
     *,
     guarded: bool,
 ) -> bool:
-    """Generates the method. Returns whether its own code calls something that needs the guard."""
+    """Generates the method. Returns whether its own code calls a method that needs the guard."""
     code = method.code
     samples = isinstance(bound.probe.attachment, SampleAttachment)
     emitter = Emitter(

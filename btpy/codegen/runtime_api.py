@@ -73,7 +73,7 @@ class RuntimeMethod:
 
 
 def _row(owner: str, name: str, descriptor: str, *, static: bool = False, guarded: bool = False) -> RuntimeMethod:
-    """In descriptors ``O`` is Object and ``S`` String."""
+    """In descriptors ``O`` means Object and ``S`` means String."""
     text = _SHORT.sub(lambda match: _LONG.get(match[0], match[0]), descriptor)
     return RuntimeMethod(owner, name, text, static, guarded)
 
@@ -83,7 +83,7 @@ def _session(name: str, descriptor: str, *, static: bool = False, guarded: bool 
 
 
 def _for_session(owner: str, name: str, rest: str, *, guarded: bool = False) -> RuntimeMethod:
-    """Static, the session is the first parameter; ``rest`` of the descriptor follows."""
+    """A static method whose first parameter is the session; ``rest`` of the descriptor follows."""
     return _row(owner, name, _SESSION_FIRST + rest, static=True, guarded=guarded)
 
 
@@ -370,7 +370,7 @@ THREAD_CLEAR = _thread("clear", ")V")
 
 # The JDK.
 
-NANO_TIME = _row("java/lang/System", "nanoTime", "()J", static=True)  # native: nothing in it can be traced
+NANO_TIME = _row("java/lang/System", "nanoTime", "()J", static=True)  # native: no code in it can be traced
 LONG_VALUE_OF = _row("java/lang/Long", "valueOf", "(J)Ljava/lang/Long;", static=True, guarded=True)
 DOUBLE_VALUE_OF = _row("java/lang/Double", "valueOf", "(D)Ljava/lang/Double;", static=True, guarded=True)
 BOOLEAN_VALUE_OF = _row("java/lang/Boolean", "valueOf", "(Z)Ljava/lang/Boolean;", static=True, guarded=True)

@@ -51,7 +51,7 @@ from btpy.lang.typed_tree import (
 from btpy.model.attachments import event_number
 from btpy.model.types import ANY, BOOLEAN, DOUBLE, INT, LONG, Kind, Type
 
-# How a value of a record is written: the method and the most bytes it takes (docs/runtime.md, Records).
+# The method that writes a value of a record, and the largest size of the value in bytes (docs/runtime.md, Records).
 _PUTS = {
     Kind.BOOLEAN: (api.PUT_BOOLEAN, 1),
     Kind.CHAR: (api.PUT_CHAR, 3),
@@ -333,7 +333,7 @@ def _subscriber(emitter: Emitter, node: Subscriber) -> None:
     _attribute(emitter, node.probe)
     with code.protected(caught):
         emitter.position(node.probe.span)
-        emit_firing(emitter, node.predicate, node.body, times=False)  # its time is part of the time of its host
+        emit_firing(emitter, node.predicate, node.body, times=False)  # the host's time includes this
         if code.reachable:
             code.branch(op.GOTO, emitter.stop)
     emitter.place(caught)
@@ -512,7 +512,7 @@ def emit_firing(emitter: Emitter, predicate: Expr | None, body: Sequence[Stateme
 
 
 def _admit(emitter: Emitter, method: RuntimeMethod, admission: Label, variables: Iterable[int]) -> None:
-    """Asks the runtime whether this run may happen, and keeps the answer.
+    """Asks the runtime whether the body may run now, and keeps the answer.
 
     A timed run jumps here again, to ``admission``, and takes the branch of refused runs. HotSpot does not compile a
     branch that was never taken: the first time that the budget restrains a hot probe, the JVM would discard the
@@ -710,7 +710,7 @@ def _is_immediate(node: Expr) -> bool:
 
 
 def _stored(emitter: Emitter, node: Expr) -> int:
-    """Evaluates into a fresh local."""
+    """Evaluates an expression into a fresh local."""
     emit(emitter, node)
     slot = emitter.allocate(node.type.slot)
     emitter.code.store(node.type.slot, slot)
@@ -718,8 +718,8 @@ def _stored(emitter: Emitter, node: Expr) -> int:
 
 
 def _evaluated(emitter: Emitter, node: Expr) -> int:
-    """Evaluates into a fresh local, boxed. This happens before the key is claimed, so an error leaves no empty
-    entry.
+    """Evaluates an expression into a fresh local, boxed. This happens before the key is claimed, so an error leaves no
+    empty entry.
     """
     emit_as(emitter, node, ANY)
     slot = emitter.allocate("A")
@@ -775,7 +775,7 @@ def _thread_slot(emitter: Emitter, node: ThreadStore | ThreadAdd) -> None:
 
 
 def _stored_as(emitter: Emitter, node: Expr, type_: Type) -> int:
-    """Evaluates into a fresh local that holds ``type_``."""
+    """Evaluates an expression into a fresh local of type ``type_``."""
     emit_as(emitter, node, type_)
     slot = emitter.allocate(type_.slot)
     emitter.code.store(type_.slot, slot)

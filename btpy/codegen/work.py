@@ -28,8 +28,8 @@ from btpy.lang.typed_tree import (
 
 
 def work(statements: Sequence[Statement]) -> int:
-    """The largest number of statements that these execute. A test of ``any``, ``all``, ``none`` or ``first`` counts as
-    one.
+    """The largest number of statements that the given statements execute. A test of ``any``, ``all``, ``none`` or
+    ``first`` counts as one.
     """
     return sum(_work(statement, _rounds) for statement in statements)
 
@@ -61,7 +61,7 @@ def _work(statement: Statement, rounds: Rounds) -> int:
             ends = _work_within(statement.first, rounds) + _work_within(statement.last, rounds)
             return 1 + ends + rounds(statement) * max(1, block(statement.body))
         case Subscriber():
-            return 1  # it is counted separately
+            return 1  # the loop is counted separately
         case _:
             return 1 + _work_within(statement, rounds)
 

@@ -1,4 +1,4 @@
-"""Suggestions → matching words, from the tables of the language and from the target."""
+"""Turns suggestions into matching words, from the tables of the language and from the target."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from btpy.output.listing import signature
 from btpy.plan.listing import ListedMethod
 
 MOST = 200
-"""The largest number of candidates that are offered."""
+"""The largest number of candidates in a menu."""
 
 _MATCHED_CLASSES = 20  # the most classes of a pattern whose methods are offered
 _SUPERTYPES = 50

@@ -177,7 +177,7 @@ def expanded(pattern: str, classes: ClassIndex) -> str | None:
 
 
 def _humps(word: str) -> re.Pattern[str]:
-    """``PrEn`` matches ``PricingEngine``; a word in lower case matches from the beginning, whatever the case."""
+    """``PrEn`` matches ``PricingEngine``; a word in lower case matches from the beginning, in any case of letters."""
     if word == word.lower():
         return re.compile(f"(?i:{re.escape(word)})")
     parts = re.findall(r"[A-Z]?[^A-Z]+|[A-Z]", word)

@@ -26,19 +26,19 @@ class Wanted(Enum):
     POINT = "location behind a point"
     LOCATION = "location"
     ANNOTATION = "annotation"
-    ARGUMENT = "argument"  # of: annotation, location or function
-    FIELD = "field"  # of: the navigation before the last dot
+    ARGUMENT = "argument"  # owner: annotation, location or function
+    FIELD = "field"  # owner: the navigation before the last dot
     TARGET_VARIABLE = "$name"
     NAME = "variable or function"
     STATEMENT = "name at the beginning of a statement"
     AGGREGATION = "aggregation"
     MAP = "map"
-    KEYWORD = "keyword"  # of: keywords, separated by blanks
+    KEYWORD = "keyword"  # owner: keywords, separated by blanks
     LIBRARY = "library"
     SETTING = "setting"
     COMMAND = "command"
     COMMAND_ARGUMENT = "argument of a command"  # of: its name
-    CHOICE = "choice"  # of: words, separated by blanks
+    CHOICE = "choice"  # owner: words, separated by blanks
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +304,7 @@ def _navigation(tokens: tuple[Token, ...]) -> str:
             parts.append("".join(f" {token.text} " if token.text == "as" else token.text for token in inner))
             at = first - 1
             if inner[0].text == "(" and (at < 0 or tokens[at].kind != "word"):
-                break  # a parenthesis that is not a call
+                break  # a parenthesis that does not belong to a call
         elif token.kind in ("word", "target"):
             parts.append(token.text)
             at -= 1

@@ -24,7 +24,7 @@ from btpy.output.writer import ProbeReport
 from btpy.present.export import Export
 from btpy.present.report import Restoration
 
-_POLL = 0.2  # seconds between looks at the clock and at what is asked
+_POLL = 0.2  # seconds between two checks of the clock and of requests
 
 
 class Ending(Enum):
@@ -35,7 +35,7 @@ class Ending(Enum):
 
 
 class Outcome(Enum):
-    """How a placement ended. STOPPED: somebody stopped its session, or the script ended by itself. FAILED: it may work
+    """The end of a placement. STOPPED: a user stopped its session, or the script ended by itself. FAILED: it may work
     later."""
 
     ENDED = auto()
@@ -46,8 +46,8 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What all placements of a daemon share. ``ttl``: seconds that a session goes on without the daemon;
-    ``exporting``: held while the exporter is used; ``report``: takes a line for people."""
+    """The settings that all placements of a daemon share. ``ttl``: seconds that a session goes on without the daemon;
+    ``exporting``: the lock around the use of the exporter; ``report``: takes a line for people."""
 
     exporter: Exporter
     exporting: threading.Lock
@@ -57,8 +57,8 @@ class Terms:
 
 
 class Placement:
-    """A thread. ``session_name``: of its session. ``was_in``: this daemon had put it in before, so that a session which
-    is not there was stopped by somebody. ``outcome``: None while it runs; ``error``: why it failed."""
+    """A thread. ``session_name``: the name of its session. ``was_in``: this daemon has put it in before; so if the
+    session is missing, a user has stopped it. ``outcome``: None while it runs; ``error``: why it failed."""
 
     def __init__(
         self, process: JvmProcess, probe: StandingProbe, session_name: str, terms: Terms, *, was_in: bool
@@ -71,7 +71,7 @@ class Placement:
         self._session_name = session_name
         self._terms = terms
         self._asked: Ending | None = None
-        self._last: list[MapContent] = []  # what was read last
+        self._last: list[MapContent] = []  # the maps of the last reading
         self._thread = threading.Thread(target=self._run, name="btpy-placement", daemon=True)
 
     @property
@@ -82,11 +82,11 @@ class Placement:
         self._thread.start()
 
     def ask(self, ending: Ending) -> None:
-        """Ends soon after this."""
+        """Asks the placement to end soon."""
         self._asked = self._asked or ending
 
     def wait(self, seconds: float) -> bool:
-        """Whether it has ended within that time."""
+        """Waits for that time; returns whether it has ended."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
 
@@ -170,7 +170,7 @@ class Placement:
         return Outcome.ENDED if self._asked is not None else Outcome.STOPPED
 
     def _export_all(self, session: PulledSession, export: Export) -> None:
-        """Until something asks it to end, or nothing more can come."""
+        """Exports until the daemon asks it to end, or the target sends no more."""
         due = time.monotonic() + self._terms.interval
         while self._asked is None and not export.why_over:
             for message in session.received(timeout=_POLL):

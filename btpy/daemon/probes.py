@@ -44,9 +44,9 @@ _KEYS = frozenset({"jvms", "script", "parameters", "budget", "expires", "allow"}
 
 @dataclass(frozen=True, slots=True)
 class StandingProbe:
-    """``name``: of its file, without the ending. ``jvms``: as in the file; ``budget``: share of one core, None: as the
-    script says. ``expires``: seconds since 1970, None: never. ``digest``: changes with anything that is said here, and
-    with the texts of the script and of the libraries that it imports."""
+    """``name``: the name of its file, without the ending. ``jvms``: as in the file; ``budget``: share of one core,
+    None: as in the script. ``expires``: seconds since 1970, None: never. ``digest``: changes with every field, and with
+    the texts of the script and its libraries."""
 
     name: str
     jvms: tuple[str, ...]
@@ -93,7 +93,7 @@ def read(path: Path) -> StandingProbe:
     data = _content(path)
     try:
         said = tomllib.loads(data.decode())
-    except ValueError as cause:  # also of invalid UTF-8
+    except ValueError as cause:  # also for invalid UTF-8
         raise UsageError(f"{path.name} is not TOML: {cause}") from cause
     unknown = sorted(said.keys() - _KEYS)
     if unknown:
@@ -183,7 +183,7 @@ def _expires(path: Path, value: Any) -> float | None:
     if value is None:
         return None
     if isinstance(value, datetime):
-        return value.timestamp()  # of the local time zone if it names none
+        return value.timestamp()  # in the local time zone if it names none
     if isinstance(value, date):
         return datetime(value.year, value.month, value.day).timestamp()
     raise UsageError(f"{path.name}: expires is a date or a time:  expires = 2027-01-31T00:00:00Z")

@@ -18,7 +18,7 @@ _FIRST_RETRY, _LAST_RETRY = 5.0, 600.0
 """Seconds until a placement that failed is tried again, at first and at most."""
 
 Key = tuple[int, int, str, str]
-"""Of a placement: pid and start of the process, name and digest of the probe."""
+"""The identity of a placement: pid and start of the process, name and digest of the probe."""
 
 
 class Supervisor:
@@ -34,7 +34,7 @@ class Supervisor:
         self._probes: dict[str, StandingProbe] = {}
         self._errors: dict[str, str] = {}
         self._placements: dict[Key, Placement] = {}
-        self._retries: dict[Key, tuple[float, float]] = {}  # when, and how long the wait was
+        self._retries: dict[Key, tuple[float, float]] = {}  # the time of the next attempt, and the length of the wait
         self._stopped: set[Key] = set()
         self._was_in: set[Key] = set()
         self._seen: set[tuple[int, int]] = set()
@@ -70,7 +70,7 @@ class Supervisor:
                 self._begin(key, process, probe)
 
     def end(self, ending: Ending, seconds: float) -> list[str]:
-        """Ends all placements. Returns those that did not end within that time."""
+        """Ends all placements. Returns the placements that did not end within that time."""
         deadline = time.monotonic() + seconds
         for placement in self._placements.values():
             placement.ask(ending)
@@ -84,7 +84,7 @@ class Supervisor:
         return f"{self._owner} {probe.name} {probe.digest}"
 
     def _read(self) -> None:
-        """A file that has become faulty keeps the probes that it stood for, and is told once for each fault."""
+        """If a file has become faulty, its probes stay, and each fault is reported once."""
         probes, errors = read_directory(self._directory)
         texts = {name: _text(error) for name, error in errors.items()}
         for name, text in texts.items():
@@ -105,7 +105,7 @@ class Supervisor:
         placement.start()
 
     def _collect(self, running: Iterable[tuple[int, int]]) -> None:
-        """Takes note of the placements that have ended."""
+        """Records the placements that have ended."""
         for key, placement in list(self._placements.items()):
             if placement.is_in:
                 self._was_in.add(key)
@@ -131,8 +131,8 @@ class Supervisor:
         self._retries[key] = (time.monotonic() + wait, wait)
 
     def _clear(self, process: JvmProcess, wanted: set[str]) -> None:
-        """Ends the sessions that an earlier daemon of this directory left in a JVM, except ``wanted`` ones. On a thread
-        of its own, because the JVM may not answer."""
+        """Ends the sessions that an earlier daemon of this directory left in a JVM, except ``wanted`` ones. Runs on a
+        separate thread, because the JVM may not answer."""
         try:
             for session in unattended.listed(process):
                 is_ours = session.name.startswith(f"{self._owner} ")

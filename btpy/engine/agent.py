@@ -22,16 +22,16 @@ from btpy.wire.channel import Channel
 from btpy.wire.messages import Classes, ClassFiles, Done, LoadedClass, Message, Pattern
 
 ANSWER_SECONDS = 30.0
-"""How long the agent may take for a request that changes no class."""
+"""Seconds that the agent may take for a request that changes no class."""
 
 RESTORE_SECONDS = 120.0
-"""How long it may take to put all classes back; the longest part of leaving."""
+"""Seconds that it may take to put all classes back, the longest part of leaving."""
 
 WEAVE_SECONDS = 600.0
-"""How long one WEAVE may take. HotSpot needs seconds for its classes, minutes where the machine is busy."""
+"""Seconds that one WEAVE may take. HotSpot needs seconds for its classes, and minutes on a busy machine."""
 
 MAX_CLASSES = 20_000
-"""Loaded classes that the patterns of a program may match."""
+"""The largest number of loaded classes that the patterns of a program may match."""
 
 INSTALL_BYTES = 256 * 1024
 """Handler classes in one INSTALL; more go in further ones."""
@@ -40,7 +40,7 @@ LOOK_UP_AT_ONCE = 500
 """Types in one LOOK_UP; the agent answers with their supertypes too."""
 
 WEAVE_AT_ONCE = 256
-"""Classes in one WEAVE; the agent says then how long it has stopped the target."""
+"""Classes in one WEAVE; after each, the agent reports the time for which it has stopped the target."""
 
 WEAVE_FIRST = 16
 """Classes in the first WEAVE of a session, so that the target can begin soon. Each further WEAVE may have four times as
@@ -103,8 +103,8 @@ def _unknown(loaded: LoadedClass) -> bytes | None:
 
 
 class Agent:
-    """``lost``: as of :class:`Channel`. ``loaded``: classes of the target when it was attached to. ``progress``: of
-    long requests.
+    """``lost``: as in :class:`Channel`. ``loaded``: classes of the target at the time of the attach. ``progress``: the
+    progress of long requests.
     """
 
     def __init__(self, channel: Channel, lost: Callable[[str], TargetGone], loaded: int) -> None:
@@ -115,7 +115,7 @@ class Agent:
         self._weave_at_once = WEAVE_FIRST
 
     def found(self, patterns: tuple[Pattern, ...], *, refuse_more: bool = True) -> Classes:
-        """All loaded classes that match. Raises UsageError when they are too many, unless some are enough."""
+        """All loaded classes that match. Raises UsageError if there are too many, unless a part of them is enough."""
         classes = self.search(patterns, MAX_CLASSES) if patterns else Classes(0, self._loaded, 0, ())
         if refuse_more and classes.matched > len(classes.classes):
             raise UsageError(
@@ -125,7 +125,7 @@ class Agent:
         return classes
 
     def named(self, names: Sequence[str]) -> tuple[LoadedClass, ...]:
-        """The loaded classes of these names; there may be several of one."""
+        """The loaded classes of these names; there may be several classes of one name."""
         patterns = tuple(Pattern(ClassPatternKind.EXACT, name) for name in names)
         return self.search(patterns, MAX_CLASSES).classes if names else ()
 
@@ -159,7 +159,7 @@ class Agent:
     def _begun(
         self, classes: Sequence[LoadedClass], local_file: ClassFileOf
     ) -> tuple[dict[int, bytes], _Reading | None]:
-        """The class files of these classes that are known already, and how to wait for the others."""
+        """The known class files of these classes, and a function that waits for the others."""
         with timeline.step("read class files", classes=len(classes)):
             files = {loaded.id: data for loaded in classes if (data := local_file(loaded)) is not None}
         unread = [loaded for loaded in classes if loaded.id not in files]
@@ -288,7 +288,7 @@ class Agent:
         self.done(lambda request: messages.Enable(request, probe, on))
 
     def remove(self, probes: Sequence[int], sites: Sequence[int]) -> None:
-        """Removes probes; ``sites``: of the timers and hooks that end."""
+        """Removes probes; ``sites``: the sites of the timers and hooks that end."""
         self.done(lambda request: messages.Remove(request, tuple(probes), tuple(sites)))
 
     def send(self, event: str) -> None:
@@ -306,7 +306,7 @@ class Agent:
         self.call(lambda request: messages.Snapshot(request, ()), messages.Maps, ANSWER_SECONDS)
 
     def hook(self, hook: Hook) -> str:
-        """From now on the probe runs at these events. Returns why it cannot, or nothing."""
+        """From now on the probe runs at these events. Returns the reason why it cannot, or an empty text."""
         probe = hook.probe
         build = partial(
             messages.Hook,

@@ -1,4 +1,4 @@
-"""The probes of a program that run on the agent's event thread: all but those in methods."""
+"""The probes of a program that run on the agent's event thread: all probes except those in methods."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class AgentProbe:
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """When the agent calls a probe. ``number``, ``patterns`` and ``lines`` as in HOOK of the protocol."""
+    """The event at which the agent calls a probe. ``number``, ``patterns`` and ``lines`` as in HOOK of the protocol."""
 
     probe: AgentProbe
     kind: HookKind

@@ -1,8 +1,6 @@
-"""Answers the agent when it asks what to weave into a class that is being loaded or retransformed.
-
-The thread that reads what the target sends calls :meth:`ClassAnswers.answer`, because an application thread may be
-waiting. That thread cannot send requests to the agent, because it reads the answers itself. A class whose plan needs
-requests gets a separate thread.
+"""Answers the questions of the agent about a class that is being loaded or retransformed. The reading thread calls
+:meth:`ClassAnswers.answer`, because an application thread may be waiting. That thread cannot send requests to the
+agent, because it reads the answers itself. A class whose plan needs requests gets a separate thread.
 """
 
 from __future__ import annotations
@@ -49,7 +47,7 @@ class ClassAnswers:
         self._deployed = deployed
         self._preweaving = preweaving
         self._changed = changed
-        self._one_at_a_time = threading.Lock()  # later answers may use what an earlier answer has looked up
+        self._one_at_a_time = threading.Lock()  # later answers may use the look-ups of an earlier answer
 
     def answer(self, request: ClassBytes) -> None:
         """Answer at once, or on a separate thread if further requests are needed."""
@@ -89,7 +87,7 @@ class ClassAnswers:
             self._send(request)
 
     def _answer_with_room(self, request: ClassBytes) -> None:
-        """The answer for a class for which a probe has room only if some prewoven classes are never loaded."""
+        """The answer for a class that exceeds the limit of a probe if all prewoven classes are loaded."""
         with contextlib.suppress(BtpyError):  # likewise
             self._send(request)
 

@@ -1,6 +1,6 @@
 """Class files of a target that this process reads itself, without the agent.
 
-Two sources: the archives that the loaded classes came from (:func:`class_files`), and the places where the loaders of
+There are two sources: the archives of the loaded classes (:func:`class_files`), and the places where the loaders of
 the target look for classes, loaded or not (:class:`ClassPath`).
 
 A class file found here is a guess: another one may be loaded under the name. The caller compares the file with the
@@ -34,7 +34,7 @@ MAX_ARCHIVE_BYTES = 64 * 1024 * 1024
 """Size of an archive inside an archive, which is read as a whole."""
 
 MAX_FILES = 50_000
-"""Most files that are read in the directories of a class path, which may be any directories."""
+"""The largest number of files that are read in the directories of a class path, which the target chooses."""
 
 MAX_MANIFEST_BYTES = 1024 * 1024
 
@@ -160,7 +160,7 @@ def _below(directory: Path, wanted: Wanted) -> Iterator[tuple[str, bytes]]:
             name = f"{package}.{file}"[:-6].lstrip(".")
             if file.endswith(".class") and wanted(name):
                 path = Path(parent, file)
-                if path.is_file() and path.stat().st_size <= MAX_CLASS_BYTES:  # not a pipe, which may never end
+                if path.is_file() and path.stat().st_size <= MAX_CLASS_BYTES:  # do not read a pipe, which may never end
                     yield name, path.read_bytes()
 
 

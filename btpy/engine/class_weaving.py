@@ -1,8 +1,8 @@
 """Weaving one class with the probes of a program: a pure function of the program, the class file and its plan.
 
-:class:`btpy.plan.planner.Planner` plans the class. The session weaves what the JVM hands out, the preweaver weaves
-class files that may be loaded later, and :mod:`btpy.api.offline` and :mod:`btpy.api.preview` weave class files without
-a JVM. They differ only in the time of weaving and in the use of the result.
+:class:`btpy.plan.planner.Planner` plans the class. The session weaves the bytes that the JVM shows, the preweaver
+weaves class files that may be loaded later, and :mod:`btpy.api.offline` and :mod:`btpy.api.preview` weave class files
+without a JVM. They differ only in the time of weaving and in the use of the result.
 """
 
 from __future__ import annotations

@@ -24,8 +24,8 @@ def map_declarations(maps: Iterable[Map]) -> tuple[MapDecl, ...]:
 def probe_declarations(
     probes: Iterable[Probe], maps: Sequence[Map], settings: Mapping[str, object], level: int
 ) -> tuple[ProbeDecl, ...]:
-    """``maps``: all maps. ``settings``: of the script of the probes; ``level``: the level of the session; probes of a
-    higher level start disabled.
+    """``maps``: all maps. ``settings``: the settings of the script of the probes; ``level``: the level of the session;
+    probes of a higher level start disabled.
     """
     failures = 0
     if settings.get("on_error") == "disable":
@@ -75,7 +75,7 @@ def _declared(probe: Probe, maps: Sequence[Map], level: int, failures: int) -> P
 
 
 def _parameters(map_: Map) -> tuple[int, ...]:
-    """As docs/protocol.md lists them for the kinds."""
+    """The parameters of a map for its kind, in the order of docs/protocol.md."""
     match map_.parameters:
         case Linear(low, high, step):
             return _double(low), _double(high), _double(step)

@@ -26,9 +26,10 @@ from btpy.wire.messages import Counters, Maps, Message, Stacks
 class Delivery:
     """One thread takes messages, or items; any thread may read maps and counters.
 
-    ``outline``: of all programs whose records the target may send. It grows with the program. ``stacks``: the stack
-    traces that records refer to. ``reading_limit``: how many records are decoded; None: all. ``sent_before``: records,
-    by probe, that went to clients which have left the session. ``release`` gives credit for further events back.
+    ``outline``: the outline of all programs whose records the target may send. It grows with the program. ``stacks``:
+    the stack traces that records refer to. ``reading_limit``: how many records are decoded; None: all. ``sent_before``:
+    records, by probe, that went to clients which have left the session. ``release`` gives credit for further events
+    back.
     """
 
     def __init__(self, agent: Agent, release: Callable[[int], None]) -> None:
@@ -50,7 +51,7 @@ class Delivery:
         self._added_secrets = AddedSecrets(secrets) if secrets != NO_SECRETS else None
 
     def put(self, message: Message) -> None:
-        """Runs on the reading thread. Raises ProtocolError as :meth:`EventQueue.put`."""
+        """Runs on the reading thread. Raises ProtocolError like :meth:`EventQueue.put`."""
         if isinstance(message, Stacks):
             for stack in message.stacks:
                 self.stacks.add(stack)
@@ -58,7 +59,7 @@ class Delivery:
             self._queue.put(message)
 
     def end(self, failure: BtpyError | None) -> None:
-        """The connection has ended: nothing more will come. Runs on the reading thread."""
+        """The connection has ended: no more messages will come. Runs on the reading thread."""
         self._queue.end(failure)
 
     def items(self, timeout: float | None = None) -> Iterator[Item]:
@@ -71,8 +72,8 @@ class Delivery:
         their texts masked.
 
         When the time is over the iteration ends even if more is waiting, after at least one message if there was one.
-        Taking the next message gives the target credit for more events. When the connection has ended, everything that
-        came before is yielded first. Then raises the error that ended the connection, unless the client ended it.
+        Taking the next message gives the target credit for more events. When the connection has ended, all earlier
+        messages are yielded first. Then raises the error that ended the connection, unless the client ended it.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         while (message := self._queue.take(deadline)) is not None:
@@ -107,7 +108,7 @@ class Delivery:
 
     @property
     def dropped(self) -> int:
-        """Messages that came too fast and were dropped."""
+        """The number of messages that came too fast and were dropped."""
         return self._queue.dropped
 
     @property

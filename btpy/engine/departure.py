@@ -49,8 +49,8 @@ class Departure:
             return self._restored
 
     def detach(self) -> Receipt:
-        """Restore if that was not done, have the agent empty its buffers, and close the connection. Events that have
-        not been taken yet can still be taken."""
+        """Restore the classes unless this was done, have the agent empty its buffers, and close the connection. The
+        caller can still take the remaining events."""
         restored = self.restore()
         farewell = self._agent.detach()
         self._close()
@@ -60,10 +60,8 @@ class Departure:
         """Leave the probes in the target for at most ``ttl`` seconds; then the agent restores everything itself.
 
         The agent keeps their records as far as it has room. A client gets them when it joins the session by the
-        returned id or by ``name``. Should be called only if the session's limits have ``unattended``. Events that have
-        not been taken yet can still be taken.
-
-        Raises UsageError when the target refuses; the session is as it was then.
+        returned id or by ``name``. The limits of the session must have ``unattended``. The caller can
+        still take the remaining events. Raises UsageError when the target refuses; the session is then unchanged.
         """
         deployer = self._deployer
         with deployer.changing:

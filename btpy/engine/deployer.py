@@ -1,10 +1,10 @@
 """Puts the probes of a session into its target, changes them, and takes them out.
 
-Loading a program goes: search for the classes that its patterns match → read their class files and plan → define its
-handlers → run ``@OnBegin`` → watch for classes being loaded → weave → start its timers. Nothing in the target changes
-before the plan is known to be correct. A further script extends the program of the session
-(:class:`btpy.lang.program.Program`) and goes the same way. One retransformation replaces an old probe with the new one.
-If the new one fails, the old one stays.
+Loading a program has these steps: search for the classes that its patterns match → read their class files and plan →
+define its handlers → run ``@OnBegin`` → watch for classes being loaded → weave → start its timers. Nothing in the
+target changes before the plan is known to be correct. A further script extends the program of the session
+(:class:`btpy.lang.program.Program`) in the same steps. One retransformation replaces an old probe with the new one. If
+the new one fails, the old one stays.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ MAX_PROBES = MAX_MAPS = 4096
 class Deployment:
     """A program in its target. ``weave_ns``: the time in which its classes were retransformed, in batches;
     ``waited_ns``: the part of that time that the agent waited for woven bytes; ``longest_pause_ns``: the longest time
-    that a batch stopped the target. ``put_back``: how many classes have their original bytes again because the last
-    probe in them has gone. ``loaded_meanwhile``: classes that were loaded while no client was connected, and got their
-    probes only now."""
+    that a batch stopped the target. ``put_back``: the number of classes that have their original bytes again because
+    their last probe was removed. ``loaded_meanwhile``: classes that were loaded while no client was connected, and got
+    their probes only now."""
 
     program: Program
     matching: Matching
@@ -96,7 +96,7 @@ class Deployment:
 
 
 class _PreparedVersion(NamedTuple):
-    """A version as far as it is known before anything in the target changes."""
+    """The parts of a version that are known before the target changes."""
 
     version: Instrumentation
     matcher: Matcher
@@ -106,11 +106,10 @@ class _PreparedVersion(NamedTuple):
 
 
 class Deployer:
-    """Any thread may call its methods; they exclude one another. ``changing`` is the lock that does this.
-
-    ``version``: of the program that is in the target, None before the first. ``outline`` grows with the program.
-    ``limits``: of the session; None where they are not known, because another client has begun it. ``late_bound``:
-    fields that are looked up at each firing although the class of the object is known, in words.
+    """Any thread may call its methods; the lock ``changing`` lets one run at a time. ``version``: the version of the
+    program in the target, None before the first. ``outline`` grows with the program.
+    ``limits``: the limits of the session; None if another client has begun it, because they are not known then.
+    ``late_bound``: fields that are looked up at each firing although the class of the object is known, in words.
 
     All methods raise TargetGone when the target has ended or does not answer, and ProtocolError when its agent broke
     the protocol.
@@ -137,7 +136,7 @@ class Deployer:
 
     @property
     def program(self) -> Program | None:
-        """The program that is in the target; extend it to load more. None before the first."""
+        """The program in the target; extend it to load more. None before the first."""
         return self.version.program if self.version is not None else None
 
     @property
@@ -158,8 +157,8 @@ class Deployer:
     ) -> tuple[Matching, tuple[ListedProbe, ...]]:
         """The matches of the program's method probes, for people to read.
 
-        ``first``: look at this many classes only, in the order of their names. Raises UsageError as :meth:`match`, but
-        not for too many classes where ``first`` is given.
+        ``first``: the number of classes to look at, in the order of their names. Raises UsageError like :meth:`match`,
+        but with ``first`` not for too many classes.
         """
         matcher, matching = self._matched(program, allow, first)
         version = matcher.instrumentation
@@ -219,13 +218,13 @@ class Deployer:
         """Put the probes of a program in. A further program extends that of the session (``program.earlier``).
 
         ``missing``: the reaction to a probe that matches no code now: ``error``, ``warn``, ``ignore``, or ``all`` (an
-        error where no other probe matches either, else nothing). A probe with ``pending`` may always wait for its
-        classes. ``allow``: capabilities given with ``--allow``. ``level``: probes with a higher ``@Level`` start
-        disabled. ``replacing``: probes that the new ones replace. Activations that began with the old probes still fire
-        them, so no hit is lost.
+        error if no other probe matches either, else nothing). A probe with ``pending`` may always wait for its classes.
+        ``allow``: capabilities given with ``--allow``. ``level``: probes with a higher ``@Level`` start disabled.
+        ``replacing``: probes that the new ones replace. Activations that began with the old probes still fire them, so
+        no hit is lost.
 
         Raises ScriptError when a probe does not fit a method that it matches, NothingMatched, CompileError, UsageError
-        as :meth:`match` and for a program that does not extend the session's. The probes that ran before then go on.
+        as :meth:`match` and for a program that does not extend the session's. The earlier probes then continue.
         """
         with self.changing, interpreter.gc_paused():
             before = self.version
@@ -281,7 +280,7 @@ class Deployer:
         return Deployment.of(version, matching, result, warnings)
 
     def _go_back(self, before: Instrumentation | None, failed: Instrumentation, ids: frozenset[int]) -> None:
-        """Return to the probes before a version that failed."""
+        """Return from a failed version to the probes before it."""
         removed = before.program.removed if before is not None else frozenset()
         program = replace(failed.program, removed=removed | ids)
         version = Instrumentation(program, self.weave_state, failed.allow, before or failed)
@@ -303,10 +302,9 @@ class Deployer:
             self._agent.remove([probe.probe for probe in ends], [])
 
     def remove(self, probes: Collection[int]) -> int:
-        """Take probes out: they fire no more when this returns, and classes without a probe have their original bytes
-        again. A script that has only ``@OnBegin`` and ``@OnEnd`` probes left is over: its ``@OnEnd`` probes run and go.
-
-        Returns how many classes were put back.
+        """Take probes out. When this returns, they no longer fire, and classes without probes have their original
+        bytes. A script that has only ``@OnBegin`` and ``@OnEnd`` probes left is over: its ``@OnEnd`` probes run and are
+        removed. Returns the number of classes that were put back.
         """
         with self.changing, interpreter.gc_paused():
             before = self.version
@@ -359,7 +357,7 @@ class Deployer:
             self._agent.run_every(0, probe.site, probe.handler.class_name)
 
     def _hook(self, hook: Hook, program: Program) -> None:
-        """Raises ScriptError for a memory pool that is not there."""
+        """Raises ScriptError for a memory pool that the JVM does not have."""
         error = self._agent.hook(hook)
         if error and isinstance(hook.probe.attachment, LowMemoryAttachment):
             raise ScriptError([no_pool(program.probes[hook.probe.probe], error)])
@@ -368,22 +366,22 @@ class Deployer:
 
     @property
     def sites(self) -> Mapping[int, Site]:
-        """Every woven place by the id that records carry; grows as classes are loaded."""
+        """Every woven place by its id in records; grows as classes are loaded."""
         return self.weave_state.sites
 
     def methods(self, probe: int) -> list[tuple[str, str]]:
-        """Class and name of the methods that the probe has been put into."""
+        """Class and name of the methods that contain the probe."""
         with self.weave_state.lock:
             return [(class_name, method) for class_name, _, method, _ in self.weave_state.methods(probe)]
 
     @property
     def refusals(self) -> tuple[Refusal, ...]:
-        """Code that was left alone so far, and why."""
+        """Code that was not woven so far, with the reasons."""
         return self.weave_state.all_refusals
 
     @property
     def problems(self) -> tuple[Diagnostic, ...]:
-        """Why probes do not fit methods of classes that were loaded after the program was."""
+        """Why probes do not fit methods of classes that were loaded after the program."""
         return self.weave_state.all_problems
 
 

@@ -1,7 +1,7 @@
 """The description of an unattended session: another client needs it to read the session's records.
 
-The agent keeps it as bytes. The target returns it, and may be hostile. So btpy reads it only after a MAC has shown that
-this user wrote it (the key is in ``~/.local/state/btpy/key``, which only this user can read), and for which session. It
+The agent keeps it as bytes. The target returns it, and may be hostile. So btpy reads it only after a MAC has proven
+that this user wrote it for this session (the key is in ``~/.local/state/btpy/key``, which only this user can read). It
 is text: the script and its libraries are compiled again, nothing is unpickled.
 """
 
@@ -37,7 +37,8 @@ class Place(NamedTuple):
     """The session of a description. A target can keep every description that it ever got, and so can any process that
     may read its memory. So a description that was signed for another session proves nothing about this one.
 
-    ``boot``: of the system; ``start_ticks``: when the JVM was started after it; ``slot``: of the session in the JVM.
+    ``boot``: the id of the system's boot; ``start_ticks``: the start of the JVM after it; ``slot``: the slot of the
+    session in the JVM.
     """
 
     boot: str
@@ -47,7 +48,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """``sites``: everything that is woven. ``agent_sites``: of each probe that runs on the agent's thread, its site."""
+    """``sites``: all woven places. ``agent_sites``: the site of each probe that runs on the agent's thread."""
 
     program: Program
     sites: tuple[Site, ...]
@@ -94,7 +95,7 @@ class Description:
 
 
 def _shape(program: Program) -> list[Any]:
-    """The meaning of ids."""
+    """The outline, which gives ids their meaning."""
     return [
         [probe.name for probe in program.probes],
         [map_.title for map_ in program.maps],

@@ -21,7 +21,7 @@ CAPACITY = 16 * 1024 * 1024
 """Up to this many bytes of waiting events, credit is returned at once."""
 
 OTHERS_CAPACITY = 32 * 1024 * 1024
-"""Most bytes of waiting messages of other types, which no credit bounds. Further ones are dropped and counted."""
+"""Most bytes of waiting messages of other types, which have no credit. Further messages are dropped and counted."""
 
 RELEASE_BYTES = 64 * 1024
 
@@ -30,7 +30,7 @@ MAX_PROBES = 1 << 16
 
 
 class EventQueue:
-    """Filled by the reading thread, emptied by the caller's. ``release`` sends RELEASE."""
+    """The reading thread fills it, and the caller's thread empties it. ``release`` sends RELEASE."""
 
     def __init__(self, release: Callable[[int], None]) -> None:
         self._release = release
@@ -76,7 +76,7 @@ class EventQueue:
             self._state.notify_all()
 
     def end(self, failure: BtpyError | None) -> None:
-        """Nothing more will come."""
+        """No more messages will come."""
         with self._state:
             self._ended = True
             self.failure = failure
@@ -103,7 +103,7 @@ class EventQueue:
 
     @property
     def exhausted(self) -> bool:
-        """Whether everything was taken and nothing more will come."""
+        """Whether the caller has taken all messages and no more will come."""
         with self._state:
             return self._ended and not self._waiting
 

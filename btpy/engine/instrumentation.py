@@ -1,4 +1,4 @@
-"""One version of a session's program on its target: which classes it goes into, and the woven bytes of each.
+"""One version of a session's program on its target: the classes that it changes, and the woven bytes of each.
 
 Everything here is a function of the program and of class files; nothing talks to the target. It is used by two threads
 (the one that prepares a version and the one that answers CLASS_BYTES), so the lock of the weave state guards it.
@@ -50,11 +50,11 @@ _BEING_LOADED = 0
 """The class id of CLASS_BYTES for a class that is not loaded yet."""
 
 _BOOT = "boot"
-"""HotSpot drops parts of the JDK's own classes that it does not verify, so it never shows the bytes of the class
-file."""
+"""The boot loader. HotSpot does not verify its classes and drops parts of them, so it never shows the bytes of the
+class file."""
 
 _ORDINARY = "app"
-"""Means any loader except those of the JDK."""
+"""Stands for any loader except the JDK's own."""
 
 _JDK_LOADERS = (_BOOT, "platform")
 
@@ -65,8 +65,8 @@ _LOST_SHOWN = 3
 
 @dataclass(slots=True)
 class _Prepared:
-    """The plan of a loaded class from its class file. It is valid for all bytes with the same members. ``sites``: where
-    it was prewoven.
+    """The plan of a loaded class from its class file. It is valid for all bytes with the same members. ``sites``: its
+    sites if it was prewoven.
     """
 
     file: ClassFile
@@ -127,7 +127,7 @@ class Instrumentation:
         self.agent_probes = tuple(probes)
 
     def resume(self, sites: Iterable[tuple[int, int]]) -> None:
-        """Takes over the probes that are in the agent already, with their sites."""
+        """Takes over the probes that the agent already has, with their sites."""
         site_of = dict(sites)
         self.agent_probes = tuple(
             replace(probe, site=site_of.get(probe.probe, probe.site)) for probe in self.agent_probes
@@ -158,7 +158,7 @@ class Instrumentation:
         return (*self.patterns(), *self.owner_patterns())
 
     def on_agent(self, probes: Container[int]) -> list[AgentProbe]:
-        """Those of ``probes`` that run on the agent's thread, in the order of the scripts."""
+        """The probes among ``probes`` that run on the agent's thread, in the order of the scripts."""
         return [probe for probe in self.agent_probes if probe.probe in probes]
 
     def begin_probes(self, probes: Container[int]) -> list[AgentProbe]:
@@ -169,7 +169,7 @@ class Instrumentation:
         return [probe for probe in self.on_agent(probes) if isinstance(probe.attachment, EndAttachment)]
 
     def timers(self, probes: Container[int]) -> list[tuple[AgentProbe, int]]:
-        """With their periods in nanoseconds."""
+        """The timers with their periods in nanoseconds."""
         return [
             (probe, probe.attachment.period)
             for probe in self.on_agent(probes)
@@ -258,7 +258,7 @@ class Instrumentation:
 
     @property
     def preweaves(self) -> bool:
-        """Whether an answer depends on nothing but the bytes of the class, so that it can be given in advance."""
+        """Whether the answer depends only on the bytes of the class, so that it can be given in advance."""
         return bool(self.planner.patterns()) and not self.planner.uses_supertypes and not limits_classes(self.program)
 
     def named(self, loaded: Iterable[str]) -> tuple[Callable[[str], bool], ...]:
@@ -314,7 +314,7 @@ class Instrumentation:
         return answer, handler_classes(missing)
 
     def answer(self, request: ClassBytes) -> messages.Woven | None:
-        """The answer to CLASS_BYTES. A class that cannot be woven stays as it is, and the refusal says why.
+        """The answer to CLASS_BYTES. A class that cannot be woven stays unchanged, and the refusal has the reason.
 
         None: whether a probe has room for the class depends on the prewoven classes that have been loaded.
         """
@@ -331,7 +331,8 @@ class Instrumentation:
             return self._unchanged(request, digest)
 
     def changed(self, request: ClassBytes, before: frozenset[Place]) -> messages.Late:
-        """The diagnostics of a loaded class that another agent has changed. ``before``: where its probes were."""
+        """The diagnostics of a loaded class that another agent has changed. ``before``: the earlier places of its
+        probes."""
         with self.weave_state.lock:
             lost = sorted(before - self.weave_state.places(request.name, request.loader))
         words = [

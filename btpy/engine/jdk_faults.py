@@ -1,4 +1,4 @@
-"""Faults of the JDK that retransformation meets."""
+"""Faults of the JDK in retransformation."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ LOST_PARAMETER_NAMES = "lost-parameter-names"
 """Capability that allows weaving classes that lose their MethodParameters because no class file is available."""
 
 ANNOTATED_RECORDS = "annotated-records"
-"""Capability that allows weaving records with annotated types where the JDK has a fault with them."""
+"""Capability that allows weaving records with annotated types on a JDK with that fault."""
 
 
 def harms(java_version: str, name: str, file: ClassFile) -> Refusal | None:
-    """Why this JDK would damage a class by any retransformation."""
+    """The reason why this JDK would damage a class by any retransformation."""
     if breaks_records(java_version) and file.has_annotated_components:
         detail = (
             f"JDK {java_version} may break retransformed records with annotated types (JDK-8376185); 25.0.4 does not"

@@ -125,14 +125,14 @@ class Matcher:
         return [replace(problem, severity=Severity.WARNING) for problem in problems] if missing == "warn" else []
 
     def missed_after_all(self, matching: Matching, missing: str) -> tuple[Diagnostic, ...]:
-        """Diagnoses probes that are nowhere, now that the JVM has shown the bytes of classes without a class file, and
-        that methods which match have been refused.
+        """Diagnoses probes that are in no method, after the JVM has shown the bytes of classes without a class file,
+        and after matching methods were refused.
 
         Raises NothingMatched.
         """
         woven = {site.probe for site in self.instrumentation.weave_state.all_sites}
         inventory = self._inventory(matching.loaded)
-        refusals = self.instrumentation.weave_state.all_refusals  # the refusals of ``matching``, and those of weaving
+        refusals = self.instrumentation.weave_state.all_refusals  # the refusals of ``matching`` and of weaving
         diagnostics = []
         for probe in self.probes:
             attachment = probe.attachment
@@ -175,7 +175,7 @@ class Matcher:
         if len(classes) <= READ_AT_ONCE:  # one question
             yield from self.agent.class_files(classes)
             return
-        from btpy.engine.class_sources import class_files  # while everything else starts
+        from btpy.engine.class_sources import class_files  # while the other parts start
 
         with class_files(self.target.process) as local_files:
             yield from self.agent.class_files(classes, local_files)

@@ -48,8 +48,8 @@ def looked_at(classes: Iterable[MatchedClass]) -> list[tuple[ClassFile, PlannedC
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """``missing``: a diagnostic for each probe that matches no code, by probe id; ``told``: warnings about probes that
-    match. ``beyond``: the number of matching classes that were not examined.
+    """``missing``: a diagnostic for each probe that matches no code, by probe id; ``told``: warnings about matching
+    probes. ``beyond``: the number of matching classes that were not examined.
     """
 
     loaded: int
@@ -70,7 +70,7 @@ class Matching:
         )
 
     def woven_classes(self, probe: int) -> int:
-        """Classes that hold these methods."""
+        """Classes with these methods."""
         return sum(
             class_.planned is not None and any(probe in method.probes for method in class_.planned.methods)
             for class_ in self.classes
@@ -100,7 +100,7 @@ class Matching:
         )
 
     def with_those_of(self, later: Matching) -> Matching:
-        """With the classes that were loaded later."""
+        """The matching together with the classes that were loaded later."""
         return replace(self, classes=(*self.classes, *later.classes), refusals=(*self.refusals, *later.refusals))
 
     @property
@@ -181,7 +181,7 @@ def why_missing(
 ) -> Diagnostic:
     """The reason why a method probe matches no method of the loaded classes.
 
-    ``refusals``: of the classes that match and are not among ``classes``, too.
+    ``refusals``: also the refusals of matching classes that are not among ``classes``.
     """
     reason = _reason(probe, planner, classes, refusals, inventory)
     return diagnose.of_untested_version(probe, reason) if probe.tested else reason
@@ -268,8 +268,8 @@ def _why_no_class(
 def doubtful(
     probes: Iterable[Probe], classes: Sequence[MatchedClass], inventory: Inventory, exists: Callable[[str, str], bool]
 ) -> tuple[Diagnostic, ...]:
-    """Warnings about parts of probes that can never have a value: exceptions of a class that is not there (BT310), the
-    object of static methods (BT311); and about methods of an interface without code (BT302). ``exists``: whether a
+    """Warnings about parts of probes that can never have a value: exceptions of a class that does not exist (BT310),
+    the object of static methods (BT311); and about methods of an interface without code (BT302). ``exists``: whether a
     loader finds the class of a name.
     """
     warnings: list[Diagnostic] = []

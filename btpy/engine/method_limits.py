@@ -53,7 +53,7 @@ def may_pass_limit(program: Program, weave_state: WeaveState, planned: PlannedCl
 
 
 def depends_on_prewoven(program: Program, weave_state: WeaveState, planned: PlannedClass) -> bool:
-    """Whether a probe has room for a class, but would not have it if all prewoven classes were loaded."""
+    """Whether a class fits into the limit of a probe, but would exceed it if all prewoven classes were loaded."""
     return any(0 <= room < weave_state.prewoven_method_count(id_) for id_, room in _room(program, weave_state, planned))
 
 

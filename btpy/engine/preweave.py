@@ -6,7 +6,7 @@ gives the agent its answers in advance, each with the fingerprint of the bytes f
 loads these bytes does not wait. For other bytes the agent asks as usual.
 
 Answers are given by one version of the instrumentation. Before the probes change, preweaving stops and the agent
-forgets its answers. Before it reports that, it has told the client which answers it has used.
+forgets its answers. Before it reports this, it tells the client which answers it has used.
 """
 
 from __future__ import annotations
@@ -101,9 +101,8 @@ class Preweaving:
 
 
 class Preweaver:
-    """For one version. ``wanted``: whether a class name matches.
-
-    It takes at most a quarter of a core, and a whole core while a caller waits (:meth:`finish`).
+    """For one version. ``wanted``: whether a class name matches. The preweaver takes at most a quarter of a core, and a
+    whole core while a caller waits (:meth:`finish`).
     """
 
     def __init__(
@@ -145,7 +144,7 @@ class Preweaver:
             pass  # the agent has no room for more, or the connection has ended, which the channel reports
 
     def _preweave(self) -> None:
-        from btpy.engine.class_sources import ClassPath  # while everything else starts
+        from btpy.engine.class_sources import ClassPath  # while the other parts start
 
         path = ClassPath(self._process, self._agent.locations())
         self._begun = time.perf_counter()

@@ -14,7 +14,7 @@ def accounts(
     probes: int, counters: Counters, delivered: Mapping[int, int], sent_before: Mapping[int, int]
 ) -> dict[int, ProbeAccount]:
     """By id. ``probes``: the number of probes. ``delivered``: records that have arrived, by probe; ``sent_before``:
-    records that went to clients which have left the session.
+    records that went to earlier clients of the session.
     """
     reported = {counted.probe: counted for counted in counters.probes}
     return {
@@ -28,7 +28,7 @@ def accounts(
 @dataclass(frozen=True, slots=True)
 class Receipt:
     """What detaching found. ``woven``: classes with probes at the end; ``restored``: the classes that have their
-    original bytes again, by their hash. ``accounts``: of all probes.
+    original bytes again, by their hash. ``accounts``: the accounts of all probes.
     """
 
     woven: int

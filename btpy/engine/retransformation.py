@@ -1,4 +1,4 @@
-"""Has the agent retransform loaded classes, so that they hold the probes of a version of the program."""
+"""Has the agent retransform loaded classes, so that they contain the probes of a version of the program."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from btpy.plan.plan import Refusal, failure_reason
 from btpy.wire.messages import LoadedClass, WeaveResult
 
 LOOKS = 5
-"""How often to search for a class that was being loaded while the probes changed."""
+"""The number of searches for a class that was being loaded while the probes changed."""
 
 BETWEEN_LOOKS = 0.05
 """Seconds between two of these searches."""
@@ -23,7 +23,7 @@ BETWEEN_LOOKS = 0.05
 def weave(
     agent: Agent, version: Instrumentation, classes: Iterable[LoadedClass], *, searches: bool = False
 ) -> WeaveResult:
-    """Weave loaded classes. ``searches``: the caller looks for classes that the agent loads on the way; otherwise the
+    """Weave loaded classes. ``searches``: the caller looks for classes that the agent loads meanwhile; otherwise the
     agent weaves them itself."""
     chosen = list(classes)
     loses_names = LOST_PARAMETER_NAMES in version.allow
@@ -86,8 +86,8 @@ def weave_loaded_meanwhile(
 
 
 def weave_callers_of_loaded(agent: Agent, version: Instrumentation, probes: Collection[int]) -> None:
-    """Weave the callers of types that the operations of ``probes`` are about and that were loaded between the first
-    SEARCH and WATCH."""
+    """Weave the callers of types that were loaded between the first SEARCH and WATCH and that an operation of
+    ``probes`` names."""
     for loaded in agent.found(version.owner_patterns(probes)).classes:
         version.weave_state.learn(loaded)
         weave_named(agent, version, version.callers(loaded.name))

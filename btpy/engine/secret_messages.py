@@ -15,9 +15,9 @@ AnyMessage = TypeVar("AnyMessage", bound=Message)
 
 
 def mask(message: AnyMessage, added: AddedSecrets | None, maps: Mapping[int, ProgramMap]) -> AnyMessage:
-    """Mask the secrets that :mod:`btpy.events.secret_texts` recognises, and those that the user has ``added``. Lengths
-    stay the same, so credit counts as before. ``maps``: the maps of the program, by id. Raises ProtocolError for a
-    payload in which the texts cannot be found.
+    """Mask the secrets that :mod:`btpy.events.secret_texts` recognises, and the secrets that the user has ``added``.
+    Lengths stay the same, so the credit does not change. ``maps``: the maps of the program, by id. Raises ProtocolError
+    for a payload in which the texts cannot be found.
     """
     match message:
         case Events(records=payload):

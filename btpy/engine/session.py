@@ -42,13 +42,13 @@ from btpy.wire.channel import Channel, Tap
 from btpy.wire.messages import ClassBytes, Joined, Late, LateOutcome, Message, SessionInfo, Trouble, Welcome
 
 PREWEAVING_SECONDS = 2.0
-"""How long a starting JVM may wait until classes are prewoven."""
+"""Seconds that a starting JVM may wait until classes are prewoven."""
 
 
 @dataclass(frozen=True, slots=True)
 class JoinedSession:
-    """A session that another client had begun. ``ttl``: remaining seconds; ``age``: seconds since its begin;
-    ``deployment``: of its program, None if the client only ends it.
+    """A session that another client has begun. ``ttl``: remaining seconds; ``age``: seconds since its begin;
+    ``deployment``: the deployment of its program, None if the client only ends it.
     """
 
     name: str
@@ -86,7 +86,7 @@ class Session:
 
     @staticmethod
     def attach(target: JvmProcess | int | str, limits: Limits | None = None) -> Session:
-        """Attach to a JVM: one that was found, a pid, or a name as :func:`btpy.jvm.processes.find` takes it.
+        """Attach to a JVM: a found JVM, a pid, or a name for :func:`btpy.jvm.processes.find`.
 
         Raises AttachError with the obstacle and its remedy.
         """
@@ -95,7 +95,7 @@ class Session:
 
     @staticmethod
     def connected(connecting: Connecting | Launching, limits: Limits | None = None, tap: Tap | None = None) -> Session:
-        """The session of an attach that was begun before; ``tap``: as of :class:`Channel`. Raises AttachError as
+        """The session of an attach in progress; ``tap``: as in :class:`Channel`. Raises AttachError like
         :meth:`attach`."""
         session = Session._connected(connecting, tap)
         session._starting = isinstance(connecting, Launching)
@@ -113,7 +113,7 @@ class Session:
 
         ``take_over``: take it from a client that has joined it. ``read`` False: without its program, only to end it.
 
-        Raises UsageError when there is none, or it cannot be joined; AttachError as :meth:`attach`; Unreadable when the
+        Raises UsageError when there is none, or it cannot be joined; AttachError as :meth:`attach`; Unreadable if the
         meaning of its ids is not known.
         """
         session = Session._connected(connecting)
@@ -182,8 +182,8 @@ class Session:
         self.close()
 
     def go(self) -> None:
-        """Let a JVM that was started with the agent run its main method; does nothing to others. Waits until classes
-        that it may load are woven, for PREWEAVING_SECONDS at most.
+        """Let a JVM that was started with the agent run its main method; has no effect on other JVMs. Waits until
+        classes that it may load are woven, for PREWEAVING_SECONDS at most.
         """
         if self._starting:
             self.finish_preweaving(PREWEAVING_SECONDS)

@@ -30,7 +30,7 @@ _HASH_KEY = secrets.token_bytes(16)
 @dataclass(frozen=True, slots=True)
 class Limits:
     """The limits in CONFIGURE, in milliseconds, bytes and counts. ``unattended``: the client may leave the session, so
-    the agent must keep the woven classes. ``secret_names``: those of :class:`~btpy.model.secrets.Secrets`.
+    the agent must keep the woven classes. ``secret_names``: the names of :class:`~btpy.model.secrets.Secrets`.
     ``cpu_budget``: share of one core, 0: no bound.
     """
 
@@ -85,7 +85,7 @@ _LIMIT_OF_SETTING = {
 
 
 def without_effect(program: Program, limits: Limits) -> list[Diagnostic]:
-    """A warning for each setting of the last script that wants another limit than the session began with."""
+    """A warning for each setting of the last script that asks for another limit than at the begin of the session."""
     settings = dict(program.settings)
     field_of = {setting: field for field, setting in _LIMIT_OF_SETTING.items()}
     other = {name for name in settings.keys() & field_of if settings[name] != getattr(limits, field_of[name])}
@@ -120,7 +120,7 @@ def lost(process: JvmProcess, reason: str) -> TargetGone:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The attached JVM. ``nano_time``: its System.nanoTime when it was ``wall_nanos`` (ns since 1970)."""
+    """The attached JVM. ``nano_time``: its System.nanoTime at the moment ``wall_nanos`` (ns since 1970)."""
 
     pid: int
     main: str

@@ -18,13 +18,13 @@ from btpy.plan.plan import SITES, Refusal, Site, first_site
 from btpy.wire.messages import LoadedClass
 
 ARRIVING_SECONDS = 10.0
-"""How long a class may be missing from the loaded classes after btpy has answered for it."""
+"""Seconds for which a class may be missing from the loaded classes after btpy has answered for it."""
 
 SITES_AT_ONCE = 1024
 """Site ids that are reserved at once for prewoven classes. Other answers use the ids after them."""
 
 Place = tuple[int, str, str]
-"""A probe, and the name and descriptor of a method that it is in."""
+"""A probe, and the name and descriptor of a method that contains it."""
 
 _Method = tuple[str, str, str, str]  # class, loader, name, descriptor
 
@@ -47,8 +47,8 @@ class PrewovenRecord:
 
 @dataclass(slots=True)
 class WeaveState:
-    """``slot`` is the session's (CONFIGURED). Fields are read and written under ``lock``, which the methods whose
-    docstrings say so take themselves.
+    """``slot``: the slot of the session (CONFIGURED). Fields are read and written under ``lock``; methods that take it
+    themselves have a remark.
 
     ``woven``: by class and loader, the sites in the bytes that the JVM got last. ``naming``: for each type for which it
         is undecided whether operations on it match, the classes that name it, and their loaders.
@@ -88,7 +88,7 @@ class WeaveState:
         return first
 
     def has_room(self, count: int) -> bool:
-        """Whether ``count`` ids are left."""
+        """Whether ``count`` ids are free."""
         return self._next_site + count <= (self.slot + 1) * SITES
 
     @property
@@ -182,11 +182,11 @@ class WeaveState:
         return self.woven.get((name, loader), frozenset())
 
     def methods(self, probe: int) -> Collection[_Method]:
-        """The methods that the probe has been in."""
+        """The methods that have contained the probe."""
         return self._methods.get(probe, {})
 
     def holding(self, probes: Iterable[int]) -> list[tuple[str, str]]:
-        """Name and loader of the classes that one of the probes is in."""
+        """Name and loader of the classes that contain one of the probes."""
         ids = frozenset(probes)
         return [where for where, sites in self.woven.items() if any(probe in ids for probe, _, _ in sites)]
 
@@ -219,7 +219,7 @@ class WeaveState:
 
     @property
     def all_refusals(self) -> tuple[Refusal, ...]:
-        """Code that was left alone, and why. Takes the lock."""
+        """Code that was not woven, with the reasons. Takes the lock."""
         with self.lock:
             return tuple(self.refusals)
 
@@ -253,5 +253,5 @@ class WeaveState:
 
 
 def _methods_of(sites: Iterable[Site]) -> Counter[int]:
-    """How many methods each probe is in."""
+    """The number of methods that contain each probe."""
     return Counter(probe for probe, _, _ in {(site.probe, site.method, site.descriptor) for site in sites})

@@ -12,7 +12,7 @@ from btpy.wire.messages import ProbeCounters, ProbeState
 
 
 class Cause(Enum):
-    """Why records are dropped. The values are those of every output format and of recordings.
+    """The causes of dropped records. The values are those of every output format and of recordings.
 
     RING: the event buffer was full. LARGE: the record did not fit a chunk. STALLED: the client was too slow.
     UNATTENDED: no client connected in time. BUDGET: the budget was used up.
@@ -43,9 +43,9 @@ class Cost:
 @dataclass(frozen=True, slots=True)
 class ProbeAccount:
     """``fired``: hits that passed the predicate and the limits of the probe. ``skipped``: hits that sampling or the
-    budget skipped. ``limited``: hits that a limit did not let fire. ``untrue``: hits for which the predicate was false.
-    At most 1,000 are counted; None: not known. ``rested_ns``: how long the budget had the probe disabled, so that its
-    hits were not counted.
+    budget skipped. ``limited``: hits that did not fire because of a limit. ``untrue``: hits for which the predicate was
+    false. At most 1,000 are counted; None: not known. ``rested_ns``: the time for which the budget had the probe
+    disabled, so that its hits were not counted.
 
     ``produced``: records, as the agent counts them; ``delivered``: records that have arrived here; ``dropped_by``:
     the others, by cause. Records for earlier clients of the session are not included. ``map_full``: samples that were
@@ -67,7 +67,7 @@ class ProbeAccount:
 
     @staticmethod
     def of(counters: ProbeCounters, delivered: int = 0, sent_before: int = 0) -> ProbeAccount:
-        """From the counts of the agent. ``sent_before``: records that went to earlier clients."""
+        """The account from the counts of the agent. ``sent_before``: records that went to earlier clients."""
         return ProbeAccount(
             probe=counters.probe,
             fired=counters.fired,

@@ -27,7 +27,7 @@ _VALUE = re.compile(
 )
 _REMEMBERED_CHARACTERS = 256
 _UNREADABLE = b"\xfe"
-"""A tag that no value has."""
+"""A tag that no value uses."""
 
 
 class AddedSecrets:

@@ -159,8 +159,8 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """``counts``: each bucket with samples, and how many, in ascending order; most buckets are empty. The extremes are
-    exact.
+    """``counts``: each bucket with samples and their number, in ascending order; most buckets are empty. The extremes
+    are exact.
     """
 
     layout: Buckets
@@ -239,7 +239,7 @@ class Histogram:
         return replace(self, layout=layout, counts=tuple(sorted(joined.items())))
 
     def merge(self, other: Histogram) -> Histogram:
-        """Exact: the histogram of all samples, of the lower precision of the two."""
+        """The exact histogram of all samples, with the lower precision of the two."""
         if type(self.layout) is not type(other.layout):
             raise ValueError(f"histograms of {self.layout} and {other.layout}")
         left, right = self.coarser(other.layout.precision), other.coarser(self.layout.precision)
@@ -781,12 +781,13 @@ def _histogram(declared: Map, cells: bytes, form: ContentForm) -> Aggregate:
         counts = counts if counts[0][1] else counts[1:]
     if any(count < 0 for _, count in counts):
         raise ProtocolError("negative count in a histogram")
-    known = least <= greatest  # otherwise they have their first values
+    known = least <= greatest  # otherwise the extremes have their first values
     return Histogram(layout, integral, floating, least if known else None, greatest if known else None, tuple(counts))
 
 
 def _half(layout: Buckets) -> int:
-    """The cells of the buckets of zero and positive numbers: whole segments. Those of negatives follow."""
+    """The cells of the buckets of zero and positive numbers, in whole segments. The cells of negative numbers
+    follow."""
     return -(-(layout.last + 1) // _SEGMENT_CELLS) * _SEGMENT_CELLS
 
 
@@ -841,7 +842,7 @@ def _occupied(declared: Map, segments: bytes, most: int) -> Iterator[tuple[int, 
 
 
 def _laid_out(occupied: Iterable[tuple[int, int]], size: int) -> tuple[int, ...]:
-    """So many cells. If none is occupied, all calls share one tuple."""
+    """So many cells. If no cell is occupied, all calls return the same tuple."""
     cells = dict(occupied)
     return tuple(cells.get(index, 0) for index in range(size)) if cells else _zeros(size)
 

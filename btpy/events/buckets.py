@@ -1,7 +1,7 @@
-"""The buckets of ``hist`` and ``pctl``: which numbers are counted together.
+"""The buckets of ``hist`` and ``pctl``: ranges of numbers that are counted together.
 
-A bucket has a number. Buckets are in the order of their numbers: −n holds the negatives of what bucket n holds, and 0
-holds zero.
+A bucket has a number. Buckets are in the order of their numbers: −n holds the negatives of the numbers in bucket n, and
+0 holds zero.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Exponential:
         return otlp_index(number, self.precision) + self._offset
 
     def bounds(self, index: int) -> tuple[int, int]:
-        """The least and the greatest number of a bucket."""
+        """The smallest and the largest number of a bucket."""
         if index < 0:
             low, high = self.bounds(-index)
             return -high if index > -self.last else _LONG_MIN, -low

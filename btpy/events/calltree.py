@@ -1,17 +1,17 @@
 """Combines single timed calls into trees.
 
-A call is known when it ends: by its thread, its caller, the time of its end and how long it took. The records of a
-thread are in the order in which its calls end, and inner calls end before the outer one. So a call that ends takes up,
-as its children, the calls of its thread that ended after it had begun:
+The record of a call comes when it ends. It has its thread, its caller, the time of its end and its duration. The
+records of a thread are in the order in which its calls end, and inner calls end before the outer one. So the children
+of a call that ends are the calls of its thread that ended after its beginning:
 
     told:   find ──┐  tariff ──┐  quote ──────────────┐        quote
             18…20     21…24       17…25                        ├─ find
                                                                └─ tariff
 
-The beginning of a call, its end less its duration, is late by the time needed for the record. So no earlier sibling
-seems to end after it, but the first children may seem to end before it. These are recognised by their caller, which is
-the called method, unless the caller of the call is the same method. (If methods call each other recursively, a short
-call may be assigned to the inner one of two.)
+The beginning of a call, which is its end minus its duration, is late by the time needed for the record. So no earlier
+sibling seems to end after it, but the first children may seem to end before it. These are recognised by their caller,
+which is the called method, unless the caller of the call is the same method. (If methods call each other recursively, a
+short call may be assigned to the inner one of two.)
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Call:
 
     @property
     def own(self) -> int:
-        """ns outside of the timed children."""
+        """The ns outside of the timed children."""
         return max(0, self.took - sum(child.took for child in self.children))
 
     def walk(self) -> Iterator[Call]:
@@ -104,9 +104,9 @@ def _is_within(earlier: Call, call: Call) -> bool:
 class MergedCalls:
     """The calls of one method at one place, in all trees of a root method.
 
-    ``line``: the line of the calling place, 0 for a root. ``durations``: of the latest calls, in ns. ``failed``: the
-    number of calls that threw, by the class of the exception. ``children``: the calls inside these calls, since the
-    first tree with any;
+    ``line``: the line of the calling place, 0 for a root. ``durations``: the durations of the latest calls, in ns.
+    ``failed``: the number of calls that threw, by the class of the exception. ``children``: the calls inside these
+    calls, since the first tree with any;
     ``base``: the total time of the trees since then, as the base for the shares of the children; ``own``: ns since then
     outside of the children.
     """

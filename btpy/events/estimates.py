@@ -18,7 +18,7 @@ from btpy.frozen import dataclass
 
 CONFIDENCE = 0.99
 _Z = 2.5758  # the 99.5 % quantile of the normal distribution
-_FEW = 5  # for fewer samples no spread is estimated
+_FEW = 5  # least number of samples for an estimate of the spread
 
 Number = int | float
 

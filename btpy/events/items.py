@@ -32,15 +32,15 @@ MAX_MESSAGE = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """Firings that are only counted, by probe."""
+    """The number of firings that are only counted, by probe."""
 
     counts: Mapping[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Firings, in the order in which the agent drained them. ``unread``: others that came with them. ``malformed``: an
-    error for each record that could not be read."""
+    """Firings, in the order in which the agent drained them. ``unread``: other firings in the same message, which are
+    only counted. ``malformed``: an error for each record that could not be read."""
 
     records: list[Record]
     unread: Unread | None = None
@@ -62,7 +62,7 @@ Item = Union[Records, Unread, PrintedMaps, Errors, Counters, Late, Exiting, Rest
 class ItemDecoder:
     """Decodes the messages of one session. They must come in order, because records refer to threads that were named
     before.
-    ``form``: of the contents of maps.
+    ``form``: the form of the contents of maps.
     """
 
     def __init__(self, form: ContentForm = PRESENT_FORM) -> None:
@@ -70,7 +70,7 @@ class ItemDecoder:
         self._form = form
 
     def item(self, message: Message, outline: Outline, limit: ReadingLimit | None = None) -> Item:
-        """``outline``: of the program. ``limit``: None, all records are read. Raises ProtocolError."""
+        """``outline``: the outline of the program. ``limit`` None: all records are read. Raises ProtocolError."""
         if isinstance(message, Events):
             self._records.expect(outline.templates, len(outline.probes))
             unread: Mapping[int, int] = {}

@@ -26,7 +26,8 @@ _LATIN, _WIDE, _CUT, _OBJECT, _SEQUENCE, _CONSTANT, _CLOSED, _MAPPING = 7, 8, 9,
 
 
 class PayloadText(NamedTuple):
-    """Offsets of its characters, which have one byte, or two if it is ``wide``. ``cut``: its end is missing."""
+    """The offsets of the characters of a text; each has one byte, or two if the text is ``wide``. ``cut``: its end is
+    missing."""
 
     start: int
     end: int
@@ -42,7 +43,7 @@ class BadRecord(NamedTuple):
 
 
 def of_records(payload: bytes) -> tuple[list[PayloadText], list[BadRecord]]:
-    """Of ``EVENTS``. Raises ProtocolError where the length of a record makes no sense."""
+    """Of ``EVENTS``. Raises ProtocolError if the length of a record is impossible."""
     texts: list[PayloadText] = []
     bad: list[BadRecord] = []
     start = 0

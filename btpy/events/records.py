@@ -75,7 +75,7 @@ class StackRef:
 
 
 class Closed(Enum):
-    """Why an object was not opened."""
+    """The reason why an object was not opened."""
 
     DEPTH = 0
     CYCLE = 1
@@ -97,7 +97,7 @@ class Withheld(Enum):
 
     @property
     def text(self) -> str:
-        """The mark in place of the value, in every format that has no sign of its own for it."""
+        """The mark in place of the value, in every format without its own sign for it."""
         return REDACTED if self is Withheld.REDACTED else "<unreadable>"
 
 
@@ -217,7 +217,7 @@ class RecordDecoder:
 
     def __init__(self) -> None:
         self._threads: dict[int, str] = {}
-        self._name_chars = 0  # of all names together
+        self._name_chars = 0  # characters of all names together
         self._fewest: list[int] = []  # by template, the least number of values in its records
         self._named: dict[int, int] = {}  # by template, the index of its first pair of name and value
         self._probes = 0
@@ -239,7 +239,7 @@ class RecordDecoder:
         """The records of one payload, thread names resolved.
 
         A malformed record is left out and added to :attr:`malformed`. Its length gives its bounds. Raises ProtocolError
-        when a length makes no sense.
+        if a length is impossible.
         """
         records: list[Record] = []
         append, new, name = records.append, tuple.__new__, self._threads.get

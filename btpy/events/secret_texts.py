@@ -27,7 +27,7 @@ _FORMS = (
     + rb"[\"']?[ ]{0,2}[=:][ ]{0,2}"
     + _SCHEME
     + rb"(?:\"(?P<quoted>[^\"\x00-\x1f]+)|'(?P<single>[^'\x00-\x1f]+)|(?P<plain>[^\s\"',;&)}\]>\x00-\x1f\xff]+))",
-    # The whole of a header.
+    # A whole header.
     rb"(?<![a-z])(?:proxy-)?(?:authorization|cookie2?)[\"']?[ ]{0,2}[=:][ ]{0,2}[\"']?"
     + _SCHEME
     + rb"(?P<header>[^\"'\x00-\x1f\xff,\]}]+)",

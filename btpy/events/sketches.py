@@ -37,8 +37,8 @@ class Frequent:
 
 @dataclass(frozen=True, slots=True)
 class Top:
-    """``topk(x, most)``: ``values`` has more values than are shown, the most frequent first. Any other value was seen
-    at most ``unseen`` times of ``n``.
+    """``topk(x, most)``: ``values``: the most frequent first; more values than the output shows. Any other value was
+    seen at most ``unseen`` times of ``n``.
     """
 
     n: int
@@ -70,7 +70,7 @@ class Top:
 
 
 def by_frequency(values: Iterable[Frequent]) -> tuple[Frequent, ...]:
-    """The most frequent first. Duplicate values are added up."""
+    """The values, the most frequent first. Counts of equal values are added."""
     joined: dict[object, Frequent] = {}
     for frequent in values:
         key = _exact(frequent.value)

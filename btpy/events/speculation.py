@@ -18,7 +18,7 @@ MAX_RECORDS = 1 << 16
 """The most held records. If there are more, the oldest speculation is dropped."""
 
 MAX_NANOS = 60 * 10**9
-"""How long after its first record a speculation is dropped, by the clock of the records."""
+"""The time after its first record when a speculation is dropped, by the clock of the records."""
 
 
 @dataclass(slots=True)
@@ -115,7 +115,7 @@ class Speculations:
 
 
 def _split(record: Record) -> tuple[Hashable, Record]:
-    """The id that a record begins with, and the record without it."""
+    """The id at the beginning of a record, and the record without it."""
     if not record.values:
         raise ProtocolError(f"record of template {record.template} without an id")
     return record.values[0], record._replace(values=record.values[1:])

@@ -42,7 +42,7 @@ class StackTable:
 
     def add(self, stack: messages.Stack) -> None:
         """Raises ProtocolError when there are more than ``capacity``, when they take more than MAX_BYTES, or when the
-        id is 0, which means none."""
+        id is 0, which means "no stack"."""
         if stack.id == 0:
             raise ProtocolError("a definition of stack 0")
         if len(self._stacks) >= self._capacity and stack.id not in self._stacks:

@@ -75,7 +75,7 @@ class _Attacher:
 
     def _write(self, process: children.TextProcess, line: dict[str, str]) -> None:
         assert process.stdin is not None
-        with self._writing, contextlib.suppress(BrokenPipeError):  # then there will be no answer
+        with self._writing, contextlib.suppress(BrokenPipeError):  # in this case no answer comes
             process.stdin.write(json.dumps(line) + "\n")
             process.stdin.flush()
 
@@ -143,8 +143,8 @@ def attach(
 ) -> None:
     """Load the agent into ``process`` with ``options``. Returns when its entry point has returned.
 
-    ``allow``: capabilities as of ``--allow``; ``delegate``: for the direct way. If the Java runtime does not start, and
-    the user has not asked for it, ``on_change`` is called, and then the agent is loaded directly.
+    ``allow``: capabilities, as for ``--allow``; ``delegate``: for the direct way. If the Java runtime does not start,
+    and the user has not asked for it, ``on_change`` is called, and then the agent is loaded directly.
 
     Raises AttachError with one of the codes of :mod:`btpy.jvm.problems`. It can block as long as the target's JVM does
     not answer. Call it on a separate thread to limit that.
@@ -170,7 +170,7 @@ def attach(
 
 
 def require_permission(process: JvmProcess) -> None:
-    """Raises AttachError where it is known beforehand that the JVM cannot be attached to."""
+    """Raises AttachError if facts known in advance prevent the attach."""
     if process.obstacle is not None:
         raise process.obstacle
     require_agent_permissions(process)
@@ -225,7 +225,7 @@ def remove_stale_socket(process: JvmProcess) -> None:
     path = Path(f"/tmp/.java_pid{process.pid}")
     try:
         with socket.socket(socket.AF_UNIX) as asking:
-            asking.settimeout(jcmd.PATIENCE)  # and a full queue of connections is not waited for
+            asking.settimeout(jcmd.PATIENCE)  # and do not wait for a full queue of connections
             asking.connect(str(path))
     except ConnectionRefusedError:
         try:
@@ -349,7 +349,7 @@ def _connection(process: JvmProcess) -> socket.socket:
 
 
 def wake(process: JvmProcess, delegate: Delegate | None = None, allow: Collection[str] = ()) -> None:
-    """Have the JVM open its attach socket, if it has not yet. ``allow``: as of :func:`attach`.
+    """Have the JVM open its attach socket, if it has not yet. ``allow``: as for :func:`attach`.
 
     The Attach API would do the same, but looks for the socket in steps of 100 ms, sends SIGQUIT again when it does not
     come, and leaves its file when it is killed. Raises AttachError.
@@ -370,7 +370,7 @@ def wake(process: JvmProcess, delegate: Delegate | None = None, allow: Collectio
 
 
 def _of_exception(process: JvmProcess, name: str, detail: str, status: int) -> LoadResult:
-    """The meaning of an exception of the Attach API. Raises AttachError if the answer is not about the agent."""
+    """Translates an exception of the Attach API. Raises AttachError if the answer is not about the agent."""
     if name == "AgentInitializationException":
         return LoadResult(status or None, detail)
     if name == "AgentLoadException":

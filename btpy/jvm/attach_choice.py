@@ -16,8 +16,8 @@ _REQUESTED = "--attach direct"
 
 @dataclass(frozen=True, slots=True)
 class AttachChoice:
-    """``is_direct``: without a Java runtime; ``reason``: of this, in words; ``home``: the Java runtime otherwise.
-    ``is_fixed``: the user has named the way.
+    """``is_direct``: without a Java runtime; ``reason``: the reason for this, in words; ``home``: the Java runtime
+    otherwise. ``is_fixed``: the user has named the way.
     """
 
     is_direct: bool
@@ -27,12 +27,13 @@ class AttachChoice:
 
     @property
     def description(self) -> str:
-        """For lists of details, after "attached"."""
+        """The way in words, for lists of details, after "attached"."""
         return f"directly, without Java: {self.reason}" if self.is_direct else f"through JPype and Java at {self.home}"
 
 
 def choose(process: JvmProcess, method: AttachMethod = AttachMethod.AUTO) -> AttachChoice:
-    """Raises AttachError: JPYPE is asked for, and the JVM is out of its reach (BT527), or there is no Java (BT510)."""
+    """Raises AttachError: The error if the user asks for JPYPE, but it cannot reach the JVM (BT527), or there is no
+    Java (BT510)."""
     if method is AttachMethod.DIRECT:
         return AttachChoice(True, _REQUESTED, is_fixed=True)
     is_fixed = method is AttachMethod.JPYPE

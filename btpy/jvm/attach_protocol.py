@@ -89,7 +89,7 @@ def fits(jar: str, options: str) -> bool:
 
 
 def answer(connection: socket.socket, request: bytes, seconds: float) -> str:
-    """Send a request and read all of the answer. Raises OSError; TimeoutError if the whole takes longer than
+    """Send a request and read all of the answer. Raises OSError; Raises TimeoutError if this takes longer than
     ``seconds``.
     """
     deadline = time.monotonic() + seconds
@@ -105,8 +105,8 @@ def answer(connection: socket.socket, request: bytes, seconds: float) -> str:
 def load_result(answered: str) -> LoadResult:
     """The meaning of the answer to ``load``.
 
-    The first line is the status of the command. Then JDK 9 and later write ``return code: 0`` with what the agent
-    returned, JDK 8 the bare number; if the library could not be loaded, the reason follows instead.
+    The first line is the status of the command. Then JDK 9 and later write ``return code: 0`` with the result of the
+    agent, and JDK 8 the bare number; if the library could not be loaded, the reason follows instead.
     """
     status, _, output = answered.partition("\n")
     if not output.strip():

@@ -8,9 +8,9 @@ script. So there is never a JVM in the client. One JSON object a line, in and ou
     ← {"error": "AttachNotSupportedException", "message": "…", "status": 0}
     → {"temporary": "/tmp/btpy-…"}
 
-The first output line says whether the JVM has started, or the reason. Steps are for the timeline of the run, with the
-times of their begin and end. It ends when its standard input is closed, and
-then removes remaining temporary files. A client that ends regularly has removed them, and ends this process before.
+The first output line reports that the JVM has started, or the reason why not. Steps are for the timeline of the run,
+with the times of their begin and end. It ends when its standard input is closed, and then removes remaining temporary
+files. A client that ends regularly has removed them, and ends this process before.
 """
 
 from __future__ import annotations
@@ -97,6 +97,6 @@ def _tell(answers: TextIO, answer: dict[str, object]) -> bool:
 
 
 def main() -> NoReturn:
-    """Its argument: the home of the Java runtime."""
+    """Runs the process. Its argument is the home of the Java runtime."""
     serve(Path(sys.argv[1]), sys.stdin, sys.stdout)
-    os._exit(0)  # without DestroyJavaVM and atexit, because there is nothing to finish
+    os._exit(0)  # skips DestroyJavaVM and atexit, which have no work to do

@@ -35,7 +35,7 @@ _BETWEEN_LOOKS = 0.25
 
 class Connecting:
     """An attach in progress, to a JvmProcess, a pid, or a name for :func:`btpy.jvm.processes.find`.
-    ``allow``: capabilities as of ``--allow``; ``method``: as of ``--attach``. ``choice``: the chosen way.
+    ``allow``: capabilities, as for ``--allow``; ``method``: as for ``--attach``. ``choice``: the chosen way.
 
     Raises AttachError at once when the target is known to be out of reach. If the ``with`` block ends before the
     connection was taken, the attach is cancelled: an agent that connects later finds no client and leaves.
@@ -160,7 +160,7 @@ class Connecting:
 
 
 def silent(process: JvmProcess, seconds: float) -> AttachError:
-    """Why it may not have answered for so long."""
+    """The possible reason for the missing answer."""
     if processes.is_stopped(process):
         return problems.stopped(process.pid)
     return problems.no_answer(process.pid, f"no answer in {seconds:.0f} s")

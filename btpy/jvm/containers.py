@@ -1,11 +1,11 @@
-"""The container and the pod in which a process runs, told from outside: no runtime is asked, nothing is started.
+"""The container and the pod in which a process runs, found from outside: btpy asks no runtime and starts no process.
 
 The kernel names the control group of the process (``/proc/PID/cgroup``). Container runtimes put the id of the
 container into that name, and kubelet puts the uid of the pod into it. Where btpy shares the container, or runs beside
 it, the group has no name; then the sources of the mounts (``/proc/PID/mountinfo``) have the same ids. Names and images
 come from the state files of the runtimes and from the log directories of kubelet, which belong to root.
 
-What a container says about itself is a claim: a process that may make control groups or mounts can choose these texts.
+These texts may be false: a process that may make control groups or mounts can choose them.
 So they are bounded, a name that is no valid name is dropped, no link is followed in the root directory of the process,
 and state files are looked up only for ids that the runtimes of this machine can have given.
 """
@@ -26,17 +26,17 @@ from btpy.errors import UsageError
 from btpy.frozen import dataclass
 
 PREFIXES = ("container", "pod")
-"""``container/ID`` and ``pod/NAME`` mean the JVM there."""
+"""The beginnings of names such as ``container/ID`` and ``pod/NAME``, which mean the JVM in it."""
 
-_SHORT = 12  # of an id, as docker ps shows it
+_SHORT = 12  # characters of an id, as in docker ps
 _MAX_GROUPS, _MAX_MOUNTS, _MAX_ENVIRONMENT, _MAX_STATE = 64 << 10, 1 << 20, 256 << 10, 8 << 20  # bytes
 _MAX_HOSTNAME = 256
-_MAX_ENTRIES = 20_000  # of a directory of logs
+_MAX_ENTRIES = 20_000  # characters of the name of a directory of logs
 _HOST_UTS = 0xEFFFFFFE  # the inode of the first UTS namespace, whose name is that of the machine
 
-# Compiled when they are first needed.
+# Compiled at the first use.
 _ID = r"[0-9a-f]{64}"
-_UID = r"[0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32}"  # the second: of a pod that a file defines
+_UID = r"[0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32}"  # the second: a pod from a file
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _POD = r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?"
 _NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}"
@@ -63,8 +63,8 @@ _KUBELET_MOUNT = (
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """``id``: 64 hexadecimal digits, or the name that runc was given; ``name``: as its runtime calls it, in Kubernetes
-    the name in the pod. ``runtime``: docker, containerd, cri-o, podman or runc. What is not known is empty.
+    """``id``: 64 hexadecimal digits, or the name that runc was given; ``name``: its name in its runtime, in Kubernetes
+    the name in the pod. ``runtime``: docker, containerd, cri-o, podman or runc. Unknown fields are empty.
     """
 
     id: str = ""
@@ -81,13 +81,13 @@ class Container:
 
     @property
     def shown_pod(self) -> str:
-        """Its namespace and name, or its uid where the name is not known."""
+        """Its namespace and name, or its uid if the name is not known."""
         named = f"{self.namespace}/{self.pod}" if self.namespace else self.pod
         return named if self.pod else self.pod_uid
 
     @property
     def description(self) -> str:
-        """For lists in messages."""
+        """Its text in lists of messages."""
         container = self.id and f"container {self.short_id}" + (f" {self.name}" if self.name else "")
         return ", ".join(filter(None, (container, self.shown_pod and f"pod {self.shown_pod}")))
 
@@ -103,8 +103,8 @@ class Container:
 
 
 def read(pid: int, root: Path, proc: Path = Path("/proc"), host: Path = Path("/")) -> Container | None:
-    """The container of a process; None: it is in none that can be seen. ``root``: its root directory; ``host``: of the
-    files of runtimes and kubelet.
+    """The container of a process; None: no container is visible. ``root``: its root directory; ``host``: the root
+    directory of the files of runtimes and kubelet.
     """
     directory = proc / str(pid)
     groups = _text(directory / "cgroup", _MAX_GROUPS)
@@ -124,13 +124,13 @@ def read(pid: int, root: Path, proc: Path = Path("/proc"), host: Path = Path("/"
 
 
 def _completed(container: Container, other: Container) -> Container:
-    """With what ``other`` knows in addition."""
+    """The container with the additional fields of ``other``."""
     return Container(*(getattr(container, field.name) or getattr(other, field.name) for field in fields(Container)))
 
 
 def _from_groups(groups: str) -> tuple[Container, bool]:
-    """The innermost container that a control group names, and whether a runtime of this machine can have made it: not
-    one in another container, nor one of a user, who may choose the names of the groups.
+    """The innermost container that a control group names, and whether a runtime of this machine can have made it. A
+    group inside of another container or below a user's group does not count, because that user can choose its name.
     """
     for path in _paths(groups):
         segments = re.split("[/:]", path)
@@ -167,7 +167,7 @@ def _pod_of(segment: str) -> str:
 
 
 def _from_mounts(mounts: str) -> Container:
-    """What the files tell that a runtime and kubelet have mounted into the container."""
+    """The facts in the files that a runtime and kubelet have mounted into the container."""
     container = Container()
     for line in mounts.split("\n"):
         mount = " ".join(line.split(" ", 5)[3:5])
@@ -217,7 +217,7 @@ def _text(path: Path, limit: int) -> str:
 
 
 def _of_runc(groups: str, host: Path) -> Container:
-    """A container that runc was asked for directly, with an id of any form: its state has the same control group."""
+    """A container that a user created with runc, with an id of any form: its state file has the same control group."""
     for path in _paths(groups):
         id_ = path.rpartition("/")[2].rpartition(":")[2]
         if _valid(id_, _NAME):
@@ -229,7 +229,8 @@ def _of_runc(groups: str, host: Path) -> Container:
 
 
 def _from_state(container: Container, host: Path) -> Container:
-    """What the runtime has written about the container. Where the control group does not name it: any that has it."""
+    """The facts in the state files of the runtime. If the control group does not name the runtime, all runtimes are
+    tried."""
     readers = {"docker": _docker, "containerd": _containerd, "cri-o": _crio, "podman": _podman}
     runtimes = [container.runtime] if container.runtime else ["containerd", "cri-o", "docker"]
     for runtime in runtimes:
@@ -286,8 +287,8 @@ def _annotated(annotations: dict[str, Any], name: str, pod: str, image: str, sep
 
 
 def _from_logs(container: Container, host: Path) -> Container:
-    """From the names that kubelet gives to directories (NAMESPACE_POD_UID) and links (POD_NAMESPACE_CONTAINER-ID.log)
-    of logs.
+    """The facts in the names that kubelet gives to directories (NAMESPACE_POD_UID) and links
+    (POD_NAMESPACE_CONTAINER-ID.log) of logs.
     """
     told = Container()
     for entry in _entries(host / "var/log/containers", f"-{container.id}.log") if container.id else ():
@@ -319,7 +320,7 @@ def _json(path: Path) -> Any:
 
 
 def _parsed(text: object) -> Any:
-    import json  # only where there are containers
+    import json  # imported only if there are containers
 
     try:
         return json.loads(text) if isinstance(text, (str, bytes)) else {}
@@ -334,5 +335,5 @@ def _members(value: object, name: str) -> dict[str, Any]:
 
 
 def _valid(text: object, pattern: str) -> str:
-    """Empty if it is no such name."""
+    """The name, or empty if it is not a valid name."""
     return text if isinstance(text, str) and re.fullmatch(pattern, text) else ""

@@ -1,9 +1,9 @@
 """A process that works in the target's files for this one (:mod:`btpy.jvm.target_side`).
 
 It is used if the target belongs to another user or sees other files: in a container, with a private /tmp, or in another
-user or network namespace; and for any JVM if btpy has no Java runtime or the user wants none. No Java runtime takes
-part: the agent is loaded over HotSpot's attach protocol, on a connection that the delegate has made as the target's
-user.
+user or network namespace; and for any JVM if btpy has no Java runtime or the user does not want to use it. It needs no
+Java runtime: the agent is loaded over HotSpot's attach protocol, on a connection that the delegate has made as the
+target's user.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from btpy.wire.channel import Listener
 _PACKET = 64 * 1024
 _LOAD_SECONDS = 30.0
 ANSWER_SECONDS = 20.0
-"""How long the delegate may take for a request. It waits 8 s for a JVM at most."""
+"""Seconds that the delegate may take for a request. It waits at most 8 s for a JVM."""
 
 _CLOSE_SECONDS = 0.5
 
@@ -114,7 +114,7 @@ class Delegate:
         self._ask(do="room", bytes=size)
 
     def load(self, jar: Path, options: str, *, copy: bool) -> LoadResult:
-        """Load the agent; ``copy``: from a copy of the jar, because the target cannot read the original."""
+        """Load the agent; ``copy``: use a copy of the jar, because the target cannot read the original."""
         path = self._copied(jar) if copy else str(jar)
         version = attach_protocol.FIRST_VERSION
         if not attach_protocol.fits(path, options):

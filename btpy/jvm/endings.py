@@ -1,4 +1,4 @@
-"""Why a JVM that was being traced may have ended.
+"""The possible reason for the end of a traced JVM.
 
 Only its parent gets its exit status. Its options and the counters of its control group tell the likely cause.
 """
@@ -13,7 +13,7 @@ _ENDING_SECONDS = 0.2
 
 
 def likely_causes(process: JvmProcess) -> list[str]:
-    """Sentences for the user; empty if there is no hint."""
+    """The hints in sentences for the user; empty if there are none."""
     causes = []
     if any((process_limits.oom_kills_in(path) or 0) > count for path, count in process.oom_kills):
         causes.append(

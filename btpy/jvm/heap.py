@@ -39,8 +39,8 @@ _GENERATION = re.compile(
     r" \[(?P<low>0x[0-9a-f]+), ?(?P<middle>0x[0-9a-f]+)(?:, ?(?P<high>0x[0-9a-f]+))?\)",
     re.MULTILINE,
 )
-"""``DefNew total 39296K, used 11264K [0x…, 0x…, 0x…)``: where the reserved memory begins, up to where it is committed,
-and where it ends. G1 prints where the reserved memory begins and ends."""
+"""``DefNew total 39296K, used 11264K [0x…, 0x…, 0x…)``: the begin of the reserved memory, the end of its committed
+part, and its end. G1 prints only the begin and the end."""
 
 _SURVIVOR = re.compile(r"^ *from +space (\d+)K,", re.MULTILINE)
 _ZGC = re.compile(r"^ *ZHeap +used (?P<used>\d+[KMG]).*?max capacity (?P<max>\d+[KMG])", re.MULTILINE)
@@ -52,8 +52,8 @@ _SHENANDOAH = re.compile(r"^ *(?P<max>\d+[BKMG]) max, .*?(?P<used>\d+[BKMG]) use
 
 @dataclass(frozen=True, slots=True)
 class Heap:
-    """KiB. ``survivor``: the part that only a collection fills. ``most`` excludes it, because a program cannot allocate
-    there when the other spaces are full.
+    """KiB. ``survivor``: the part that is filled only by a collection. ``most`` excludes it, because a program cannot
+    allocate there when the other spaces are full.
     """
 
     most: int

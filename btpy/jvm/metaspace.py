@@ -51,14 +51,14 @@ def spaces(ask: Ask) -> tuple[Space, ...]:
     """The limited spaces of the JVM; none if it does not report them, as before JDK 11."""
     try:
         return parse(ask("VM.metaspace basic scale=K"))
-    except OSError:  # attaching will find the reason and report it better
+    except OSError:  # attaching finds the reason and reports it better
         return ()
 
 
 def parse(answer: str) -> tuple[Space, ...]:
     """Reads the output of ``VM.metaspace basic scale=K``.
 
-    Up to JDK 15, the used memory is that of the chunks of loaders, whose free chunks are reused. Since then it is the
+    Up to JDK 15, the chunks of loaders count as used memory, because their free chunks are reused. Since then it is the
     committed memory, which excludes freed chunks (JEP 387).
     """
     capacities: dict[str, int] = {}

@@ -23,7 +23,7 @@ import struct
 
 MAGIC = b"\xca\xfe\xc0\xc0"
 MAX_SIZE = 1024 * 1024
-"""Bytes read of a file; HotSpot's is 32 kB unless -XX:PerfDataMemorySize says otherwise."""
+"""Bytes read of a file; HotSpot's file has 32 kB, unless -XX:PerfDataMemorySize changes it."""
 
 MAX_NAME = 1024
 MAX_STRINGS = MAX_SIZE
@@ -63,6 +63,6 @@ def parse(data: bytes) -> Counters | None:
 
 
 def _string(data: bytes, at: int, longest: int) -> str:
-    """Up to its zero byte, or ``longest`` bytes."""
+    """A text up to its zero byte, at most ``longest`` bytes."""
     end = data.find(b"\0", at, at + longest)
     return data[at : at + longest if end < 0 else end].decode("utf-8", "replace")

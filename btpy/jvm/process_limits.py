@@ -26,7 +26,7 @@ _ADDRESS_SPACE_NEEDED = 64 * MIB
 """Stacks of four threads (-Xss, 1 MB), metaspace, and an arena of the C library."""
 
 _THREADS_NEEDED = 8
-"""The agent has four."""
+"""The threads of the agent."""
 
 _CODE_CACHE_NEEDED = 512 * 1024
 
@@ -41,8 +41,9 @@ _RESERVED_TO_ROOT = 1 << 24 | 1 << 21
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """``left`` of ``most``, and the need of the agent; in bytes if ``in_bytes``. ``set_by``: the origin of the limit.
-    ``then``: the effect of reaching it. ``remedy``: how to raise the limit.
+    """``left``: the free part of ``most``; and the need of the agent. In bytes if ``in_bytes``. ``set_by``: the origin
+    of the limit.
+    ``then``: the effect of reaching it. ``remedy``: a way to raise the limit.
     """
 
     name: str

@@ -40,7 +40,7 @@ _SECURITY_MANAGER, _SECURITY_POLICY = "-Djava.security.manager", "-Djava.securit
 _NO_SECURITY_MANAGER = ("allow", "disallow")  # JEP 411: only whether one may be set later
 
 _CLOCK_SECONDS, _START_SECONDS = 2.0, 30.0
-"""How far the clock may have been set back, and how long a launcher may take before it creates the JVM."""
+"""Tolerance in seconds: the clock may have been set back, and a launcher may need time before it creates the JVM."""
 
 # Options of the launcher whose value is the next argument (java(1)).
 _WITH_VALUE = frozenset(
@@ -79,7 +79,7 @@ class JvmProcess:
         str, ...
     ] = ()  # options of the JVM, with those of JAVA_TOOL_OPTIONS and of files if the counters have them
     oom_kills: tuple[tuple[Path, int], ...] = field(default=(), compare=False)  # as of process_limits.oom_kills
-    is_hidden: bool = False  # this process may not read its root directory and namespaces
+    is_hidden: bool = False  # whether this process may not read its root directory and namespaces
 
     @property
     def attachable(self) -> bool:
@@ -105,7 +105,7 @@ class JvmProcess:
 
     @property
     def separation(self) -> str:
-        """What keeps this process from making its attach files; empty: nothing does."""
+        """The reason why this process cannot create its attach files; empty: it can."""
         if self.uid != os.geteuid():
             return f"it belongs to another user ({self.user})"
         if self.in_container:
@@ -118,7 +118,7 @@ class JvmProcess:
 
     @property
     def shares_users(self) -> bool:
-        """Whether user ids mean the same there. True if they cannot be compared."""
+        """Whether user ids have the same meaning in its namespace. True if they cannot be compared."""
         return procfs.id_map(self.pid) == procfs.id_map("self")
 
     @property
@@ -208,7 +208,7 @@ class JvmProcess:
 
     @property
     def container(self) -> Container | None:
-        """The container and the pod in which it runs, read anew each time; None: it is in none that can be seen."""
+        """The container and the pod in which it runs, read again each time; None: none is visible."""
         return containers.read(self.pid, self.root, PROC)
 
     def is_named(self, name: str) -> bool:
@@ -244,7 +244,7 @@ def find(target: str) -> JvmProcess:
     ``container/ID``, the beginning of the id of its container, or ``pod/NAME``, a part of the name of its pod.
 
     A name that is exactly the ``-Dbtpy.name``, the main class or its simple name, or the name of the container or pod,
-    wins over parts of others'. Raises AttachError (BT502, BT504, BT511, BT512).
+    has priority over parts of other names. Raises AttachError (BT502, BT504, BT511, BT512).
     """
     if target.isdigit():
         return describe(int(target))
@@ -365,7 +365,7 @@ def _look(pid: int) -> JvmProcess | None:
         counters = _counters(root, uid, namespace_pid)
         start_ticks = procfs.start_ticks(pid)
         if hidden and not _started_at(counters, start_ticks):
-            counters = {}  # these belong to another JVM: this one has another /tmp
+            counters = {}  # the counters belong to another JVM: this one has another /tmp
     except (OSError, KeyError, ValueError):
         return None
     arguments = _jvm_arguments(counters, command)
@@ -467,7 +467,7 @@ def _jvm_library(pid: int, command: Sequence[str]) -> str | None:
 
 
 def _root(pid: int) -> Path:
-    """Its root directory as seen from here. It counts as ours if that cannot be found out."""
+    """Its root directory as seen from here. If it cannot be determined, it counts as ours."""
     try:
         theirs = os.stat(PROC / str(pid) / "ns" / "mnt")
         ours = os.stat(PROC / "self" / "ns" / "mnt")
@@ -493,7 +493,7 @@ def _listens(root: Path, namespace_pid: int) -> bool:
 
 
 def _counters(root: Path, uid: int, namespace_pid: int) -> perfdata.Counters:
-    """Empty when it keeps none or they cannot be read."""
+    """The counters; empty if it has none or they cannot be read."""
     with contextlib.suppress(OSError), ExitStack() as closing:
         tmp = files.open_directory(root, "tmp")
         closing.callback(os.close, tmp)
@@ -506,8 +506,8 @@ def _counters(root: Path, uid: int, namespace_pid: int) -> perfdata.Counters:
 
 
 def _counters_in(tmp: int, name: str, uid: int, namespace_pid: int) -> perfdata.Counters | None:
-    """The counters in the file for this pid in one directory. A file of another user was planted, or is of another
-    process that had the same pid.
+    """The counters in the file for this pid in one directory. A file of another user is forged, or belongs to an
+    earlier process with the same pid.
     """
     try:
         directory = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=tmp)
@@ -525,7 +525,7 @@ def _counters_in(tmp: int, name: str, uid: int, namespace_pid: int) -> perfdata.
 
 
 def _jvm_arguments(counters: perfdata.Counters, command: Sequence[str]) -> tuple[str, ...]:
-    """The options of the JVM: exactly as they arrived on the command line, then as the JVM took them."""
+    """The options of the JVM: exactly as on the command line, then as the JVM has understood them."""
     own = command[1 : _launcher_options_end(command)]
     return (*own, *str(counters.get("java.rt.vmFlags", "")).split(), *str(counters.get("java.rt.vmArgs", "")).split())
 
@@ -595,4 +595,4 @@ def _user(uid: int) -> str:
     try:
         return pwd.getpwuid(uid).pw_name
     except KeyError:
-        return f"#{uid}"  # sudo -u takes it like that
+        return f"#{uid}"  # the form that sudo -u accepts

@@ -41,16 +41,17 @@ from btpy.jvm import procfs
 from btpy.temporary import Temporary
 
 WAKE_SECONDS = 8.0
-"""How long a JVM may take to open its attach socket. During a garbage collection it takes as long as the collection."""
+"""Seconds that a JVM may take to open its attach socket. During a garbage collection it takes as long as the
+collection."""
 
 CONNECT_SECONDS = 5
-"""How long a JVM may take to accept a connection when others are waiting for it."""
+"""Seconds that a JVM may take to accept a connection while others wait for it."""
 
 LINGER_SECONDS = 60.0
-"""How long this process outlives its client to remove the attach file."""
+"""Seconds that this process outlives its client to remove the attach file."""
 
 _ASKED_SECONDS = 2.0
-"""Another client made an attach file that is younger than this, and has sent the signal for it."""
+"""An attach file younger than this belongs to another client, which has sent the signal for it."""
 
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.001, 0.01
 _BACKLOG = 16
@@ -107,8 +108,8 @@ class _TargetSide:
         raise _Failure(f"request {request['do']}")
 
     def require_running(self) -> None:
-        """Raises _Failure if the target has ended. While it runs, no other process has its pid: then everything that
-        this process has opened by that number belongs to the target.
+        """Raises _Failure if the target has ended. While it runs, no other process has its pid: then all files that
+        this process has opened by that number belong to the target.
         """
         if self._has_ended():
             raise _Failure("ended")
@@ -129,7 +130,7 @@ class _TargetSide:
     def _listen(self) -> tuple[dict[str, str], int]:
         path = self._own_directory() / "socket"
         server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        server.bind(str(path))  # fails if the name exists already, also as a symbolic link
+        server.bind(str(path))  # fails if the name already exists, also as a symbolic link
         server.listen(_BACKLOG)
         return {"path": self._seen(path)}, server.detach()
 
@@ -277,7 +278,7 @@ class _TargetSide:
         raise problem
 
     def _seen_request(self, file: tuple[int, str]) -> str:
-        """Where the file is, as the target sees it."""
+        """The path of the file in the view of the target."""
         directory, name = file
         if directory == self._tmp:
             return f"/tmp/{name}"
@@ -358,7 +359,7 @@ _CAPABILITY_VERSION = 0x20080522
 
 
 def _drop_capabilities() -> None:
-    """capset(2), version 3: no effective, permitted or inheritable one."""
+    """capset(2), version 3: clears the effective, permitted and inheritable capabilities."""
     import ctypes
 
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
@@ -385,7 +386,7 @@ def serve(client: socket.socket, target: dict[str, Any]) -> None:
             except (_Failure, OSError) as error:
                 answer, descriptor = _failed(error), None
             _send(client, answer, descriptor)
-    except (_Failure, OSError) as error:  # nothing was begun, or the client has closed the connection
+    except (_Failure, OSError) as error:  # no request has begun, or the client has closed the connection
         with contextlib.suppress(OSError):
             _send(client, _failed(error), None)
     finally:
@@ -429,6 +430,6 @@ def _step(name: str) -> Iterator[None]:
 
 
 def main() -> None:
-    """Its arguments: the descriptor of the connection to the client, and the target as JSON."""
+    """Runs the process. Its arguments are the descriptor of the connection to the client, and the target as JSON."""
     with socket.socket(fileno=int(sys.argv[1])) as client:
         serve(client, json.loads(sys.argv[2]))

@@ -28,7 +28,7 @@ class MethodAttachment:
     thrown: Pattern | None
     pending: bool
     max_methods: int
-    max_classes: int | None = None  # None: no bound of their own
+    max_classes: int | None = None  # None: these pools have no bound
     operation: OperationPattern | None = None
     uncaught: bool = False
 
@@ -74,8 +74,8 @@ class ClassLoadAttachment:
 
 @dataclass(frozen=True, slots=True)
 class LowMemoryAttachment:
-    """``pool`` None: every bounded pool, except those that always fill up between two collections. ``per_mille``: of
-    the pool's bound.
+    """``pool`` None: every bounded pool, except those that always fill up between two collections. ``per_mille``:
+    thousandths of the pool's bound.
     """
 
     pool: Pattern | None

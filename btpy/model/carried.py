@@ -24,7 +24,7 @@ class CarriedKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """``key``: of the MDC or the baggage; empty for a trace."""
+    """``key``: the key of the MDC or the baggage; empty for a trace."""
 
     kind: CarriedKind
     key: str = ""

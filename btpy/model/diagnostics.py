@@ -103,12 +103,12 @@ def nearest(name: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
 
 
 _WORD_OF_NAME = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_FEW_NAMES = 12  # among so few, one letter is enough: `$q`, `$quantity`
+_FEW_NAMES = 12  # among so few candidates, one letter is enough: `$q`, `$quantity`
 _LETTERS_OF_A_PART = 3
 
 
 def _likeness(name: str, candidate: str, least: int) -> int | None:
-    """How much of ``candidate`` is ``name``, 0 for most; None where they have no word in common. ``least``: the
+    """The distance by common words, 0 for the best candidate; None if they have no word in common. ``least``: the
     smallest length of a common beginning.
     """
     plain, other = name.lstrip("$@").lower(), candidate.lstrip("$@").lower()
@@ -167,7 +167,7 @@ def meant(diagnostic: Diagnostic) -> list[str]:
 
 
 _TAB = 4
-_LINES = 8  # line numbers shown for a repeated mistake
+_LINES = 8  # most line numbers that are shown for a repeated mistake
 _COLOURS = {Severity.ERROR: "\x1b[1;31m", Severity.WARNING: "\x1b[1;33m"}
 _BOLD, _BLUE, _RESET = "\x1b[1m", "\x1b[1;34m", "\x1b[0m"
 
@@ -217,7 +217,8 @@ def _cells(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A source line as it is shown; ``cells[i]`` is the column of the terminal at which character ``i`` starts."""
+    """A source line in the form of the output; ``cells[i]`` is the column of the terminal at which character ``i``
+    starts."""
 
     text: str
     cells: tuple[int, ...]
@@ -279,7 +280,7 @@ def render(diagnostic: Diagnostic, *, colour: bool = False, unicode: bool = True
 def render_all(
     diagnostics: Sequence[Diagnostic], *, colour: bool = False, unicode: bool = True, limit: int = 10
 ) -> str:
-    """At most ``limit`` diagnostics with empty lines between them, and how many more there are; ends with a newline.
+    """At most ``limit`` diagnostics with empty lines between them, and the number of the others; ends with a newline.
 
     An identical message is shown once, with all its lines.
     """

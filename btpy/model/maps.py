@@ -34,7 +34,7 @@ class MapKind(NumberedWord):
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """Of LHIST: buckets of width ``step`` from ``low`` (inclusive) to ``high`` (exclusive)."""
+    """The parameters of LHIST: buckets of width ``step`` from ``low`` (inclusive) to ``high`` (exclusive)."""
 
     low: float
     high: float
@@ -57,7 +57,7 @@ class SeriesOperator(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Of TSERIES: the last ``windows`` intervals of ``interval`` ns."""
+    """The parameters of TSERIES: the last ``windows`` intervals of ``interval`` ns."""
 
     interval: int
     windows: int
@@ -66,14 +66,14 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Most:
-    """Of TOPK and SAMPLE_OF: how many values."""
+    """The parameter of TOPK and SAMPLE_OF: the number of values."""
 
     count: int
 
 
 @dataclass(frozen=True, slots=True)
 class Percents:
-    """Of PCTL: the percentiles that are shown."""
+    """The parameters of PCTL: the percentiles that are shown."""
 
     of: tuple[float, ...]
 
@@ -102,9 +102,9 @@ class Map:
     parameters: Linear | Series | Most | Percents | None = None
     estimated: str | None = None
     evicts: bool = False  # a full map forgets the least recently used key; otherwise it accepts no new key
-    key_types: tuple[Type, ...] = ()  # as declared; empty: any
+    key_types: tuple[Type, ...] = ()  # the declared types; empty: any
     imported: bool = (
-        False  # belongs to a library that the script only imports: printed at the end only if a probe does it
+        False  # belongs to a library that the script only imports: the end prints it only if a probe prints it
     )
     key_names: tuple[str, ...] = ()  # names for the components of a key; empty: not known
 

@@ -16,7 +16,7 @@ from btpy.model.templates import Template
 
 
 class Moment(Enum):
-    """When a probe fires. A subscriber fires when its host does."""
+    """The event at which a probe fires. A subscriber fires when its host fires."""
 
     METHOD = "method"
     TIMER = "timer"
@@ -27,8 +27,8 @@ class Moment(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ProbeOutline:
-    """``event``: of EVENT, its name. ``host``: id of the probe in whose handler it fires. ``conditional``: it has a
-    predicate."""
+    """``event``: the name of the event of EVENT. ``host``: id of the probe in whose handler it fires. ``conditional``:
+    it has a predicate."""
 
     name: str
     moment: Moment

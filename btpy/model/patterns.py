@@ -312,7 +312,7 @@ class Pattern:
 
     @property
     def methods(self) -> MethodPattern:
-        """As a pattern of methods."""
+        """The text as a pattern of methods."""
         return MethodPattern(self.text)
 
 
@@ -320,7 +320,7 @@ class Pattern:
 class OperationPattern:
     """The arguments of CALL, LINE, NEW, NEWARRAY, FIELD_*, ARRAY_*, CAST and INSTANCEOF; None: any.
 
-    ``owner``: class of a call or field, class that NEW makes, element type of ARRAY_* and NEWARRAY (``type="byte[]"``
+    ``owner``: class of a call or field, class that NEW creates, element type of ARRAY_* and NEWARRAY (``type="byte[]"``
     gives ``byte``), type of the others. ``signature`` of a call. ``lines``: inclusive.
     """
 

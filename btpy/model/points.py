@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Point(IntEnum):
-    """Where in a method a handler is called. The numbers are those of ``Site`` in docs/protocol.md."""
+    """The points of a method at which a handler is called. The numbers are those of ``Site`` in docs/protocol.md."""
 
     ENTRY = 0  # before the first instruction; in a constructor after super(…) or this(…) has returned
     RETURN = 1  # before every return instruction

@@ -1,4 +1,4 @@
-"""Which hits of a probe fire: sampling and limits."""
+"""Sampling and limits: they decide which hits of a probe fire."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from btpy.model.words import NumberedWord
 
 
 class SampleMode(NumberedWord):
-    """How a number selects the hits that fire: every n-th, one in n on average, at most n a second."""
+    """The way in which a number selects the hits that fire: every n-th, one in n on average, at most n a second."""
 
     ALL = "all", 0
     EVERY = "every", 1

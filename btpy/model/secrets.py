@@ -39,7 +39,7 @@ WORDS = frozenset((
     "awssecretaccesskey", "awssessiontoken",
 ))
 
-#: A name is that of a secret if its last word is one of these (``slackToken``, ``db.pwd``, ``GITHUB_SECRET``).
+#: A name is secret if its last word is one of these (``slackToken``, ``db.pwd``, ``GITHUB_SECRET``).
 LAST_WORDS = frozenset((
     "token", "secret", "pwd", "credential", "credentials", "cookie", "jwt", "otp", "cvv", "ssn", "iban", "passcode",
 ))
@@ -109,7 +109,7 @@ class Secrets:
         return NO_SECRETS.with_(Secrets(tuple(names), tuple(texts)))
 
     def with_(self, others: Secrets) -> Secrets:
-        """Both. Raises UsageError where that is too much."""
+        """Both. Raises UsageError if there are too many."""
         names = tuple(dict.fromkeys((*self.names, *others.names)))
         texts = tuple(dict.fromkeys((*self.texts, *others.texts)))
         for count, most, kind in ((len(names), MOST_NAMES, "names"), (len(texts), MOST_TEXTS, "regular expressions")):
@@ -121,7 +121,7 @@ class Secrets:
         return Secrets(names, texts)
 
     def names_secret(self, name: str) -> bool:
-        """As :func:`names_secret`, with the names that were added."""
+        """Like :func:`names_secret`, with the added names."""
         return names_secret(name) or (bool(self.names) and _is_added(self.names, name))
 
     def gives_secret(self, member: str) -> bool:
@@ -141,8 +141,7 @@ def _is_added(patterns: tuple[str, ...], name: str) -> bool:
 
 
 def _letters(name: str) -> str:
-    """The form of a name for comparison: ASCII letters in lower case, digits, and characters beyond ASCII as they
-    are."""
+    """The form of a name for comparison: ASCII letters in lower case, digits, and unchanged characters beyond ASCII."""
     return "".join(char.lower() if char.isascii() else char for char in name if char.isalnum() or not char.isascii())
 
 

@@ -1,4 +1,4 @@
-"""Where records come from."""
+"""The origin of records."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class Site(Protocol):
-    """The facts about a woven place. ``id``: as records carry it."""
+    """The facts about a woven place. ``id``: its id in records."""
 
     @property
     def id(self) -> int: ...

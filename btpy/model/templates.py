@@ -23,7 +23,8 @@ class SiteFact(Enum):
 
 
 class SpanField(Enum):
-    """What every span has, by the labels of the slots. The fields of an exception are missing where none is thrown."""
+    """The fields of every span, by the labels of the slots. A span without an exception lacks the fields of
+    exceptions."""
 
     TRACE_ID = "trace_id"
     SPAN_ID = "span_id"
@@ -44,12 +45,12 @@ class TemplateKind(Enum):
     TABLE = "table"  # several maps, joined on their keys
     EXIT = "exit"
     COMMIT = "commit"  # its value: the id of the speculation whose records are shown now
-    DISCARD = "discard"  # … whose records are never shown
+    DISCARD = "discard"  # the same, but its records are never shown
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """Where a value of a record is shown: number ``value`` of the shipped values, or a site fact.
+    """The place of a value in the output: number ``value`` of the shipped values, or a site fact.
 
     ``format`` is the part after ``:`` in an f-string, or a printf conversion with its ``%``; ``type``: the type, as far
     as the script determines it. It has the unit ( DURATION, BYTES). ``rest``: the slot shows all values from number

@@ -1,4 +1,4 @@
-"""Types of the probe language (``docs/language.md``) and how the JVM holds a value of each."""
+"""Types of the probe language (``docs/language.md``) and the representation of their values in the JVM."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Type:
     """A type: ``class_name`` (binary name, with dots) for OBJECT if it is known, ``element`` for ARRAY.
 
     ``nullable`` matters for primitives only: a nullable primitive is held boxed (``len(null)`` is null). ANY is a
-    value whose type is known when the probe fires: held as ``Object``, primitives boxed as Long, Double, Boolean or
+    value whose type is known when the probe fires: stored as ``Object``, primitives boxed as Long, Double, Boolean or
     Character.
     """
 
@@ -72,7 +72,7 @@ class Type:
         return _PRIMITIVE[self.kind]
 
     def or_null(self) -> Type:
-        """The type with null: references have it anyway."""
+        """The type with null. References always include null."""
         return self if self.is_reference else replace(self, nullable=True)
 
 

@@ -7,7 +7,7 @@ from typing import Self
 
 
 class NumberedWord(Enum):
-    """``value``: as scripts spell it; ``number``: as the agent knows it (docs/protocol.md)."""
+    """``value``: the spelling in scripts; ``number``: the number on the wire (docs/protocol.md)."""
 
     _value_: str
     number: int
