@@ -629,7 +629,7 @@ def _primitive(emitter: Emitter, node: Binary) -> None:
 
 
 def _blame(emitter: Emitter, node: Binary) -> None:
-    """Sets the error position for an operation on dynamic types: the only operand that can be wrong, or the operation."""
+    """Sets the error position of an operation on dynamic types: the one operand that can be wrong, or the operation."""
     certain = [_is_certain(operand) for operand in (node.left, node.right)]
     if node.operator in "/%" or certain[0] == certain[1]:
         emitter.position(node.span)
