@@ -7,12 +7,12 @@ APT := $(if $(filter 0,$(shell id -u)),,sudo )DEBIAN_FRONTEND=noninteractive apt
 # The tests start thousands of processes; without this, some environments make each compile all modules of btpy again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check lint proof bench bench-check docs man pictures setup release compiled audit locks jdk maven tmux shells containers collector clean
+.PHONY: demo test check lint proof bench bench-check docs man pictures setup release compiled audit locks jdk maven redis tmux shells containers collector clean
 
 demo: $(VENV)/.installed
 	$(BIN)/btpy demo
 
-test: $(VENV)/.installed maven tmux shells containers lint collector
+test: $(VENV)/.installed maven redis tmux shells containers lint collector
 	$(BIN)/python -m pytest -n 2 --dist loadfile --max-worker-restart 0 -q
 
 # The fast half of `make test`: lint, and the tests of the rooms that have changed.
@@ -26,7 +26,7 @@ lint: $(VENV)/.installed
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/vulture
 
-proof: $(VENV)/.installed maven tmux collector
+proof: $(VENV)/.installed maven redis tmux collector
 	$(BIN)/python -m pytest -q -m proof --timeout 0
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --every-jdk
 
@@ -110,6 +110,9 @@ jdk:
 
 maven:
 	@command -v mvn >/dev/null || { $(APT) update && $(APT) install -y --no-install-recommends maven; }
+
+redis:
+	@command -v redis-server >/dev/null || { $(APT) update && $(APT) install -y --no-install-recommends redis-server; }
 
 tmux:
 	@command -v tmux >/dev/null || { $(APT) update && $(APT) install -y --no-install-recommends tmux; }

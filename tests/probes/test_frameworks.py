@@ -13,6 +13,7 @@ import pytest
 from tests.jdks import compiled
 from tests.probes.stacks import jars
 from tests.probes.test_libraries import classes, columns, run
+from tests.redis import redis
 from tests.targets import Target, target
 from tests.tracer import tracing
 
@@ -209,6 +210,55 @@ def test_caches(jdk: int, stacks: str, tmp_path: Path) -> None:
         # A loader replaces one entry that is too old; with Caffeine 2 only the table counts that one.
         assert causes["EXPIRED"] == (31 if stacks == "caffeine3" else 30)
         assert tracer.maps()["slowest"][products] >= 23 * 2_000_000
+
+
+@versions((25, "jedis7 lettuce7"), (17, "jedis3 lettuce5"), (21, "jedis3 lettuce7"))
+def test_redis(jdk: int, stacks: str, tmp_path: Path) -> None:
+    script = tmp_path / "script.bt"
+    script.write_text(
+        "use btpy.redis(slow=1h) as redis;\n"
+        + "".join(
+            f'@OnProbe(redis.{probe}) {{ @by["{probe}", event.command, event.error == null] = count(); }}\n'
+            for probe in ("jedis", "jedis_unsent", "lettuce", "lettuce_failed")
+        )
+        + '@OnProbe(redis.jedis) when event.command == "EVAL" { @places[event.server, event.site] = count(); }\n'
+    )
+    path = classes("RedisCalls", *jars(*stacks.split()))
+    with redis() as server, target(jdk, "RedisCalls", str(server.port), classpath=path) as program:
+        ports = next(line for line in program.stdout if line.startswith("ports ")).split()[1:]
+        at, (silent, closed) = f"127.0.0.1:{server.port}", (f"127.0.0.1:{port}" for port in ports)
+        with tracing(program.pid, script) as tracer:
+            server.reset_counts()
+            run(program, tracer)
+        took, failed = columns(tracer, "redis.@took"), columns(tracer, "redis.@failed")
+        # Jedis 7 says its own name and version before the first command of a connection.
+        first = "CLIENT" if "jedis7" in stacks else "GET"
+        answered = {"GET": 53 + 19 + 41, "HGET": 19, "SET": 31 + 13, "INCR": 7 + 37 + 11, "EVAL": 1}
+        counts = server.counts()
+        assert counts.pop("BLPOP") == 1, "the second waits behind the first"
+        assert counts == answered
+        assert took == {
+            **{f"{at},{command}": count for command, count in answered.items()},
+            f"{at},BLPOP": 2,
+            f"{silent},{first}": 3,
+            f"{closed},GET": 5,
+        }
+        assert failed == {f"{at},INCR": 7 + 11, f"{at},BLPOP": 2, f"{silent},{first}": 3, f"{closed},GET": 5}
+        assert tracer.maps()["by"] == {
+            "jedis,GET,true": 53 + 19,
+            "jedis,HGET,true": 19,
+            "jedis,SET,true": 31,
+            "jedis,INCR,false": 7,
+            "jedis,EVAL,true": 1,
+            f"jedis,{first},false": 3,
+            "jedis_unsent,GET,false": 5,
+            "lettuce,GET,true": 41,
+            "lettuce,INCR,true": 37,
+            "lettuce,INCR,false": 11,
+            "lettuce,SET,true": 13,
+            "lettuce_failed,BLPOP,false": 2,
+        }
+        assert tracer.maps()["places"] == {f"{at},RedisCalls.jedis:62": 1}
 
 
 def test_a_version_that_a_library_does_not_know_is_told(tmp_path: Path) -> None:
