@@ -37,7 +37,7 @@ PATIENCE = 0.05
 
 _RUN = 32  # values
 _AHEAD = 4  # runs, for each worker
-_MOST = 8  # workers: each goes through all values, and has memory of its own
+_MOST = 8  # workers: each iterates over all values, and has its own memory
 
 _HEADER = struct.Struct("<II")  # number of a run, length of its results
 _NUMBER = struct.Struct("<I")
@@ -83,22 +83,22 @@ def _is_alone() -> bool:
     try:
         return len(os.listdir("/proc/self/task")) == 1
     except OSError:
-        return False  # on macOS system libraries have threads of their own
+        return False  # on macOS system libraries have their own threads
 
 
 class _Workers(Generic[T, R]):
-    """``first``: the values before it are done."""
+    """``first``: the first value that has no result yet."""
 
     def __init__(self, work: Callable[[T], R], values: Callable[[], Iterable[T]], first: int) -> None:
         self._work = work
         self._values = values
         self._first = first
         self._drawn, self._numbers = os.pipe()
-        self._processes: dict[int, int] = {}  # by the end of the pipe of their results
+        self._processes: dict[int, int] = {}  # workers by the end of the pipe of their results
 
     def fork(self, processes: int) -> int:
-        """How many there are: the system may refuse them."""
-        # Ctrl-C goes to all processes of a terminal. Workers never hear of it: the parent ends them.
+        """Starts the workers; returns their number, because the system may refuse some."""
+        # Ctrl-C goes to all processes of a terminal. Workers ignore it: the parent ends them.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
         try:
             for _ in range(processes):
@@ -118,7 +118,7 @@ class _Workers(Generic[T, R]):
         return len(self._processes)
 
     def results(self) -> Iterator[R]:
-        """Of all values from the first one on. Raises BtpyError, and errors of the workers."""
+        """The results of all values from the first one on. Raises BtpyError, and errors of the workers."""
         waiting: dict[int, list[R] | Exception] = {}
         given_out = 0
         for turn in count():
@@ -137,7 +137,7 @@ class _Workers(Generic[T, R]):
                 return
 
     def end(self) -> None:
-        """Stops them at once: their results are not wanted any more."""
+        """Stops the workers at once, because their results are no longer needed."""
         for process in self._processes.values():
             os.kill(process, signal.SIGKILL)
         for results, process in self._processes.items():
@@ -171,7 +171,7 @@ class _Workers(Generic[T, R]):
     # The methods below run in the worker process.
 
     def _be_worker(self, sent: int, of_parent: Iterable[int]) -> NoReturn:
-        """``of_parent``: ends of pipes. Where the parent is gone, no other process may keep them open."""
+        """``of_parent``: ends of pipes. When the parent is gone, no other process may keep them open."""
         status = 1
         try:
             for end in of_parent:
@@ -183,7 +183,7 @@ class _Workers(Generic[T, R]):
             os._exit(status)
 
     def _serve(self, out: BinaryIO) -> None:
-        """Until the parent closes the pipe of the numbers."""
+        """Works until the parent closes the pipe of the numbers."""
         rest = iter(self._values())
         passed = 0
         while drawn := os.read(self._drawn, _NUMBER.size):

@@ -1,4 +1,4 @@
-"""Remedies: lines that say what the user can do next, beside an error or a diagnostic."""
+"""Remedies: lines beside an error or a diagnostic, which tell the user what to do next."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 
 
 class Permission(str):
-    """A remedy: to allow something that is refused by default. The text is for editors and Python programs; where there
-    is a command line, :meth:`typed` shows it once more with the permission added."""
+    """A remedy: allow an operation that btpy refuses by default. The text is for editors and Python programs; where
+    there is a command line, :meth:`typed` shows it once more with the permission added."""
 
     capability: str
     condition: str
 
     def __new__(cls, capability: str, condition: str = "allow it") -> Permission:
-        """``capability``: as ``--allow`` takes it. ``condition``: what stands before the command."""
+        """``capability``: the value of ``--allow``. ``condition``: the text before the command."""
         text = f'{condition}:  --allow {capability}, in Python allow=["{capability}"]'
         permission = super().__new__(cls, text)
         permission.capability = capability

@@ -1,7 +1,7 @@
 """Temporary directories of processes that may be killed.
 
 A process that is killed cannot clean up after itself. So each directory has a file that its process keeps locked: the
-lock goes with the process, whatever ends it. A process that removes its own directory also removes others whose lock is
+lock disappears with the process in any case. A process that removes its own directory also removes others whose lock is
 free.
 """
 
@@ -29,7 +29,7 @@ class Temporary:
             raise
 
     def remove(self) -> None:
-        """With all that is in it; can be called more than once. In another mount namespace it may be gone with its
+        """Removes it with its content; can be called more than once. In another mount namespace it may be gone with its
         container."""
         lock, self._lock = self._lock, None
         if lock is not None:
@@ -52,7 +52,7 @@ def _locked(directory: Path) -> int:
 
 
 def _sweep(parent: Path) -> None:
-    """Remove what this user's processes have left there."""
+    """Remove the directories that this user's processes have left there."""
     try:
         with os.scandir(parent) as entries:
             paths = [entry.path for entry in entries if entry.name.startswith(_PREFIX) and _is_ours(entry)]
@@ -62,16 +62,16 @@ def _sweep(parent: Path) -> None:
         try:
             lock = os.open(f"{path}/{_LOCK}", os.O_RDWR | os.O_NOFOLLOW)
         except OSError:
-            continue  # none of these, or somebody else has just removed it
+            continue  # the directory is not one of btpy's, or another process has just removed it
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(path, ignore_errors=True)
         except OSError:
-            pass  # it is in use
+            pass  # the directory is in use
         finally:
             os.close(lock)
 
 
 def _is_ours(entry: os.DirEntry[str]) -> bool:
-    """No directory of another user, who could have put anything there."""
+    """Skips directories of another user, who could have put any file there."""
     return entry.is_dir(follow_symlinks=False) and entry.stat(follow_symlinks=False).st_uid == os.geteuid()

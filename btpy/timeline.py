@@ -1,4 +1,4 @@
-"""Where the time of a run goes: what ``--timeline`` writes.
+"""The steps of a run with their times, for ``--timeline``.
 
 Any module marks its steps; while nothing is recorded, a step costs one test. Times are those of CLOCK_MONOTONIC, which
 the processes that btpy starts have in common. The file is in the Trace Event Format, which Perfetto loads.

@@ -1,4 +1,4 @@
-"""Why a probe matches no code. The user learns it before anything in the target changes.
+"""Reasons why a probe matches no code. The user learns the reason before the target changes.
 
 A probe that silently prints nothing is a common complaint about other tools. Each function here reports one reason,
 with a correction.
@@ -25,7 +25,8 @@ from btpy.remedies import Permission
 
 @dataclass(frozen=True, slots=True)
 class KnownClass:
-    """A loaded class; ``methods`` are its methods as Java spells them (``quote(String, int)``), None when not read."""
+    """A loaded class; ``methods``: its methods in the spelling of Java (``quote(String, int)``), None if they were not
+    read."""
 
     name: str
     loader: str
@@ -246,7 +247,7 @@ def of_untested_version(probe: Probe, reason: Diagnostic) -> Diagnostic:
 
 
 def _constructor_help(attachment: MethodAttachment, classes: Sequence[KnownClass]) -> tuple[str, ...]:
-    """The help where a constructor is called by the name of its class (``Money::Money``), or ``init``."""
+    """The help for a script that names a constructor like its class (``Money::Money``), or ``init``."""
     name = attachment.methods[0].text
     if name not in ("init", "constructor", "__init__", *(simple_name(class_.name) for class_ in classes)):
         return ()
@@ -448,7 +449,8 @@ def _spelled_lines(first: int, last: int) -> str:
 
 
 def no_operation(probe: Probe, methods: int, descriptions: Sequence[str]) -> Diagnostic:
-    """BT307: the methods match, but they do not contain what the location names. ``descriptions``: their operations."""
+    """BT307: the methods match, but they do not contain the instruction that the location names. ``descriptions``:
+    their operations."""
     attachment = _attachment(probe)
     operation = attachment.operation
     parts = (

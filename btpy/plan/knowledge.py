@@ -32,8 +32,8 @@ class ClassFiles(Protocol):
 
 
 class Knowledge:
-    """``btpy.lang.check.classes.Classes`` over class files. It keeps what it has read. It reads more only inside
-    :meth:`asking`, on the thread that called it.
+    """``btpy.lang.check.classes.Classes`` over class files. It caches the fields that it has read. It reads more only
+    inside :meth:`asking`, on the thread that called it.
     """
 
     def __init__(self) -> None:
@@ -79,7 +79,7 @@ class Knowledge:
                     self.late_bound[f"`{field}` is a field of {subtype}, not of {name}: dynamic"] = None
                     break
             self._subtypes[key] = subtype
-        # If nothing can be read, a subtype may have the field.
+        # If no class can be read, a subtype may have the field.
         return self._subtypes.get(key, "" if key not in self._subtypes else None)
 
     def method(self, owner: str, name: str) -> MethodFacts | None:

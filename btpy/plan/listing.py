@@ -1,4 +1,4 @@
-"""What a probe matches in a class, for people (``btpy ls``, ``-l``): methods with their lines and locals, and omitted
+"""The matches of a probe in a class, for people (``btpy ls``, ``-l``): methods with their lines and locals, and omitted
 methods with the reason.
 """
 
@@ -65,7 +65,8 @@ class ListedMethod:
 
 @dataclass(frozen=True, slots=True)
 class ListedClass:
-    """``kind``: class, abstract class, interface, annotation or enum. ``source``: where it was loaded from."""
+    """``kind``: class, abstract class, interface, annotation or enum. ``source``: the place from which it was
+    loaded."""
 
     name: str
     kind: str
@@ -77,7 +78,7 @@ class ListedClass:
 
     @property
     def matching(self) -> int:
-        """Methods that the probe goes into."""
+        """Methods that get the probe."""
         return sum(method.skipped is None for method in self.methods)
 
 
@@ -148,8 +149,8 @@ def _why_skipped(method: Member, attachment: MethodAttachment, refusals: Iterabl
 def described(
     method: Member, places: Iterable[tuple[int | None, str]] = (), skipped: Skipped | None = None
 ) -> ListedMethod:
-    """A method as described by its class file. ``places``: offsets in its code, and the class or member that each
-    instruction names.
+    """The description of a method from its class file. ``places``: offsets in its code, and the class or member that
+    each instruction names.
     """
     parameters, returns = descriptors.parse(method.descriptor)
     code = method.code
@@ -174,7 +175,7 @@ def described(
 
 
 def _locals(method: Member) -> tuple[ListedLocal, ...]:
-    """In the order of their slots, parameters included, ``this`` not."""
+    """The variables in the order of their slots, with parameters, without ``this``."""
     code = method.code
     if code is None:
         return ()

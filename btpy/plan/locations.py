@@ -4,8 +4,8 @@
         print(place.at, place.target_class, place.member)
 
 A place has the inputs that a probe can use there (:class:`OperationShape`), and the reason for each input that is
-missing only here: an object before its constructor has returned, ``self`` before ``super(…)``.  Types are those that
-the instruction names.  Data flow analysis finds the element type of an array. It is ``Object`` where paths with
+missing only here: an object before its constructor has returned, ``self`` before ``super(…)``. The types are the types
+that the instruction names. Data flow analysis finds the element type of an array. It is ``Object`` where paths with
 different types join; ``byte`` and ``boolean`` arrays whose type is not known match both.
 """
 
@@ -43,7 +43,7 @@ _REFERENCE_SIZE = 4  # with compressed references, the default below 32 GB of he
 class Place:
     """``at``, ``target_class`` and ``member`` as in ``plan.Advice``. ``missing``: why an input does not exist here.
 
-    ``obstacle``: why nothing can run here at all.
+    ``obstacle``: why no code can run here.
     """
 
     at: int
@@ -257,7 +257,7 @@ def _constructor_call(selector: Selector, point: Point, call: Operation, of: Met
     if point is Point.NEW and (own or state is None):
         return None
     if point is Point.CALL_THROW and own and not selector.names_member:
-        return None  # a pattern for all calls does not include it
+        return None  # a pattern for all calls does not include this one
     if point is Point.CALL_BEFORE:
         missing = ((InputKind.TARGET, "the object exists when its constructor has returned: when=AFTER, or NEW"),)
     elif point is Point.CALL_THROW:

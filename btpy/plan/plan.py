@@ -58,7 +58,7 @@ class OperandKind(Enum):
 
 
 class Operand(NamedTuple):
-    """One value a handler takes. ``descriptor``: ``I J F D`` (``Z B C S`` are passed unchanged) or ``OBJECT``."""
+    """A value that a handler takes. ``descriptor``: ``I J F D`` (``Z B C S`` are passed unchanged) or ``OBJECT``."""
 
     kind: OperandKind
     number: int
@@ -79,7 +79,7 @@ class Advice(NamedTuple):
     ``at``: offset of the instruction in the unwoven code, for the points inside a method (for LINE the first
     instruction of the line, for CATCH that of the handler); a synchronized method's own monitor is −1.
     ``target_class`` (binary name) and ``member``: the class and the member that the instruction names. DURATION at
-    CALL_* is that of the call, at SYNC_ENTER the wait, at LINE the time since entry. VARIABLE is for LINE only.
+    CALL_* is the time of the call, at SYNC_ENTER the wait, at LINE the time since entry. VARIABLE exists only at LINE.
     """
 
     point: Point
@@ -123,7 +123,7 @@ class ClassPlan:
 
 
 class Site(NamedTuple):
-    """A woven place. ``id`` is what the handler gets; ``line`` 0 where the class has no line numbers.
+    """A woven place. ``id``: the number that the handler gets; ``line`` 0 if the class has no line numbers.
 
     ``line``: of the first instruction at ENTRY and THROW, else of the instruction. ``target_class`` and ``member`` as
     in the advice.
@@ -138,7 +138,7 @@ class Site(NamedTuple):
     line: int
     target_class: str = ""
     member: str = ""
-    loader: str = ""  # in the agent's form; the weaver does not know it
+    loader: str = ""  # in the form of the agent; the weaver leaves it empty
 
     def of_loader(self, loader: str) -> Site:
         return tuple.__new__(Site, (*self[:-1], loader))  # same result as _replace, in a third of the time
@@ -156,23 +156,23 @@ def first_site(slot: int = 1) -> int:
 
 
 class RefusalReason(Enum):
-    """Why code is not woven. The value is the stable diagnostic code."""
+    """The reason why code is not woven. The value is the stable diagnostic code."""
 
     NO_CODE = "BT331"  # native or abstract
     TOO_LARGE = "BT332"  # the method would pass 65 535 bytes
     POOL_FULL = "BT333"  # the constant pool would pass 65 535 entries
     MALFORMED = "BT334"  # the class file breaks JVMS §4
-    NO_SUPER_CALL = "BT335"  # a constructor in which `this` is never initialised on a path that returns
+    NO_SUPER_CALL = "BT335"  # a constructor with a returning path on which `this` is never initialised
     LOADER = "BT336"  # the class's loader does not see the run-time classes
     UNMODIFIABLE = "BT337"  # hidden, lambda, array or primitive class
     PARAMETER_NAMES = "BT338"  # retransformation would drop MethodParameters on this JDK (JDK-8240908)
     REJECTED = "BT339"  # the JVM refused the woven class
     PROTECTED = "BT340"  # a core class that needs --allow core, or another agent's
     NOT_TIMED = "BT341"  # a synchronized method enters its monitor before its first instruction
-    NO_VALUE = "BT342"  # the place has no such value: the object does not exist yet, or nothing refers to it any more
+    NO_VALUE = "BT342"  # the place lacks the value: the object does not exist yet, or is no longer referenced
     NO_LINES = "BT343"  # compiled without line numbers
-    NO_POINT = "BT344"  # nothing can run there: before the monitor of a synchronized method, around super(…)
-    TOO_MANY = "BT345"  # a class that is loaded later would bring the probe above its max=
+    NO_POINT = "BT344"  # no code can run there: before the monitor of a synchronized method, around super(…)
+    TOO_MANY = "BT345"  # with a class that is loaded later the probe would exceed its max=
     NO_SITES = "BT346"  # the session has no numbers left for its places
     RECORD = "BT347"  # retransformation may break a record with annotated types on this JDK (JDK-8376185)
 
@@ -207,7 +207,7 @@ MATCHED = "matched  "
 class Refusal:
     reason: RefusalReason
     class_name: str
-    method: str | None  # name and descriptor, None: the whole class
+    method: str | None  # name and descriptor; None: the whole class
     detail: str
 
     @property
@@ -220,14 +220,14 @@ class Refusal:
         return f"{self.class_name}.{name}({', '.join(simple_name(java_type(parameter)) for parameter in parameters)})"
 
     def __str__(self) -> str:
-        """In one line, for people."""
+        """The refusal in one line, for people."""
         subject = f"a place in {self.where}" if self.reason in OF_PLACES else self.where
         return f"{subject} is not traced [{self.reason.value}]: {self.detail}"
 
 
 @dataclass(frozen=True, slots=True)
 class Woven:
-    """``data`` None: nothing to change (no method of the plan is there, or all were refused)."""
+    """``data`` None: the class is unchanged (it has no method of the plan, or all were refused)."""
 
     data: bytes | None
     sites: tuple[Site, ...]

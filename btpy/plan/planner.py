@@ -241,7 +241,7 @@ class Planner:
         )
 
     def _plan_method(self, rule: _Rule, inside: _Inside, in_jdk: bool, findings: _Findings) -> list[PlannedAdvice]:
-        """Where a rule goes in a method that it selects. Adds to ``findings``."""
+        """The places of a rule in a selected method. Adds to ``findings``."""
         refusals, problems, unfit = findings
         classfile, method = inside.file, inside.method
         name, label = classfile.name.replace("/", "."), method.name + method.descriptor
@@ -421,7 +421,7 @@ class _Inside:
         yield from locations.places(rule.selector, point, self.operations)
 
     def shape(self, rule: _Rule, point: Point, place: Place, in_jdk: bool) -> Shape:
-        """The inputs of the place that the probe can use. With fewer inputs, more places have equal shapes."""
+        """The inputs of the place for the probe. With fewer inputs, more places have equal shapes."""
         text = rule.probe.text
         operation = place.operation
         if operation is not None and "targ" not in text.replace("target", ""):

@@ -38,8 +38,7 @@ class ProbeErrors:
         return total
 
     def remaining(self) -> Iterator[tuple[ProbeError, bool]]:
-        """For the end of a run: the errors whose last count has not been shown, and whether each error has been shown
-        before."""
+        """The errors at the end of a run whose last count has not been shown, and whether each was shown before."""
         for key, total in self.totals.items():
             if self._shown.get(key) != total.count:
                 yield total, key in self._shown

@@ -67,7 +67,7 @@ class Export:
         return self._presenter.reports(accounts, sites)
 
     def read(self, contents: Iterable[MapContent], accounts: Iterable[ProbeAccount]) -> None:
-        """All maps as they are now."""
+        """The current content of all maps."""
         self._writer.read(contents, accounts)
 
     def end(

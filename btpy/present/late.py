@@ -17,7 +17,7 @@ _REFUSED_TOLD = 10
 
 
 class Urgency(Enum):
-    """DETAIL: for users who have asked for it (``-v``)."""
+    """DETAIL: only with ``-v``."""
 
     DETAIL = "detail"
     INFORMATION = "information"

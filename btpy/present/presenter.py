@@ -1,4 +1,4 @@
-"""Decides what is shown of a run and how often, both for a target and for a recording."""
+"""Decides which output of a run is shown and how often, both for a target and for a recording."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Presenter:
     ``hits``: prints and events of probes of methods that are shown, None: all. ``displayed``: the limit of those for
         one probe in one second. ``exit_code``: the value of ``exit(n)``. ``exiting``: whether the target is exiting.
         ``events``: the number of events shown so far.
-    ``late``: classes that were loaded after the probes. ``errors`` and ``states``: of probes.
+    ``late``: classes that were loaded after the probes. ``errors`` and ``states``: the errors and the states of probes.
     ``asked_at_end``: with several targets, the maps that ``@OnEnd`` prints, by template. They are not shown here.
     """
 
@@ -102,7 +102,7 @@ class Presenter:
         self._exits: Counter[int] = Counter()  # they are sent as records, but are not events
         self._speculations = Speculations(self._outline.templates)
         self._printed_at_end: set[int] = set()
-        self._latest: dict[tuple[object, ...], tuple[MapContent, ...]] = {}  # as they were printed last
+        self._latest: dict[tuple[object, ...], tuple[MapContent, ...]] = {}  # the maps of the last print
         self._ordinary: set[int] = set()  # templates
         self._rate_limit = ProbeRateLimit(displayed, self._probe_name)
         self._warnings = warnings(context, Style(unicode=console.unicode))
@@ -150,7 +150,7 @@ class Presenter:
                 self._writer.map(content, None, None)
 
     def mute(self) -> None:
-        """From now on nothing is written. Records are counted as before."""
+        """From now on it writes nothing, but still counts records."""
         from btpy.output.silent import SilentWriter
 
         self._writer = SilentWriter()
@@ -231,7 +231,7 @@ class Presenter:
         return self.exit_code is not None or self.hits_left == 0
 
     def reports(self, accounts: Iterable[ProbeAccount], sites: Iterable[Site]) -> tuple[ProbeReport, ...]:
-        """The messages about each probe. Raises ProtocolError for a probe that is not there."""
+        """The messages about each probe. Raises ProtocolError for a probe that the program does not have."""
         methods: dict[int, set[tuple[str, str, str]]] = {}
         for site in sites:
             if site.class_name in self.late.refused:
@@ -400,7 +400,7 @@ def causes(account: ProbeAccount) -> dict[str, int]:
 
 
 def why_over(presenter: Presenter) -> str:
-    """Why nothing more can come from the target or from its probes; empty if something can."""
+    """The reason why the target or its probes can give no more output; empty if they can."""
     if presenter.exiting:
         return "target-exited"
     if presenter.exit_code is not None:

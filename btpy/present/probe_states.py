@@ -21,7 +21,7 @@ class ProbeStates:
         self._told: set[tuple[str, str]] = set()  # probes and the steps of the budget against them
 
     def change(self, account: ProbeAccount) -> str:
-        """Why a probe is disabled now; empty if it was reported before."""
+        """The reason why a probe is disabled now; empty if it was reported before."""
         if account.probe in self._taken_out or account.probe >= len(self._outline.probes):
             return ""
         if account.state is self._states.get(account.probe):
@@ -30,7 +30,7 @@ class ProbeStates:
         return disabled(self._outline.probes[account.probe], account.state)
 
     def restrain(self, message: Restrained, name: str) -> Restraint:
-        """``name``: of the probe."""
+        """``name``: the name of the probe."""
         restraint = Restraint(
             probe=name,
             step="taken-out" if message.rest_ppm else message.step.name.lower().replace("_", "-"),

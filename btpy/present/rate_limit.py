@@ -15,7 +15,7 @@ _SECOND = 1_000_000_000
 @dataclass(slots=True)
 class ProbeRateLimit:
     """Limits each probe separately. ``limit``: events of one probe in one second of the target's clock; None: all.
-    ``withheld``: how many were not displayed, by probe."""
+    ``withheld``: the number of events that were not displayed, by probe."""
 
     limit: int | None
     name: Callable[[int], str]

@@ -57,7 +57,8 @@ class Summary:
     ``age``: seconds from the begin of the session until this client joined it. Costs are those of the whole session.
     ``fillers``: for a program that prints nothing, the maps that each probe fills.
 
-    ``recorded``: and not shown. ``drawn``: the output in place of the events, such as "3 trees"; empty: none.
+    ``recorded``: the events are recorded and not shown. ``drawn``: the output in place of the events, such as "3
+    trees"; empty: none.
     ``maps_full``: samples dropped by map, ``maps_evicted``: keys that were replaced by others.
     """
 
@@ -98,7 +99,7 @@ def banner(
 
     ``nanos``: the range of expected costs of firings after HotSpot has compiled their handlers. The first thousand
     firings cost some microseconds each (benchmarks/RESULTS.md, "Cost of the first firings"). ``refused``: classes and
-    methods that match and cannot be woven. ``end``: how to end the run.
+    methods that match and cannot be woven. ``end``: the way to end the run.
     """
     from btpy.model.attachments import MethodAttachment
 
@@ -182,7 +183,7 @@ def _skipped(accounts: Sequence[ProbeAccount]) -> list[str]:
 
 
 def _firings(summary: Summary) -> list[str]:
-    """``1 312 firings into @c``, without the maps that nothing went into, unless nothing went into any."""
+    """``1 312 firings into @c``, without the empty maps, unless all are empty."""
     into: dict[str, int] = {}
     for report in summary.reports:
         maps = summary.fillers.get(report.probe)
@@ -268,7 +269,7 @@ USED_UP = frozenset(
 
 
 def disabled(probe: ProbeOutline, state: ProbeState) -> str:
-    """Why a probe is disabled now; empty if it was reported before."""
+    """The reason why a probe is disabled now; empty if it was reported before."""
     match state:
         case ProbeState.HITS_USED_UP:
             return f"{probe.name}: disabled after {grouped(probe.limit.hits)} firings (@Limit)"
@@ -292,7 +293,7 @@ def unaccounted(reports: Iterable[ProbeReport]) -> list[str]:
 
 
 def silent(reports: Iterable[ProbeReport], reasons: Mapping[str, str] | None = None) -> list[str]:
-    """Why a probe printed nothing: a line for each that never fired. ``reasons``: by probe, those of
+    """The reasons for missing output: a line for each probe that never fired. ``reasons``: by probe, from
     :func:`script_reasons`."""
     lines = []
     for report in reports:
@@ -324,7 +325,7 @@ def _why_no_hit(report: ProbeReport) -> str:
 
 
 def script_reasons(program: Program, level: int) -> dict[str, str]:
-    """Why probes that are no method probes may never fire, by name. ``level``: the level of the session."""
+    """Reasons why probes outside of methods may never fire, by name. ``level``: the level of the session."""
     reasons = {}
     for probe in program.probes:
         why = _why_disabled(probe, level) or _what_did_not_happen(probe.attachment)
@@ -334,8 +335,8 @@ def script_reasons(program: Program, level: int) -> dict[str, str]:
 
 
 def refusal_reasons(deployment: Deployment, refused: Mapping[str, str]) -> dict[str, str]:
-    """Why probes are in no method although matching classes are loaded, by name of the probe. ``refused``: the codes,
-    or "", of classes by their names."""
+    """Reasons why probes are in no method although matching classes are loaded, by name of the probe. ``refused``: the
+    codes, or "", of classes by their names."""
     from btpy.api.listings import RefusalReason
     from btpy.model.attachments import MethodAttachment
 

@@ -78,7 +78,7 @@ public final class BtpyLauncher {
             Consumer<byte[]> definer = jdk8() ? new Jdk8Definer() : withModule(jar, instrumentation);
             ZipEntry entry = jar.getEntry("btpy/boot.classes");
             InputStream in = jar.getInputStream(entry);
-            for (long left = entry.getSize(); left > 0; ) { // one at a time, because all together are 400 kB
+            for (long left = entry.getSize(); left > 0; ) { // one at a time, because all classes together have 400 kB
                 byte[] length = read(in, 4); // no DataInputStream: on JDK 21 it loads 17 classes
                 byte[] data = read(in, (length[0] & 0xFF) << 24 | (length[1] & 0xFF) << 16 | (length[2] & 0xFF) << 8 | length[3] & 0xFF);
                 definer.accept(data);

@@ -1,7 +1,8 @@
 package btpy.agent;
 
 /**
- * How many classes to retransform at once so that the application is not stopped for longer than the pause budget.
+ * Chooses the number of classes to retransform at once, so that the application is not stopped for longer than the
+ * pause budget.
  *
  * <p>A stop has a fixed cost, which grows with the compiled code and the number of loaded classes, and a small cost for
  * each class. On a busy machine a stop may take any time longer, but never less. So the short stops show the cost of
@@ -34,8 +35,9 @@ final class BatchSize {
     private static final double LEAST_SHARE_NANOS = 10_000;
 
     /**
-     * How much better another line must be than the line with the assumed cost. The misfit of the other line starts at the misfit of this
-     * number of classes with different costs. The number is larger while few stops are known.
+     * The margin by which another line must be better than the line with the assumed cost. The misfit of the other line
+     * starts at the misfit of this number of classes with different costs. The number is larger while few stops are
+     * known.
      */
     private static final double BETTER = 0.8;
     private static final double DIFFERING_CLASSES = 2;

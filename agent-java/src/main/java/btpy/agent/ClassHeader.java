@@ -53,7 +53,7 @@ final class ClassHeader {
         }
     }
 
-    /** Where each entry of the constant pool begins, by its index; 0 for an unusable index. */
+    /** The offset of each entry of the constant pool, by its index; 0 for an unusable index. */
     int[] offsets() {
         return offsets;
     }

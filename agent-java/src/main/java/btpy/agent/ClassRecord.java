@@ -29,7 +29,7 @@ final class ClassRecord {
     /** Whether another session had already woven the bytes of {@link #latest}. */
     volatile boolean shared;
 
-    /** Why a class does not count as restored. */
+    /** The reason why a class does not count as restored. */
     static final String CHANGED = "its class file is not the one it had: somebody else changed it";
 
     /**
@@ -55,7 +55,7 @@ final class ClassRecord {
     /** System.nanoTime when its probes were lost because no client was connected to weave it; 0: they were not lost. */
     volatile long lostNanos;
 
-    /** Why the last attempt failed before the JVM got any bytes; null: it did not fail. */
+    /** The reason why the last attempt failed before the JVM got any bytes; null: it did not fail. */
     volatile String failure;
 
     ClassRecord(String name, ClassLoader loader, String loaderName) {

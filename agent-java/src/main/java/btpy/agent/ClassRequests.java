@@ -15,7 +15,7 @@ final class ClassRequests extends RequestHandler {
     private static final int MAX_MATCHES_BYTES = 12 << 20;
     private static final int MAX_CLASS_FILES_BYTES = 512 << 10;
 
-    /** How long a search waits for a garbage collection to free memory. */
+    /** The time that a search waits for a garbage collection to free memory. */
     private static final int PATIENCE_MILLIS = 2_000;
 
     /** Types whose supertypes are looked up for one request. */

@@ -15,7 +15,7 @@ final class ContextClasses {
     private static final byte[] SPANS = {'b', 't', 'p', 'y', '/', 'r', 'u', 'n', 't', 'i', 'm', 'e', '/', 'S', 'p', 'a', 'n', 's'};
 
     /**
-     * How many turns of the event thread follow after the name of a class has been seen. The JVM does not list a class
+     * The number of turns of the event thread after the name of a class has been seen. The JVM does not list a class
      * while it is being loaded, so the turns 1, 2, 4, 8 … search.
      */
     private static final int TURNS = 256;

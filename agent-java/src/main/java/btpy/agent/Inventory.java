@@ -19,7 +19,10 @@ final class Inventory {
     /** The beginning of the internal names of handlers. */
     private static final byte[] HANDLERS = {'b', 't', 'p', 'y', '/', 'h', 'a', 'n', 'd', 'l', 'e', 'r', 's', '/'};
 
-    /** Why a class is not woven if {@link #seesHandlers} is false for its loader; a code of the client. */
+    /**
+     * The reason for not weaving a class whose loader does not find handlers ({@link #seesHandlers}); a code of the
+     * client.
+     */
     static final String UNSEEN = "its loader does not see btpy's run-time classes [BT336]";
 
     private final ClassLoader system = ClassLoader.getSystemClassLoader();
@@ -231,8 +234,8 @@ final class Inventory {
 
     /**
      * Makes the JVM resolve the handlers that a woven class calls. Afterwards the JVM does not ask the loader for them
-     * again (JVMS §5.3). Loaders of OSGi may return a class to the agent that they hide from their own classes. Null,
-     * or why the class would not link.
+     * again (JVMS §5.3). Loaders of OSGi may return a class to the agent that they hide from their own classes. @return
+     * null, or the reason why the class would not link
      */
     String link(ClassLoader loader, byte[] woven) {
         if (isOfJdk(loader)) {

@@ -1,7 +1,7 @@
 package btpy.agent;
 
 /**
- * How long the client may be silent. Until it is configured: the limit of the handshake.
+ * The time for which the client may be silent. Until it is configured: the limit of the handshake.
  *
  * <p>Time in which this JVM itself was stopped (a collection, a frozen container, a debugger) does not count, because
  * messages of the client may be unread, and the checking thread may run before the reading thread.

@@ -13,7 +13,7 @@ final class ProbeRequests extends RequestHandler {
     /** The size of probes and maps of one INSTALL that is always accepted, even if the heap is nearly full. */
     private static final int ALWAYS_INSTALLED_BYTES = 1 << 20;
 
-    /** How long a request waits for a garbage collection that may free memory. */
+    /** The time that a request waits for a garbage collection that may free memory. */
     private static final int PATIENCE_MILLIS = 2_000;
 
     private final Session session;

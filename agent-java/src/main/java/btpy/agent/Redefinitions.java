@@ -38,8 +38,8 @@ final class Redefinitions {
 
     /**
      * Returns the class file that a woven class really has, when a transformer is shown {@code shown} in this thread.
-     * It is the same array unless the JVM has forgotten a redefinition. Of several sessions, only the one whose
-     * transformer comes first may call this, because the others are shown woven code.
+     * It is the same array unless the JVM has forgotten a redefinition. If there are several sessions, only the session
+     * with the first transformer may call this, because the JVM shows woven code to the others.
      *
      * @param hash fingerprint of {@code shown}
      * @param latest fingerprint of the class file that was shown before

@@ -9,7 +9,7 @@ final class Restoration {
     private static final int LOOKS = 5;
     private static final int BETWEEN_LOOKS_MILLIS = 50;
 
-    /** How often the agent tries to put a class back if the target has too little memory. */
+    /** The number of attempts to put a class back if the target has too little memory. */
     private static final int ATTEMPTS = 50;
 
     private static final int BETWEEN_ATTEMPTS_MILLIS = 100;

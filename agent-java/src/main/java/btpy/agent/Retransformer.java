@@ -193,8 +193,8 @@ final class Retransformer {
     }
 
     /**
-     * Returns what else is known of a failure: whether the JVM also refuses the class without a change, as it does if
-     * linking has failed, and which class it then misses.
+     * Returns more facts about a failure: whether the JVM also refuses the unchanged class, as after a failed linking,
+     * and the missing class in this case.
      */
     private String cause(ClassRecord record, Class<?> type) {
         if (record.woven) {

@@ -8,8 +8,8 @@ import java.io.IOException;
 import java.lang.instrument.Instrumentation;
 
 /**
- * Serves one client, from its handshake until nothing of it remains. It owns the connection, the threads and the state
- * that they share.
+ * Serves one client, from its handshake to the end of its last thread. It owns the connection, the threads and the
+ * state that they share.
  *
  * <p>It has four threads, so that no important one waits for another. This thread reads. {@link Commands} carries out
  * requests and retransforms. {@link EventPump} drains the buffers, runs timers and monitors the lease. {@link Outbox}
@@ -30,7 +30,7 @@ final class Tracer implements Runnable {
     private static final int LONGEST_TTL_MILLIS = 24 * 3600 * 1000;
     private static final int JOIN_MILLIS = 10_000;
 
-    /** How long the agent tries to put the classes back if the target has too little memory. */
+    /** The time for which the agent tries to put the classes back if the target has too little memory. */
     private static final long LONGEST_RESTORATION_NANOS = 60_000_000_000L;
 
     private static final int BETWEEN_RESTORATIONS_MILLIS = 100;
@@ -70,7 +70,7 @@ final class Tracer implements Runnable {
 
     /** Opened when the client sends GO. A JVM that was started with the agent waits for it with its main method. */
     final Gate started = new Gate();
-    /** Opened when nothing of this tracer remains. */
+    /** Opened when this tracer has ended completely. */
     private final Gate gone = new Gate();
 
     /** Whether the client has proven that it knows the secret. Before that, the agent tells it nothing. */
@@ -142,7 +142,7 @@ final class Tracer implements Runnable {
         }
     }
 
-    /** Passes an event or a level on to a session that another client, or none, attends. */
+    /** Passes an event or a level on to a session of another client or to an unattended session. */
     private static void tell(Payload message, Connection connection) throws IOException {
         int request = message.u4();
         Tracer other = Sessions.find(message.u4());

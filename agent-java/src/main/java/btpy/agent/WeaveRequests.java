@@ -205,7 +205,7 @@ final class WeaveRequests extends RequestHandler {
         }
     }
 
-    /** Says why a class had no probes for a while, when it has them again. */
+    /** Reports the reason why a class had no probes for a while, when it has them again. */
     private static String lost(ClassRecord record) {
         long seconds = (System.nanoTime() - record.lostNanos) / 1_000_000_000L;
         record.lostNanos = 0;

@@ -31,7 +31,7 @@ final class AdaptiveSampler {
     private static final int BEGAN = 5;
     private static final int SHARED = 8;
     private static final int STRIDE = 16;
-    /** How often a reader retries while a block is being opened. */
+    /** The number of retries of a reader while a block is being opened. */
     private static final int READS = 1000;
 
     /** The length of new blocks. */

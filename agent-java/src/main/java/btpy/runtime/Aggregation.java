@@ -27,10 +27,11 @@ import jdk.internal.vm.annotation.DontInline;
  * stores the serial number of the newest entry in it, so its age is the number of keys that came after.
  *
  * <p>A count without keys can leave the counting to probes that do nothing else. Their tallies belong to its only
- * entry, which is then never replaced. A flush takes them by storing how much it has seen.
+ * entry, which is then never replaced. A flush takes them by storing the number that it has seen.
  *
  * <p>If two threads add a new key while a third deletes another key in the same window, the key may exist twice. The
- * snapshot adds these entries up. {@link #delete} removes both. Of several assigned plain values, the first counts.
+ * snapshot adds these entries up. {@link #delete} removes both. If these entries have assigned plain values, the first
+ * one counts.
  */
 public final class Aggregation {
     private static final Memory MEMORY = Memory.instance();

@@ -18,7 +18,7 @@ final class BraveLibrary extends TraceLibrary {
     private static final int MOST_EXTRAS = 16;
     private static final int MOST_FIELDS = 256;
 
-    /** Tells which class it is; the numbers are read by the layout. */
+    /** Identifies the class; the numbers are read by the layout. */
     private final KnownField extras = new KnownField("brave.propagation.TraceContext", "extraList");
     private final KnownField state = new KnownField("brave.internal.baggage.BaggageFields", "state");
     private final KnownField name = new KnownField("brave.baggage.BaggageField", "name");

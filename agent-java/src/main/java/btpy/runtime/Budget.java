@@ -177,8 +177,8 @@ final class Budget {
     }
 
     /**
-     * Handles a probe that has restrained itself. The next look decides how far it is restrained, unless no firings
-     * would remain to be measured.
+     * Handles a probe that has restrained itself. The next look decides the strength of its restraint, unless no
+     * firings would remain to be measured.
      */
     private void stop(Probe probe, long now, double allowed) {
         Probe.Load load = probe.load();

@@ -14,7 +14,7 @@ final class Containers {
     /** The most nodes in one chain or one path of a tree. */
     private static final int MAX_CHAIN = 256;
 
-    /** How a class stores its elements. */
+    /** The way in which a class stores its elements. */
     enum Form {
         /** {@code a}: Object[]; {@code b}: int size, or the whole array if absent. */
         ARRAY,

@@ -20,7 +20,7 @@ public final class Contexts {
     private static volatile LoggingLibrary[] logs = NO_LOGS;
     private static volatile boolean searched;
 
-    /** Names of classes that are there without the field that btpy reads: another version of the library. */
+    /** Names of loaded classes without the field that btpy reads: another version of the library. */
     private static volatile String unreadTrace;
     private static volatile String unreadLog;
 
@@ -124,7 +124,7 @@ public final class Contexts {
                 || last == 'C' && KnownField.isOrEndsIn(name, LoggingLibrary.SLF4J);
     }
 
-    /** A loaded class that {@link #wants} has said yes to; the same one any number of times. */
+    /** Takes a loaded class for which {@link #wants} is true; the same class any number of times. */
     public static synchronized void found(Class<?> type) {
         String name = ClassNames.of(type);
         if (KnownField.isOrEndsIn(name, LoggingLibrary.SLF4J) || KnownField.isOrEndsIn(name, LoggingLibrary.LOG4J)) {
@@ -176,7 +176,7 @@ public final class Contexts {
         logs = Arrays.copyOf(kept, count);
     }
 
-    /** With the last session. */
+    /** Called at the end of the last session. */
     static synchronized void clear() {
         traces = NO_TRACES;
         logs = NO_LOGS;

@@ -43,14 +43,14 @@ final class ExponentialBuckets {
     private final int scale;
     /** The greatest number that has a bucket of its own. */
     private final long alone;
-    /** What is added to an index of OpenTelemetry, with the bias of the exponent of a double. */
+    /** The offset that is added to an index of OpenTelemetry, with the bias of the exponent of a double. */
     private final int offset;
     private final int negative;
     private final int shift;
     /**
      * The bounds, by the upper scale + 1 bits of the mantissa, which select a part that has one bound at most. The upper
-     * 12 bits of an element are the number of bounds below the part. The lower 52 are what must be added to a mantissa
-     * above the bound of the part so that it overflows into them.
+     * 12 bits of an element are the number of bounds below the part. The lower 52 are a number. Adding it to a mantissa
+     * above the bound of the part makes the sum overflow into the upper bits.
      */
     private final long[] bounds;
 

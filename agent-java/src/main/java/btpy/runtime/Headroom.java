@@ -42,12 +42,12 @@ public final class Headroom {
     private static final long HIDDEN = Math.min(max >> 5, 16L << 20);
 
     /**
-     * How long {@link #hasJust} waits for the application to cause a collection, and the time between two that it
-     * requests itself.
+     * The time that {@link #hasJust} waits for the application to cause a collection, and the time between two
+     * collections that it requests itself.
      */
     private static final long PATIENCE_NANOS = 300_000_000L;
     private static final long BETWEEN_COLLECTIONS_NANOS = 1_000_000_000L;
-    /** Since when {@link #hasJust} has found too little; 0 if it found enough. */
+    /** The time since which {@link #hasJust} has found too little; 0 if it found enough. */
     private static long lackingNanos;
     private static long collectedNanos = System.nanoTime() - BETWEEN_COLLECTIONS_NANOS;
 
@@ -124,8 +124,8 @@ public final class Headroom {
     }
 
     /**
-     * Whether nothing should grow any more, judged by the last look and by the allocations of maps since then. Called
-     * by threads of the application.
+     * Whether maps and buffers should stop growing, judged by the last look and by the allocations of maps since then.
+     * Called by threads of the application.
      */
     static boolean isScarce() {
         return scarce || free() < GROWTH_RESERVE;

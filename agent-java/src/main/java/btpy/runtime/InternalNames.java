@@ -16,7 +16,7 @@ final class InternalNames {
         }
     }
 
-    /** The result is an {@code int} before JDK 25 and a {@code long} since then, for which the constant is read. */
+    /** The result is an {@code int} before JDK 25 and a {@code long} since then; on those JDKs the constant is read. */
     static long arrayBase(Class<?> array) {
         try {
             return Unsafe.getUnsafe().arrayBaseOffset(array);

@@ -3,8 +3,8 @@ package btpy.runtime;
 import java.lang.ref.WeakReference;
 
 /**
- * A field that classes of a library have, found by the names of the classes: the version of the library decides which class there is.
- * Remembers the two classes that it has seen last, because a span that is recorded and one that is not differ in their class.
+ * A field that classes of a library have, found by the names of the classes: the class depends on the version of the
+ * library. It caches the last two classes, because recorded and unrecorded spans have different classes.
  */
 final class KnownField {
     private static final Memory MEMORY = Memory.instance();

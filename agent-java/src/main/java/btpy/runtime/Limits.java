@@ -6,7 +6,7 @@ public final class Limits {
     final int bufferBytes;
     /** The characters of a string before it is cut. */
     final int chars;
-    /** How many objects deep fields are shown; 0 shows only the class. */
+    /** The depth of objects up to which fields are shown; 0 shows only the class. */
     final int depth;
     /** The elements of an array or collection. */
     final int elements;

@@ -25,7 +25,7 @@ final class MapContent {
         this.out = out;
     }
 
-    /** The number of keys that did not fit. They were not taken. */
+    /** The number of keys that did not fit and were not taken. */
     int omitted() {
         return omitted;
     }

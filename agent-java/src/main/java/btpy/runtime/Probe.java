@@ -163,8 +163,8 @@ final class Probe {
     /** Timed firings that found the allowance empty since the factor was raised. Not exact: concurrent increments may be lost. */
     private int unpaid;
     /**
-     * How long the budget has disabled the probe in total, in ns, and the start of the current rest; 0 if it is not
-     * resting.
+     * The total time for which the budget has disabled the probe, in ns, and the start of the current rest; 0 if it is
+     * not resting.
      */
     private long restedNanos;
     private long restingSince;
@@ -794,7 +794,7 @@ final class Probe {
         }
     }
 
-    /** Disables the probe. With {@code comesBack}, the budget may try it again when it has room. */
+    /** Disables the probe. With {@code comesBack}, the budget may enable it again when probes cost less. */
     void disableForBudget(boolean comesBack) {
         disable(OVER_BUDGET);
         overBudget = comesBack;
@@ -803,7 +803,7 @@ final class Probe {
         }
     }
 
-    /** How long the budget has disabled the probe, in ns. */
+    /** The time for which the budget has disabled the probe, in ns. */
     long rested() {
         long since = restingSince;
         return restedNanos + (since == 0 ? 0 : System.nanoTime() - since);
@@ -903,7 +903,7 @@ final class Probe {
         out.u4(untrue);
         Costs.Figures figures = costs == null ? Costs.NONE : costs.all();
         out.u8(figures.count);
-        // Not the mean of the timed firings, because the first firings, which are slow, are timed more often than the
+        // The mean of the timed firings would be wrong, because the slow first firings are timed more often than the
         // others.
         out.u8((long) (1000 * (runs > 0 && mean > 0 ? runNanos / runs : figures.mean)));
         out.u8((long) (1000 * figures.error));

@@ -35,7 +35,7 @@ public final class Sampler {
     /** The total number of hits when a thread last began to open a block. */
     private static final int BEGAN = 6;
     private static final int STRIDE = 8;
-    /** How often a reader retries while a block is being opened. */
+    /** The number of retries of a reader while a block is being opened. */
     private static final int READS = 1000;
     private static final int LARGEST_BLOCK = 1 << 28;
     private static final int MOST_THINNING = 1 << 10;

@@ -1,6 +1,6 @@
 package btpy.runtime;
 
-/** Describes a site for handlers. Their questions return null or 0 if the fact is unknown. */
+/** Describes a site for handlers. Methods return null or 0 if the fact is unknown. */
 public final class Site {
     final String className;
     final String method;

@@ -55,7 +55,7 @@ public final class Spans {
         }
     }
 
-    /** Whether there is a span that this firing has not written yet. */
+    /** Whether the firing has a span that it has not written yet. */
     public static boolean take(Object entered) {
         return entered instanceof OpenSpan && ((OpenSpan) entered).take();
     }

@@ -1,7 +1,8 @@
 package btpy.runtime;
 
 /**
- * A library that keeps the current span of a thread, as far as its fields tell. Every method gives null for missing values.
+ * A library that keeps the current span of a thread, read from its fields. Every method returns null for missing
+ * values.
  *
  * <p>{@code session}, {@code probe} and {@code at} identify the probe in the warning about an unknown class.
  */
