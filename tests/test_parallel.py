@@ -235,4 +235,4 @@ def test_workers_do_not_outlive_a_parent_that_is_killed() -> None:
         assert process.stdout is not None
         process.stdout.readline()
         process.kill()
-        process.communicate(timeout=60)  # which ends when nobody has the other end of the pipes
+        process.communicate(timeout=60)  # it ends when no process has the other end of the pipes

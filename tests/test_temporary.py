@@ -62,7 +62,7 @@ def test_the_next_process_removes_unused_directories(own_tmp: Path) -> None:
 def test_a_run_that_is_killed_before_its_program_has_called(own_tmp: Path) -> None:
     java = own_tmp / "jdk" / "bin" / "java"
     java.parent.mkdir(parents=True)
-    java.write_text("#!/bin/sh\nexec cat\n")  # it never calls, and ends with its input
+    java.write_text("#!/bin/sh\nexec cat\n")  # it never calls a method, and ends with its input
     java.chmod(0o755)
     (own_tmp / "jdk" / "release").write_text(RELEASE)
     with subprocess.Popen(

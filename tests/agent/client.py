@@ -74,7 +74,7 @@ class Door:
 
     @property
     def directory(self) -> Path:
-        """The directory of the secret, and of the socket where it is no port."""
+        """The directory of the secret, and of the socket unless it is a port."""
         return Path(self._directory.name)
 
     def accept(self) -> socket.socket:
@@ -88,7 +88,7 @@ class Door:
 
 
 class Client:
-    """Past the handshake. ``unasked`` keeps the messages that no call waits for; ``weaver`` answers CLASS_BYTES."""
+    """Past the handshake. ``unasked``: the messages for which no call waits; ``weaver`` answers CLASS_BYTES."""
 
     def __init__(self, connection: socket.socket, welcome: Welcome) -> None:
         self.connection = connection
@@ -218,7 +218,7 @@ class Client:
 
 
 class Serving:
-    """Answers the questions of one session on a thread while another is being used."""
+    """Answers the questions of one session on a thread while a test uses another session."""
 
     def __init__(self, client: Client) -> None:
         self.client = client

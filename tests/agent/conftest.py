@@ -16,7 +16,7 @@ from tests.jdks import compiled
 from tests.targets import Target, target
 
 Subject = Callable[..., AbstractContextManager[Target]]
-"""Takes the version of the JDK, and flags."""
+"""A function that starts the program; it takes the version of the JDK, and flags."""
 
 Attach = Callable[..., Client]
 

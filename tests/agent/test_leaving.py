@@ -105,7 +105,7 @@ def test_a_client_that_is_killed_or_stopped_leaves_nothing_behind(
 
 
 def test_when_both_are_suspended_beyond_the_lease_nothing_is_left_behind(subject: Subject, jar: Path) -> None:
-    """The agent stands still, as when the machine sleeps. The client sends no further ping, so the session ends."""
+    """The agent stops, as when the machine sleeps. The client sends no further ping, so the session ends."""
     with subject(17) as program:
         command = [sys.executable, "-c", KILLED.replace("configure()", "configure(lease_ms=1500)"), str(program.pid)]
         client = subprocess.Popen([*command, str(jar)], stdout=subprocess.PIPE, text=True, cwd=ROOT)
@@ -127,9 +127,7 @@ def test_when_both_are_suspended_beyond_the_lease_nothing_is_left_behind(subject
 
 
 def test_a_target_that_stands_still_beyond_the_lease_keeps_its_session(subject: Subject, attach: Attach) -> None:
-    """The agent stands still, as in a frozen container or a long collection, so it does not see that the client is
-    alive.
-    """
+    """The agent stops, as in a frozen container or a long collection, so it does not see that the client is alive."""
     with subject(17) as program:
         client = attach(program, 17, lease_ms=4000)
         client.weaver = mark
@@ -137,7 +135,7 @@ def test_a_target_that_stands_still_beyond_the_lease_keeps_its_session(subject: 
         program.process.send_signal(signal.SIGSTOP)
         time.sleep(4.5)
         program.process.send_signal(signal.SIGCONT)
-        time.sleep(0.3)  # in which its threads are running again
+        time.sleep(0.3)  # its threads run again during this time
         client.call(Pong, Ping)
         assert answer(program, "base") == "Base says woven!"
         client.detach()
@@ -175,7 +173,7 @@ def test_a_client_that_reads_nothing_while_a_class_is_woven_loses_its_lease(subj
         client.weaver = mark
         base, derived = client.ids("Subject$Base", "Subject$Derived")
         client.weave(base)
-        for _ in range(2000):  # each answer takes some room of the socket
+        for _ in range(2000):  # each answer takes some space of the socket
             client.send(Ping(0xFFFFFFFF))
         client.send(Weave(1, (derived,)))
         says(program, "plain!")
@@ -266,7 +264,7 @@ def test_attaching_again_and_again_leaves_no_class_and_no_thread_more(subject: S
             client.close()
             agent_threads_end(program)
         assert len({agent_classes for _, agent_classes in counts[1:]}) == 1
-        # The JDK may load a class of its own late; one for each attach would be four more.
+        # The JDK may load one of its classes late; one class for each attach would be four more.
         assert counts[5][0] - counts[1][0] < 4
 
 

@@ -1,4 +1,4 @@
-"""The agent looks again for classes that its transformer did not weave for a reason of its own."""
+"""The agent searches again for classes that its transformer did not weave for internal reasons."""
 
 from __future__ import annotations
 

@@ -8,10 +8,10 @@ from pathlib import Path
 JAVA = Path(__file__).parents[2] / "agent-java" / "src" / "main" / "java" / "btpy"
 LATER = {
     "AgentThread",  # the agent's own threads
-    "InternalMemory",  # one of the two is right for the JVM; Memory chooses
+    "InternalMemory",  # each JVM uses one of the two; Memory chooses
     "SunMemory",
     "InternalNames",
-    "Jvm",  # loads the management classes, which no target is to load for nothing
+    "Jvm",  # loads the management classes, which a target should load only if necessary
     "Limits",
     "LockWaits",  # as Jvm
     "MapContent",  # the agent's own threads

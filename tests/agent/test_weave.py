@@ -114,7 +114,7 @@ def test_a_class_that_the_jvm_refuses_is_reported_alone(subject: Subject, attach
 def counted_prewoven(shown: bytes, class_id: int, slot: int) -> tuple[PrewovenMethods, bytes]:
     """A call at the entry of all methods, prewoven into the bytes that the JVM shows, and the expected class file."""
     file = ClassFile.parse(shown)
-    fire = Handler("java/lang/Math", "abs", "(I)I")  # any static method will do
+    fire = Handler("java/lang/Math", "abs", "(I)I")  # any static method
     plan = ClassPlan(
         file.name,
         tuple(
@@ -135,10 +135,10 @@ def test_prewoven_methods_take_their_places_without_a_question(jdk: int, subject
     with subject(jdk) as program:
         client, witness = attach(program, jdk), attach(program, jdk)
         (base,) = client.ids("Subject$Base")
-        client.weave(base)  # unchanged: what the JVM shows
+        client.weave(base)  # unchanged, as the JVM shows it
         prewoven, woven = counted_prewoven(client.asked[0].data, base, client.slot)
         witness.weaver = lambda question: question.data
-        witness.weave(*witness.ids("Subject$Base"))  # from now on it is shown what the first one makes of the class
+        witness.weave(*witness.ids("Subject$Base"))  # from now on it sees the first one's code
         with Serving(witness):
             result = client.weave(base, prewoven=(prewoven,))
         assert (result.failures, result.waited_ns, len(client.asked)) == ((), 0, 1)
@@ -183,7 +183,7 @@ def test_the_agent_asks_when_methods_were_prewoven_into_other_code(
         assert client.weave(base, prewoven=(wrong,)).failures == ()
         assert len(client.asked) == 2
         assert client.order(program, "base") == "Base says woven!"
-        client.weave(base)  # what was prewoven is for one retransformation
+        client.weave(base)  # the prewoven methods are for one retransformation
         assert len(client.asked) == 3
 
 

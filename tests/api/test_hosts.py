@@ -25,7 +25,7 @@ def running(script: str, *names: str, fan_out: int = 10) -> Iterator[Hosts]:
 
 
 def until(running: Hosts, kind: type, count: int = 1) -> list[Report]:
-    """Turns until so many reports of that kind have come; all reports."""
+    """Takes turns until ``count`` reports of that kind have come; returns all reports."""
     reports: list[Report] = []
     deadline = time.monotonic() + PATIENCE
     while sum(isinstance(report, kind) for report in reports) < count:
@@ -93,6 +93,6 @@ def test_a_host_that_has_not_begun_is_left_at_the_end() -> None:
 
 
 def test_a_host_that_keeps_its_connection_open_is_left_after_a_while() -> None:
-    """As ssh does while another program holds the connection."""
+    """Like ssh while another program holds the connection."""
     with running("exec >&-; exec sleep 600", "web") as connected:
         assert until(connected, Left) == [Left("web", -15, False)]

@@ -1,7 +1,6 @@
-"""One server under load. In each round something goes wrong while btpy traces it; a seed chooses what.
-
-After each round the server must have answered right all the time, no worker may be stuck, nothing may be on its
-standard error, no thread of the agent may be left, and the traced classes must be, by SHA-256, what they were before.
+"""One server under load. In each round a disturbance happens while btpy traces it; a seed chooses the disturbance.
+After each round the server must have given only right answers, no worker may be stuck, its standard error must be
+empty, no thread of the agent may remain, and the traced classes must have the same SHA-256 as before.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ JUMPS = (-400 * 86_400, -3_600, -1, 0, 1, 30, 3_600, 400 * 86_400)
 
 
 class Clock:
-    """What a process that runs with ``env`` takes for the time of day (``clock.c``)."""
+    """The false time of day of a process that runs with ``env`` (``clock.c``)."""
 
     def __init__(self, directory: Path) -> None:
         library = directory / "clock.so"
@@ -198,7 +197,7 @@ class Chaos:
         self.ran: Counter[str] = Counter()
 
     def round(self) -> None:
-        """One. Raises AssertionError, which names it."""
+        """One. Raises AssertionError with the name of the round."""
         kinds = [
             self.client_killed,
             self.client_interrupted,
@@ -276,7 +275,7 @@ class Chaos:
                 client.send_signal(signal.SIGINT)
                 clock.jump(self._random.choice(JUMPS))
                 ended = client.wait(PATIENCE)
-                assert ended in (0, 128 + signal.SIGINT, -signal.SIGINT), ended  # not 0: it was still attaching
+                assert ended in (0, 128 + signal.SIGINT, -signal.SIGINT), ended  # not 0: btpy was still attaching
 
     def _session(self) -> Session:
         return Session.attach(self._server.pid, Limits(event_buffer_bytes=1 << 20))
@@ -285,7 +284,7 @@ class Chaos:
         session.deployer.load(program or self._program, missing="ignore")
 
     def connection_cut(self, moment: float) -> None:
-        """At any moment of attaching, weaving, streaming, detaching."""
+        """A signal comes at any moment of attaching, weaving, streaming or detaching."""
         with self._session() as session:
             cut = threading.Timer(moment / 3, session.close)
             cut.start()
@@ -297,7 +296,7 @@ class Chaos:
             cut.join()
 
     def frame_cut(self, moment: float) -> None:
-        """Half a message, after a delay, and the end."""
+        """Sends half a message after a delay, and then the end."""
         client = connect(self._server.pid, self._server._agent, tcp=self._server.jdk < 16)
         try:
             client.configure()

@@ -15,8 +15,8 @@ _PLAIN = (op.NOP, op.ICONST_0, op.POP, op.ALOAD_0, op.IADD, op.DUP, op.RETURN, o
 
 @dataclass(frozen=True)
 class Program:
-    """Random code: ``code`` and its meaning: for each instruction its bytes without jump offsets, and the instructions
-    that it jumps to. Instructions are named by number.
+    """Random code: ``code`` and its meaning: the bytes of each instruction without jump offsets, and the targets of its
+    jumps. Instructions are named by number.
     """
 
     code: bytes

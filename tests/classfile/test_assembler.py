@@ -157,7 +157,7 @@ def _handler_locals(code: CodeBuilder) -> None:
 
 
 def _nested_handlers(code: CodeBuilder) -> None:
-    """The inner handler comes first; what it throws goes to the outer one."""
+    """The inner handler comes first; its exceptions go to the outer handler."""
     inner, outer = Label(), Label()
     code.constant("I", 0)
     code.store("I", 0)
@@ -319,7 +319,7 @@ def _construction(code: CodeBuilder) -> None:
 
 
 def _construction_in_a_local(code: CodeBuilder) -> None:
-    """The object under construction is held in a local too, and is an object there once `<init>` has returned."""
+    """A local variable also has the object under construction, and it is an object there once `<init>` has returned."""
     code.type(op.NEW, "java/lang/StringBuilder")
     code.store("A", 0)
     code.load("A", 0)
@@ -657,7 +657,7 @@ def test_unverifiable_code_is_refused(write: Callable[[CodeBuilder], None], mess
 
 @dataclass
 class _RandomMethod:
-    """Random structured code over int, long and String locals, and the value that it returns, computed here."""
+    """Random structured code over int, long and String locals, and its return value, computed by a model."""
 
     seed: int
     ints: list[int] = field(default_factory=lambda: [1, 2, 3])

@@ -97,7 +97,7 @@ def test_a_pool_that_was_parsed_grows_without_moving_anything(
     parsed, end = ConstantPool.parse(b"..." + data + b"more", 3)
     assert (end, parsed.count, parsed.to_bytes()) == (3 + len(data), pool.count, data)
     for kind, value, index in placed:
-        assert getattr(parsed, kind)(value) == index  # nothing is added twice
+        assert getattr(parsed, kind)(value) == index  # no entry is added twice
     assert parsed.to_bytes() == data
     placed += [(kind, value, getattr(parsed, kind)(value)) for kind, value in then]
     assert parsed.to_bytes()[2:].startswith(data[2:])

@@ -62,7 +62,7 @@ def test_inlined_code_comes_from_another_file() -> None:
     assert [lines.origin(number) for number in (21, 22, 23)] == [Origin("Timing.kt", line) for line in (7, 8, 9)]
     assert lines.origin(24) == Origin("Orders.kt", 3)
     assert lines.origin(25) is None
-    assert lines.numbers(range(1, 10), range(1, 30)) == [24]  # of Orders.kt, not of Timing.kt
+    assert lines.numbers(range(1, 10), range(1, 30)) == [24]  # a line of Orders.kt, not of Timing.kt
 
 
 def test_generated_code_without_a_source_line_comes_from_pages() -> None:
@@ -71,7 +71,7 @@ def test_generated_code_without_a_source_line_comes_from_pages() -> None:
     assert {number: lines.origin(number) for number in wanted} == {n: Origin("index.jsp", k) for n, k in wanted.items()}
     assert [lines.origin(number) for number in (104, 114)] == [None, None]
     header = [lines.origin(number) for number in (120, 121, 122, 123, 130)]
-    assert header == [Origin("header.jsp", line) for line in (6, 6, 7, 7, 9)]  # the file goes on until another is named
+    assert header == [Origin("header.jsp", line) for line in (6, 6, 7, 7, 9)]  # until another file is named
     assert lines.numbers(range(5, 7), range(100, 140)) == [110, 111, 112, 113, 120, 121]
 
 

@@ -47,7 +47,7 @@ def fake_ssh(directory: Path) -> Iterator[dict[str, str]]:
 
 
 def pid_of(directory: Path, host: str) -> int:
-    """The process of btpy for a host; where there is none, that of the stand-in."""
+    """The process of btpy for a host, otherwise the process of the stand-in."""
     return int((directory / f"{host}.pid").read_text())
 
 

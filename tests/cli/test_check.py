@@ -199,7 +199,7 @@ def test_a_run_and_a_check_refuse_the_same(overloaded: str) -> None:
     ("exception", "warned"),
     [
         ("java.lang.NumberFormatException", False),
-        ("java.util.zip.DataFormatException", False),  # which nobody has thrown, so that it is not loaded
+        ("java.util.zip.DataFormatException", False),  # the program has never thrown it, so it is not loaded
         ("+java.io.IOException", False),
         ("java.lang.Foo", True),
         ("IllegalArgumentExcption", True),

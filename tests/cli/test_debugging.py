@@ -53,10 +53,10 @@ def test_every_stage_shows_its_work(target: Target, script: Path) -> None:
     shown = stages(target, script, "all")
     assert set(shown) == set(STAGES)
     assert shown["ast"][0].startswith("Import ")
-    assert not any(line.lstrip().startswith("Function ") for line in shown["ast"])  # it is in the library
+    assert not any(line.lstrip().startswith("Function ") for line in shown["ast"])  # the text is in the library
     assert shown["link"][0] == "0 step"
     assert any(line.startswith("  Function ") for line in shown["link"])
-    assert any("Literal" in line and "value=3" in line for line in shown["link"])  # in the place of the parameter
+    assert any("Literal" in line and "value=3" in line for line in shown["link"])  # replaces the parameter
     assert shown["check"][0].startswith("probe 0 step MethodAttachment(")
     assert any(line.startswith("Map(id=0, name='n', kind=<MapKind.COUNT") for line in shown["check"])
     assert any("Counted" in line for line in shown["plan"])

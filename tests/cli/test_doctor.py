@@ -47,7 +47,7 @@ def test_a_sound_jvm_passes_and_is_left_clean(jdk: int, golden: Golden) -> None:
     text = re.sub(r"(own Java +|build )[/\w][^\s;]*", r"\1X", text)
     text = re.sub(r"(?<=[(:])/\S*\.jar", "JAR", text)
     text = re.sub(r"JDK V, .*", "JDK V, VM", text)
-    text = re.sub(r"(?<=limits            ).*", "LIMITS", text)  # those of the machine and its control groups
+    text = re.sub(r"(?<=limits            ).*", "LIMITS", text)  # limits of the machine and its control groups
     if jdk == 17:
         golden.check("cli/doctor.txt", text + "---\n" + shown.stderr)
 

@@ -98,5 +98,5 @@ def test_a_program_that_was_started_goes_on(options: list[str]) -> None:
         assert btpy.stdout is not None
         assert any("left something behind in the JVM" in line for line in iter(btpy.stdout.readline, ""))
         assert btpy.poll() is None
-        btpy.stdin.close()  # at which Counted ends
+        btpy.stdin.close()  # a line at which Counted ends
         assert btpy.wait(PATIENCE) == 1

@@ -76,7 +76,7 @@ def test_it_is_refused_and_keeps_its_names(jdk: int) -> None:
         with Session.attach(running.pid) as session:
             session.deployer.load(program(VAGUE), allow=[remedy.capability])
             running.send("vague")
-            assert "psst" in running.wait_for("vague")  # without the name of its parameter
+            assert "psst" in running.wait_for("vague")  # the JVM has lost the name of its parameter
             (counts,) = session.delivery.snapshot()
             assert dict(counts.entries) == {("psst",): Count(1)}
             assert session.departure.detach().clean
@@ -110,7 +110,7 @@ def run(directory: Path) -> Iterator[Target]:
     """``btpy run`` of the program, with the same input and output. The program has begun."""
     shutil.copytree(classes(), directory / "classes")
     class_file = directory / "classes" / "Bound$Vague.class"
-    class_file.rename(class_file.with_suffix(".hidden"))  # else it would be woven before it is loaded
+    class_file.rename(class_file.with_suffix(".hidden"))  # otherwise it would be woven before it is loaded
     program = [str(java(17)), "-cp", str(directory / "classes"), "Bound"]
     command = ["setsid", sys.executable, "-m", "btpy", "run", "-e", VAGUE, "--", *program]
     running = Target(command, {**os.environ, "NO_COLOR": "1", "LC_ALL": "C.UTF-8"})
@@ -144,7 +144,7 @@ def test_a_class_that_is_woven_while_it_is_loaded_keeps_its_names(tmp_path: Path
 
 def test_a_class_that_was_loaded_without_an_answer_is_refused_once(tmp_path: Path) -> None:
     with run(tmp_path) as running:
-        running.process.send_signal(signal.SIGSTOP)  # no answer in time: the class is loaded as it is
+        running.process.send_signal(signal.SIGSTOP)  # no answer in time: the class is loaded unchanged
         assert whispered(running) == TRACED
         running.process.send_signal(signal.SIGCONT)
         told(running, "BT338")

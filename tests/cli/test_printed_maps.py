@@ -125,7 +125,7 @@ def joined(program: Target, format_: str) -> tuple[list[str], list[str]]:
             printed.append(line)
             if (
                 sum(line == "1\n" or '"data":"1"' in line for line in printed) == 2
-            ):  # of the calls before and of those now
+            ):  # of the earlier and of the new calls
                 break
         run.terminate()
         rest, more = run.communicate(timeout=PATIENCE)
@@ -148,5 +148,5 @@ def test_a_client_that_joins_sees_all_events_and_the_last_state_of_each_map(prog
 def test_a_program_that_joins_gets_every_print(program: Target) -> None:
     printed, told = joined(program, "ndjson")
     maps = [record["data"] for record in map(json.loads, printed) if record["type"] == "map"]
-    assert len([data for data in maps if "@n" in data]) == 4  # and once when it leaves
+    assert len([data for data in maps if "@n" in data]) == 4  # and once at the end
     assert "left out" not in "".join(told)

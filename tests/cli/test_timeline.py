@@ -30,7 +30,7 @@ def test_the_steps_of_a_run_are_a_trace(tmp_path: Path) -> None:
     assert {"start Python", "compile the script", "wait for the agent", "weave"} <= names["MainThread"]
     assert {"start Python", "start Java", "load the agent"} <= names["the process that attaches"]
     assert "wait for retransformation" in names["MainThread"]
-    for of in steps.values():  # they nest, or Perfetto leaves some out
+    for of in steps.values():  # the slices nest, otherwise Perfetto omits some
         spans = [(round(step["ts"] * 1000), round((step["ts"] + step["dur"]) * 1000)) for step in of]
         ends: list[int] = []
         for begin, end in sorted(spans, key=lambda span: (span[0], -span[1])):

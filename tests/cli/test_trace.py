@@ -201,7 +201,7 @@ def test_the_second_interrupt_leaves_at_once(shop: Target) -> None:
             os.close(reader)
     assert process.returncode == 130
     assert stderr.splitlines()[-1] == "warning: interrupted: the agent puts the classes back by itself"
-    check_restored(btpy(shop.pid, "-e", EVERY_QUOTE, "--hits", 1)[2])  # the target is as good as before
+    check_restored(btpy(shop.pid, "-e", EVERY_QUOTE, "--hits", 1)[2])  # the target can be traced as before
 
 
 def test_a_signal_prints_the_maps() -> None:

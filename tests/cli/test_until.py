@@ -1,4 +1,4 @@
-"""``--until``, ``--max-methods``, ``--utc``: flags that bound a run or say how it is shown."""
+"""``--until``, ``--max-methods``, ``--utc``: flags that limit a run or control its output."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def asked(verb: str, program: Target, *arguments: str) -> Iterator[Target]:
 
 
 def answer(verb: str, program: Target, *arguments: str, calls: int = CALLS) -> tuple[list[str], list[str]]:
-    """Lines of stdout and of stderr, after so many calls."""
+    """Lines of stdout and of stderr, after ``calls`` calls."""
     with asked(verb, program, *arguments) as tracer:
         program.send(f"call {calls}")
         program.wait_for(f"called {calls}")

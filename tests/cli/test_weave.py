@@ -220,10 +220,10 @@ def test_ctrl_c_ends_every_process_and_leaves_no_half_of_a_jar(tmp_path: Path) -
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True) as process:
         assert process.stdout is not None
         classes = 0
-        while classes < 40:  # more than the parent does alone
+        while classes < 40:  # more classes than the parent weaves alone
             classes += not process.stdout.readline().startswith(" ")
         os.killpg(process.pid, signal.SIGINT)
-        _, err = process.communicate(timeout=120)  # which ends when no process has the pipes
+        _, err = process.communicate(timeout=120)  # it ends when no process has the pipes
     assert (process.returncode, err) == (130, "")
     assert list(tmp_path.iterdir()) == []
 
@@ -295,7 +295,7 @@ def test_a_full_disk_leaves_no_half_of_a_class(script: Path, classes: Path, tmp_
 def test_a_failed_weaving_reports_the_state_of_the_directory(
     classes: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Of a jar with a bad entry."""
+    """The command for a jar with a bad entry."""
     bad = tmp_path / "bad.jar"
     with zipfile.ZipFile(bad, "w") as jar:
         jar.writestr("Places.class", "PLACES.PLACES")

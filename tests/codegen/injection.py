@@ -34,7 +34,7 @@ INFALLIBLE = frozenset(
     {
         *range(op.ACONST_NULL, op.LDC),
         op.LDC_W,
-        op.LDC,  # of a number (checked)
+        op.LDC,  # unboxing of a number (checked)
         op.LDC2_W,
         *range(op.ILOAD, op.IALOAD),
         *range(op.ISTORE, op.IASTORE),
@@ -61,7 +61,7 @@ INFALLIBLE = frozenset(
             op.MONITORENTER,
             op.MONITOREXIT,
         ),
-        op.CHECKCAST,  # of null only: handlers have it outside of their ranges for the type of a local
+        op.CHECKCAST,  # checkcast of null only: handlers use it outside of their ranges, for the type of a local
     }
 )
 

@@ -1,4 +1,5 @@
-"""The value of an expression tree by the rules of Java and of null in the language, written apart from the compiler."""
+"""The value of an expression tree by the rules of Java and of null in the language. It shares no code with the
+compiler."""
 
 from __future__ import annotations
 
@@ -196,5 +197,5 @@ def _double(operator: str, left: float, right: float) -> float:
 
 
 def bits(value: float) -> int:
-    """IEEE bits, one for all NaN."""
+    """The IEEE bits, with the same bits for every NaN."""
     return 0x7FF8000000000000 if math.isnan(value) else struct.unpack(">Q", struct.pack(">d", value))[0]

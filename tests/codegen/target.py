@@ -72,7 +72,7 @@ class Target:
         return answer
 
     def open(self) -> None:
-        """A session of its own, with probes 0 … 3 enabled and no map."""
+        """Begins a new session, with probes 0 … 3 enabled and no map."""
         self.command("open")
         self._decoder = RecordDecoder()
         self.asked = []
@@ -115,7 +115,8 @@ class Target:
         return result
 
     def counters(self) -> dict[int, tuple[int, ...]]:
-        """By probe: produced, dropped (five causes), map full, fired, skipped, limited, cost, rested, state, untrue."""
+        """The row of COUNTERS of each probe: produced, dropped (five causes), map full, fired, skipped, limited, cost,
+        rested, state, untrue."""
         data = bytes.fromhex(self.command("counters"))
         rows = struct.iter_unpack(">I10QI6QB", data[4:])
         return {row[0]: (*row[1:11], *row[12:], row[11]) for row in rows}
@@ -204,7 +205,7 @@ def runtime_classes() -> Path:
 
 @contextmanager
 def target(jdk: int, flags: Sequence[str] = (), classes: Path | None = None) -> Iterator[Target]:
-    """``classes``: used instead of the compiled ones."""
+    """``classes``: a directory that replaces the compiled classes."""
     classes = classes or runtime_classes()
     command = [
         java(jdk),

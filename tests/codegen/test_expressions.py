@@ -88,7 +88,7 @@ _EDGES = [
 def test_arithmetic_edges(
     jvm17: Target, operator: str, type_: Type, left: float, right: float, expected: float
 ) -> None:
-    """Once as inputs, once as constants, which may be compiled differently."""
+    """The operands are inputs in one run and constants in the other, which may be compiled differently."""
     descriptors = [type_.slot, "I" if operator in ("<<", ">>", ">>>") else type_.slot]
     inputs = [trees.argument(index, descriptor) for index, descriptor in enumerate(descriptors)]
     constants = [trees.constant(input_.type, value) for input_, value in zip(inputs, (left, right), strict=True)]
@@ -104,7 +104,7 @@ def test_arithmetic_edges(
 @pytest.mark.parametrize("negated", [False, True])
 @pytest.mark.parametrize("boxed", [False, True])
 def test_nan_is_unordered(jvm17: Target, operator: str, negated: bool, boxed: bool) -> None:
-    """Both ways of compiling a comparison, jump if and jump unless, and the run-time one, on both sides."""
+    """Both forms of a compiled comparison, jump if and jump unless, and the run-time comparison, on both sides."""
     nan = float("nan")
     for left, right in ((nan, 1.0), (1.0, nan), (nan, nan)):
         operands = [trees.argument(index, "D") for index in range(2)]

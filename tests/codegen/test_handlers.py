@@ -178,7 +178,7 @@ def test_branches(jvm: Target) -> None:
 
 
 def test_variables(jvm: Target) -> None:
-    """Assigned again, in one branch only, of every slot; a variable of a nested block."""
+    """Variables of every slot that are assigned again, in one branch only; and a variable of a nested block."""
     number = LocalValue(LONG, span(), 0)
     name = LocalValue(STRING, span(), 1)
     real = LocalValue(DOUBLE, span(), 2)
@@ -354,7 +354,7 @@ def test_ambient_values(jvm: Target) -> None:
 
 
 def test_fields(jvm: Target) -> None:
-    """Private, inherited, of a field of a field, through null; boxed as they are."""
+    """Fields that are private, inherited, in a field of a field, or behind null; boxed values stay boxed."""
 
     def path(*names: str) -> Expr:
         node: Expr = ANY_INPUT
@@ -459,7 +459,7 @@ def test_run_time_operators(jvm: Target) -> None:
 
 @pytest.mark.parametrize("operator", ["<", "<=", ">", ">=", "==", "!="])
 def test_run_time_comparisons(jvm17: Target, operator: str) -> None:
-    """Of numbers of both kinds and of strings, each jumped on both ways."""
+    """Comparisons of numbers of both kinds and of strings; each jumps in both ways."""
     holds = {"<": (True, False, False), "<=": (True, True, False), "==": (False, True, False)}
     opposite = {">=": "<", ">": "<=", "!=": "=="}
     comparison = trees.binary(operator, ANY_INPUT, ANY_INPUT_1)

@@ -28,7 +28,7 @@ from tests.lang.test_checker import SCRIPTS
 from tests.lang.test_hostile import EXAMPLES, PIECES, SEEDS, SHAPES
 
 INTERNAL = 0
-PROBES = 4  # that the driver enables
+PROBES = 4  # the driver enables these probes
 VALUES: dict[str, list[Result]] = {
     **{descriptor: [0, 1] if descriptor == "Z" else [0, 1, 7, 100] for descriptor in "ZBCSIJ"},
     **{descriptor: [0.0, -1.5, 1e30] for descriptor in "FD"},
@@ -96,7 +96,7 @@ def _fire(jvm: Target, found: Program, bound: BoundProbe, chance: random.Random)
             fire(compile_entry(found, bound, entry), entry.inputs)
         fire(compile_fire(found, bound), bound.inputs)
     except CompileError:
-        pass  # said to the user: the probe does not fit into a method
+        pass  # the user gets this message: the probe does not fit into a method
 
 
 def run(count: int, first: int, jvm: Target) -> Counter[str]:

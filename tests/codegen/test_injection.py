@@ -130,7 +130,7 @@ class Account:
 
     @property
     def balance(self) -> int:
-        """Firings that are neither delivered or counted, nor dropped, nor errors."""
+        """The number of firings without an effect: neither delivered, counted or dropped, nor an error."""
         results = len(self.delivered) if self.counted is None else self.counted
         return self.fired - results - self.dropped - self.errors
 
@@ -197,7 +197,7 @@ class Bench:
 
 @dataclass(frozen=True)
 class Fault:
-    """The damage that an error at these places caused."""
+    """The damage by an error at these places."""
 
     places: tuple[str, ...]
     what: str

@@ -74,7 +74,7 @@ class Expressions:
         if choice < 0.9:
             operator = chance.choice("-" if type_ == "double" else "-~")
             return f"({operator}({self.make(type_, depth - 1)}))"
-        # An operation on both sides: of two plain values Java would not promote chars and shorts.
+        # Both sides are operations, because Java would not promote two plain chars or shorts.
         branches = [f"({self.make(type_, depth - 1)} + {self._leaf(type_)})" for _ in range(2)]
         return f"({self.make('boolean', depth - 1)} ? {branches[0]} : {branches[1]})"
 
@@ -109,7 +109,7 @@ def expressions() -> list[str]:
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
-    """By expression and row of values: the type and the bits of Java's result."""
+    """The type and the bits of Java's result, by expression and row of values."""
     parameters = ", ".join(f"{type_} {name}" for type_, name in zip(JAVA_TYPES, NAMES, strict=True))
     lines = ["public class Evaluated {"]
     for number, text in enumerate(expressions()):

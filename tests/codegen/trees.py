@@ -1,4 +1,4 @@
-"""Typed trees as the checker hands them over, written by hand or by hypothesis."""
+"""Typed trees in the form of the checker, written by hand or by hypothesis."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def in_own_users(*command: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Cell:
-    """A running program ``Counted``; ``process``: as btpy sees it from here."""
+    """A running program ``Counted``; ``process``: btpy's view of it from here."""
 
     target: Target
     process: JvmProcess
@@ -75,7 +75,7 @@ class Cell:
         pid = self.process.pid
         inside = f".attach_pid{self.process.namespace_pid}"
         files = [f"/proc/{pid}/cwd/{inside}", f"/proc/{pid}/root/tmp/{inside}"]
-        if self.process.in_container:  # the /tmp that all tests share has files of others
+        if self.process.in_container:  # the /tmp that all tests share has other files
             files += [str(path) for path in Path(f"/proc/{pid}/root/tmp").glob("btpy-*")]
         return [path for path in files if os.path.lexists(path)]
 
@@ -207,7 +207,7 @@ def container(
     specification["mounts"] = [*kept, *binds, mount]
     (directory / "config.json").write_text(json.dumps(specification))
     runc = ("runc", "--root", str(directory / "state"))
-    with (directory / "errors").open("w+") as errors:  # no pipe: the container would keep it open
+    with (directory / "errors").open("w+") as errors:  # not a pipe, because the container would keep it open
         started = subprocess.run(
             [*runc, "run", "--detach", "--bundle", str(directory), name],
             stdin=subprocess.DEVNULL,

@@ -73,7 +73,8 @@ def test_the_java_of_btpy_does_not_matter_in_a_side_car(own: int) -> None:
 @pytest.mark.parametrize("user", [0, NOBODY])
 @pytest.mark.parametrize("jdk", [11, 25])
 def test_a_jvm_in_a_container_of_runc_is_traced(jdk: int, user: int, tmp_path: Path) -> None:
-    """With pid, mount, network and IPC namespaces of its own: JDK 11 calls back to a port of its loopback interface."""
+    """The target has its own pid, mount, network and IPC namespaces: JDK 11 calls back to a port of its loopback
+    interface."""
     with container(tmp_path, user=user) as inside, cell(jdk, prefix=inside, readable=True) as target_cell:
         assert target_cell.process.uid == user
         assert target_cell.process.namespace_pid < target_cell.process.pid
@@ -126,7 +127,7 @@ def test_root_without_ptrace_attaches_where_the_counters_show_the_same_tmp(jdk: 
 
 @pytest.mark.parametrize("own_tmp", [True, False])
 def test_a_jvm_with_capabilities_is_attached_to_only_where_it_has_the_same_tmp(own_tmp: bool) -> None:
-    """The kernel forbids the JVM's own user to inspect it, as when its launcher has cap_net_bind_service."""
+    """The kernel forbids the JVM's own user to inspect it, for example when its launcher has cap_net_bind_service."""
     more = ("setpriv", "--inh-caps=+net_bind_service", "--ambient-caps=+net_bind_service", *AS_NOBODY[1:])
     with cell(17, prefix=(*NEW_TMP, *more) if own_tmp else more, readable=True) as target_cell:
         if own_tmp:
@@ -298,7 +299,7 @@ def test_an_attach_file_that_was_left_is_used_and_removed() -> None:
 
 
 def test_an_attach_file_that_was_left_beside_a_listening_jvm_is_removed() -> None:
-    """As a delegate leaves it that is killed after the signal: old, and nobody waits for it. A young one has a
+    """The file of a delegate that was killed after the signal is old, and no process waits for it. A young file has a
     client."""
     with counted(17) as target:
         process = processes.describe(target.pid)
@@ -353,7 +354,7 @@ def test_the_socket_of_another_user_is_named_and_not_connected_to() -> None:
     """In a /tmp with the sticky bit the target's user cannot remove it."""
     with cell(17, prefix=AS_NOBODY, readable=True) as target_cell:
         path = Path(f"/tmp/.java_pid{target_cell.process.pid}")
-        path.unlink(missing_ok=True)  # a killed JVM that had the same number leaves one
+        path.unlink(missing_ok=True)  # a killed JVM with the same pid leaves one
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(str(path))
             listening.listen()

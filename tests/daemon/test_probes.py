@@ -1,4 +1,4 @@
-"""The directory of standing probes: what a file may say, and which files are refused."""
+"""The directory of standing probes: valid files, and files that the daemon refuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Encodes the messages of an agent as docs/runtime.md describes them, apart from the decoder."""
+"""Encodes the messages of an agent by docs/runtime.md, without code of the decoder."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def encode_content(
     weights: bytes | None = b"\0\0\0\0",
 ) -> bytes:
     """``entries``: each key, then an encoded value, or cells, and values if the kind has them.
-    ``weights``: of each entry; None: the map has plain values."""
+    ``weights``: the weights of each entry; None: the map has plain values."""
     entries = list(entries)
     data = struct.pack(">IQQQIQQII", map_id, full, 0, *skips, 0, len(entries))
     for key, rest in entries:
@@ -103,7 +103,7 @@ def encode_content(
 
 
 def encode_cells(*cells: int | float) -> bytes:
-    """Integers as they are, floats as their IEEE bits."""
+    """Integers unchanged, floats as their IEEE bits."""
     return struct.pack(">I", len(cells)) + b"".join(
         struct.pack(">d" if isinstance(cell, float) else ">q", cell) for cell in cells
     )

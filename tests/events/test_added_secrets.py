@@ -183,7 +183,7 @@ def test_masking_never_changes_lengths(content: bytes) -> None:
 @settings(max_examples=300)
 @given(st.text("ab", max_size=12))
 def test_the_longest_match_at_the_first_place(content: str) -> None:
-    """The definition of a match, tried at each place."""
+    """A search by the definition of a match, at each place."""
     spans = []
     at = 0
     while at < len(content):

@@ -1,4 +1,4 @@
-"""Buckets hold what OpenTelemetry says, and the agent has the same ones."""
+"""The buckets follow the definition of OpenTelemetry, and the agent has the same ones."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_small_numbers_have_a_bucket_of_their_own(scale: int, data: st.DataObjec
 
 
 def test_buckets_of_hist() -> None:
-    """docs/runtime.md and the language say so."""
+    """docs/runtime.md and docs/language.md state these limits."""
     layout = Exponential(2)
     found = [layout.bounds(index) for index in range(8, 16)]
     assert found == [(8, 8), (9, 9), (10, 11), (12, 13), (14, 16), (17, 19), (20, 22), (23, 26)]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from btpy.events.calltree import MAX_PENDING, MOST_LATE, Call, CallTrees, MergedTrees, slowest
 
-Plan = tuple[str, list["Plan"]]  # a method, and what it calls
+Plan = tuple[str, list["Plan"]]  # a method, and the calls inside of it
 
 plans: st.SearchStrategy[Plan] = st.recursive(
     st.tuples(st.sampled_from("ab"), st.just([])),

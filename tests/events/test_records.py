@@ -139,7 +139,7 @@ def test_a_record_that_cannot_be_read_costs_itself_alone(payload: bytes) -> None
 
 def test_a_value_may_not_reach_into_the_next_record() -> None:
     record = bytearray(encode_record(["abc"], probe=3))
-    record[33:35] = struct.pack("<H", 30)  # length of the string
+    record[33:35] = struct.pack("<H", 30)  # the length of the string
     decoder = RecordDecoder()
     (other,) = decoder.decode(bytes(record) + encode_record(["x" * 20]))
     assert other.values == ("x" * 20,)

@@ -8,7 +8,7 @@ The language after the fence tells the kind of the block:
 - ``prompt``: what a person enters at the prompt, and the answers.
 - ``text``: a drawing, a format or pseudocode; it always needs a reason.
 
-``<!-- not run: REASON -->`` above a block says that it cannot be run here, and why.
+``<!-- not run: REASON -->`` above a block gives the reason why it cannot be run here.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ _NOT_RUN = re.compile(r"^<!-- not run: (?P<reason>.+) -->$")
 
 
 class Block(NamedTuple):
-    """``line`` is that of the first line of the text, counted from 1. ``reason``: why it is not run; None: it is."""
+    """``line``: the number of the first line of the text, from 1. ``reason``: the reason why it is not run; None: it
+    is."""
 
     page: Path
     line: int

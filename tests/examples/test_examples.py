@@ -148,7 +148,7 @@ def test_before_and_after(jdk: int) -> None:
         assert all(event["before"] + event["amount"] == event["after"] for event in events)
         spent: Counter[str] = Counter()
         for event in sorted(events, key=lambda event: (event["customer"], event["after"])):
-            assert event["before"] == spent[event["customer"]]  # one call follows on the other, without a gap
+            assert event["before"] == spent[event["customer"]]  # one call follows the other without a gap
             spent[event["customer"]] = event["after"]
 
 
@@ -259,7 +259,7 @@ def test_monitors(jdk: int) -> None:
     with traced("monitors.bt", NOT_LOADED_YET, jdk=jdk) as run:
         shoppers = {f"com.acme.shop.LoadGenerator,shopper-{number}" for number in range(1, 5)}
         assert set(run.maps["wait"]) == shoppers
-        assert run.samples("wait") == REQUESTS + len(shoppers)  # each asks once more and gets nothing
+        assert run.samples("wait") == REQUESTS + len(shoppers)  # each asks once more and gets no order
         book = "com.acme.shop.OrderBook"
         calls = {method: stats["count"] for method, stats in run.maps["calls"].items()}
         assert run.maps["entered"] == {f"{book},{method}": count for method, count in calls.items()}

@@ -68,7 +68,7 @@ def endpoints(run: Tracer) -> None:
 
 def allocations(run: Tracer) -> None:
     ((stack, estimate),) = run.maps()["sites"].items()
-    assert estimate == 2_000  # of 2,007, one in a thousand
+    assert estimate == 2_000  # one in a thousand of 2,007
     assert "World.allocate" in stack
 
 
@@ -85,7 +85,7 @@ def calls(run: Tracer) -> None:
 
 
 def lines(run: Tracer) -> None:
-    assert len(run.printed()) == 6  # of eleven: one item is negative, five discounts are above a half
+    assert len(run.printed()) == 6  # eleven in all: one item is negative, five discounts are above a half
 
 
 def fields(run: Tracer) -> None:
@@ -136,7 +136,7 @@ def test_script(world: Target, name: str, tmp_path: Path) -> None:
     text = (TESTS / "lang" / "examples" / f"{name}.bt").read_text(encoding="utf-8")
     source = (SOURCES[-1]).read_text(encoding="utf-8").split("\n")
     line = next(number for number, text in enumerate(source, 1) if "of which a script speaks" in text)
-    text = text.replace("LINE(142)", f"LINE({line})").replace("rate=0.05", "rate=0.5")  # so that some are sampled
+    text = text.replace("LINE(142)", f"LINE({line})").replace("rate=0.05", "rate=0.5")  # to sample some
     script.write_text(text, encoding="utf-8")
     (tmp_path / "lib").mkdir()
     (tmp_path / "lib" / "tenant.bt").write_text("fn current(): string = thread_name;\n", encoding="utf-8")

@@ -54,7 +54,7 @@ NOT_RUN = {
     "docs/terminal.md": 3,
     "docs/testing.md": 1,
 }
-"""How many blocks of a page cannot be run. Each further block needs a change here, which a reviewer sees."""
+"""The number of blocks of a page that cannot be run. Each further block needs a change here, which a reviewer sees."""
 GENERATED = {"docs/commands.md", "docs/libraries.md"}
 """Usage lines and examples of the help, which tests/cli holds, and output of libraries, which tests/probes compares."""
 
@@ -64,7 +64,7 @@ TYPED = [command for command in COMMANDS if command.words()[:1] == ["btpy"]]
 SCRIPTS = [block for block in BLOCKS if block.language == "btpy" and block.reason is None]
 LIVE = sorted({block.page for block in BLOCKS if block.language == "console" and block.reason is None})
 SHOP = ["java", "-cp", "btpy/_demo/shop.jar", MAIN, "--rate", "300"]
-"""How the tutorial starts the shop: the tests have it running."""
+"""The commands with which the tutorial starts the shop; the tests have it running."""
 LONGEST = 4
 """Seconds: the tests replace a longer time after ``--for`` by this one."""
 
@@ -79,7 +79,7 @@ def test_a_block_that_cannot_be_run_has_a_reason() -> None:
 
 
 def test_no_code_is_indented() -> None:
-    """No test would see a block without a fence."""
+    """Tests cannot find a block without a fence."""
     for page in PAGES:
         fenced, before = False, "-"
         for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):

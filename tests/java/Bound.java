@@ -58,7 +58,7 @@ public class Bound {
         }
     }
 
-    /** Gives out no class file, and does not find {@link Absent}. */
+    /** A loader that returns no class file, and does not find {@link Absent}. */
     static final class Secretive extends ClassLoader {
         Class<?> define(String name) throws IOException {
             InputStream hidden = Bound.class.getResourceAsStream(name + ".hidden");

@@ -50,7 +50,7 @@ public final class Callers {
 
     static class Regular extends Polygon {}
 
-    /** None of its supertypes is loaded earlier. The JVM shows it to the transformer before its superclass. */
+    /** Its supertypes are not loaded earlier. The JVM shows it to the transformer before its superclass. */
     static final class Hexagon extends Regular {
         @Override
         public int area(int n) {

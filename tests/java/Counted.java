@@ -9,7 +9,7 @@ public class Counted {
         double area(double side);
     }
 
-    /** Loaded by the command {@code late} and not before. */
+    /** Loaded only by the command {@code late}. */
     static class Square implements Shape {
         @Override
         public double area(double side) {

@@ -3,7 +3,10 @@ import java.io.InputStreamReader;
 
 /** Calls a method and prints the facts about each call: thread, times by both clocks, durations. Tests compare records with that. */
 public class Facts {
-    /** The number, then as {@code System.nanoTime} has them: begun, ended; measured inside of {@link #step}. */
+    /**
+     * The number of the call, then the times of its begin and end by {@code System.nanoTime}, measured inside of {@link
+     * #step}.
+     */
     static long[] inside;
 
     static long step(String name, long number) throws InterruptedException {

@@ -1,4 +1,4 @@
-/** Cannot be linked without {@code Optional$Shape}, as classes of a library for others that are not there. */
+/** Cannot be linked without {@code Optional$Shape}, like library classes that need another library that is missing. */
 class Incomplete {
     static Optional make(boolean shaped) {
         return shaped ? new Optional.Shape() : new Optional();

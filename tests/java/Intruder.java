@@ -102,13 +102,13 @@ public class Intruder {
         }
         for (AccessibleObject member : members) {
             if (isPublic(found, (Member) member)) {
-                continue; // of an exported package: nothing is gained
+                continue; // the package is exported: the intruder gains nothing
             }
             try {
                 member.setAccessible(true);
                 opened++;
             } catch (InaccessibleObjectException refused) {
-                // as it should be
+                // the expected result
             }
         }
         System.out.println(name + " setAccessible " + (opened == 0 ? "refused" : "succeeds"));

@@ -10,7 +10,7 @@ public final class Locations {
     private Locations() {}
 
     public static void main(String[] arguments) {
-        new Part(0).twice(1, "warm", 2L, 3.0); // all classes are there before the tracer is
+        new Part(0).twice(1, "warm", 2L, 3.0); // all classes are loaded before the tracer comes
         Gate.await();
         for (int round = 1; round <= 2; round++) {
             System.out.println("round " + round + " " + new Locations().run());

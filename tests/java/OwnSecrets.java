@@ -72,7 +72,7 @@ public class OwnSecrets {
                 try {
                     fail("alice");
                 } catch (IllegalStateException expected) {
-                    // that is what it is for
+                    // the purpose of this method
                 }
             }
             System.out.println("called " + calls);

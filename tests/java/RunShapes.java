@@ -40,7 +40,7 @@ public final class RunShapes {
     }
 
     public static void main(String[] arguments) throws Exception {
-        new Shapes(0); // the class is there before the tracer is
+        new Shapes(0); // the class is loaded before the tracer comes
         Gate.await();
         exits();
         loops();
@@ -136,7 +136,7 @@ public final class RunShapes {
             int x = i;
             show("Shapes", () -> new Shapes(x % 2 == 0, x).lambdas(x));
         }
-        Expected.calls("Shapes", "<init>", 10); // each of the five calls this(…)
+        Expected.calls("Shapes", "<init>", 10); // each of the five constructors calls this(…)
         Expected.calls("Shapes", "lambdas", 5);
         Expected.calls("Shapes", "lambda$*", 15);
 
@@ -221,7 +221,7 @@ public final class RunShapes {
         }
         show("Operation", () -> Shapes.Operation.valueOf("PLUS"));
         show("Operation", () -> Shapes.Operation.valueOf("MINUS"));
-        Expected.calls("Shapes$Operation", "values", 2); // Enum.valueOf asks for them too
+        Expected.calls("Shapes$Operation", "values", 2); // Enum.valueOf also calls values()
         Expected.calls("Shapes$Operation", "valueOf", 2, 1);
         Expected.calls("Shapes$Operation", "<clinit>", 1);
         Expected.calls("Shapes$Operation", "<init>", 3); // PLUS by way of this(…)

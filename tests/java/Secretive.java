@@ -88,7 +88,7 @@ public class Secretive {
                 try {
                     refuse("alice");
                 } catch (IllegalStateException expected) {
-                    // that is what it is for
+                    // the purpose of this method
                 }
             }
             System.out.println("called " + calls);

@@ -7,7 +7,10 @@ import java.util.function.IntSupplier;
 import java.util.function.IntUnaryOperator;
 import java.util.function.Supplier;
 
-/** Methods of every shape that javac gives code to. What each returns shows whether it still computes the same. */
+/**
+ * Methods of every shape for which javac writes code. The result of each method shows whether it still computes the
+ * same.
+ */
 @SuppressWarnings({"fallthrough", "serial", "try"})
 class Shapes {
     static int manyReturns(int x) {
@@ -275,7 +278,7 @@ class Shapes {
         return x;
     }
 
-    /** The exception passes through without being touched. */
+    /** The exception passes through unchanged. */
     static int passes(int x) throws CheckedException {
         return thrower(x) + 1;
     }

@@ -53,7 +53,7 @@ public final class Stage {
                     .getMethod("premain", String.class, Instrumentation.class)
                     .invoke(null, words[2], Observer.instrumentation());
                 return words[1];
-            case "load": // not more than that: it is neither linked nor initialised
+            case "load": // only loaded: it is neither linked nor initialised
                 loaded = new URLClassLoader(new URL[] {new File(words[1]).toURI().toURL()}, null).loadClass(words[2]);
                 return words[2];
             case "begin":
@@ -69,7 +69,7 @@ public final class Stage {
                 loader = new WeakReference<>(own);
                 guest = (Runnable) own.loadClass(words[2]).getDeclaredConstructor().newInstance();
                 return words[2];
-            case "seclude": // of one that finds no class of the boot loader but those of the JDK
+            case "seclude": // a class of a loader that finds only the JDK's classes in the boot loader
                 URL[] places = {new File(words[1]).toURI().toURL()};
                 ClassLoader secluded = new URLClassLoader(places, Stage.class.getClassLoader().getParent()) {
                     @Override

@@ -1,4 +1,4 @@
-/** Makes garbage until its input has a line: most of what is in use in its heap is garbage. */
+/** Makes garbage until its input has a line: most of its used heap is garbage. */
 public final class Wasteful {
     private static final byte[][] RECENT = new byte[64][];
 

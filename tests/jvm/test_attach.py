@@ -46,7 +46,7 @@ def own_process(text: str, **environment: str) -> subprocess.CompletedProcess[st
 
 @all_jdks
 def test_every_jdk_can_be_the_clients_own(jdk: int) -> None:
-    """Nothing on stderr, no signal taken from Python, and the process ends by itself."""
+    """Standard error stays empty, Python keeps its signals, and the process ends by itself."""
     with counted(17) as target:
         done = own_process(
             f"""
@@ -172,7 +172,7 @@ def test_an_agent_that_does_not_call_back_is_named(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_target_that_is_killed_before_its_agent_calls_is_said_to_have_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fails at once, and does not wait for the whole time of an attach."""
+    """btpy fails at once, and does not wait for the whole time of an attach."""
 
     def kill(process: JvmProcess, options: str, choice: AttachChoice, **others: object) -> None:
         os.kill(process.pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""The two ways into a JVM: which one is chosen, what each needs, and that the direct one needs no Java at all."""
+"""The two ways into a JVM: the choice between them, their needs, and that the direct way needs no Java."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Containers and pods told from outside: the texts of the kernel and the state files of each runtime, and what a
-container may claim.
+"""Finding containers and pods from outside: the texts of the kernel, the state files of each runtime, and false claims
+of a container.
 """
 
 from __future__ import annotations

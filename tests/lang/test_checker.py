@@ -271,7 +271,7 @@ def test_a_value_of_a_map_is_printed_with_its_unit() -> None:
         ("$i * 1ms", "(Binary:duration * (Convert:long <arg4:I>:int) 1000000:duration)"),
         ("nanos - $j", "(Binary:long - (AmbientValue:long nanos) <arg5:J>:long)"),
         ("duration > 0", "(Binary:boolean > <duration0:J>:duration 0:long)"),
-        # unknown types are dynamic, on boxed operands
+        # values of unknown types are dynamic, with boxed operands
         ("$any + 1", "(Binary:any + <arg13:Object>:java.lang.Object (Convert:any 1:int))"),
         ("$box > 3", "(Binary:boolean > <arg10:Object>:java.lang.Integer (Convert:any 3:int))"),
         ("$order.total * 2", "(Binary:any * (FieldValue:any <arg9:Object>:com.acme.Order total) (Convert:any 2:int))"),

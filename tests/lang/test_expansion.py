@@ -1,4 +1,4 @@
-"""``check --expand`` writes short forms out, and the program stays the same."""
+"""``check --expand`` replaces short forms by long ones, and the program stays the same."""
 
 from __future__ import annotations
 

@@ -345,5 +345,5 @@ def test_a_shape_without_its_operation_is_refused() -> None:
 @pytest.mark.parametrize("name", ["07_alloc", "08_lock", "09_call", "10_line", "11_field"])
 def test_worked_examples(name: str) -> None:
     text = (Path(__file__).parent / "examples" / f"{name}.bt").read_text(encoding="utf-8")
-    said = {"08_lock": ["BT211"]}.get(name, [])  # the JVM does not tell this for a monitor
+    said = {"08_lock": ["BT211"]}.get(name, [])  # the JVM does not report this for a monitor
     assert [warning.code for warning in check_source(Source(name, text)).warnings] == said

@@ -28,13 +28,14 @@ def program(text: str) -> Program:
 
 
 def counted_classes(jdk: int = 11) -> Path:
-    """For this version of Java and later."""
+    """Runs the test on this version of Java and later."""
     return compiled([JAVA / "Counted.java"], release=min(jdk, 11))
 
 
 @contextmanager
 def counted(jdk: int, *flags: str, prefix: Sequence[str] = ()) -> Iterator[Target]:
-    """The running program Counted. ``prefix``: what starts the command line, to run it as another user or elsewhere."""
+    """The running program Counted. ``prefix``: the beginning of the command line, to run it as another user or
+    elsewhere."""
     with target(jdk, "Counted", classpath=[counted_classes(jdk)], flags=flags, prefix=prefix) as running:
         yield running
 

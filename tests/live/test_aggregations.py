@@ -17,7 +17,7 @@ from tests.live.scripts import counted, program
 
 CALLS = 1009
 EVERY = 13
-CHOSEN = range(EVERY - 1, CALLS, EVERY)  # by a countdown from 13: call 12, 25, …
+CHOSEN = range(EVERY - 1, CALLS, EVERY)  # chosen by a countdown from 13: call 12, 25, …
 
 KINDS = """
 @OnMethod(class="Counted", method="step", location=ENTRY)

@@ -39,7 +39,7 @@ def begun(session: Session, text: str) -> Deployment:
 
 
 def counts(session: Session) -> dict[str, int]:
-    """Of the maps without keys, the latest of each name."""
+    """The latest map of each name, among the maps without keys."""
     results = {}
     for content in session.delivery.snapshot():
         for key, value in content.entries:

@@ -252,7 +252,7 @@ def test_a_class_that_is_redefined_under_two_sessions_is_woven_once_by_each(jdk:
                 assert asked(running, "call 13") == answer
                 expected += 13
                 assert [counted(one), counted(two)] == [expected, expected]
-                digest(running, tmp_path)  # has the class retransformed
+                digest(running, tmp_path)  # causes a retransformation of the class
         assert one.departure.detach().clean
         digest(running, tmp_path)
         assert asked(running, "call 13") == OTHER_CALLED_13

@@ -94,7 +94,7 @@ def asked(port: int, count: int) -> dict[str, int]:
 
 def check_requests(mode: str, version: str, count: int) -> None:
     with served(mode, version) as (running, port):
-        asked(port, 1)  # the agent loads what keeps spans with the first one, and btpy finds it a little later
+        asked(port, 1)  # the agent loads its storage of spans with the first one, and btpy finds it a little later
         with btpy.attach(running.pid) as session:
             session.add(SERVED)
             reader = session.events(timeout=60)

@@ -1,4 +1,4 @@
-"""Libraries in a JVM: one instrumented place with independent subscribers."""
+"""Libraries in a JVM: one woven place with independent subscribers."""
 
 from __future__ import annotations
 

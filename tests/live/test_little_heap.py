@@ -72,7 +72,7 @@ def outcome(cell: Cell, *arguments: str) -> tuple[str, int]:
             try:
                 while client.poll() is None:
                     works(jvm)
-                    time.sleep(0.05)  # the collections that this causes take both cores from the client
+                    time.sleep(0.05)  # this causes collections, which take both cores from the client
                 works(jvm)
             except (TargetError, BrokenPipeError):
                 return f"dies {jvm.stdout[-1:]}", client.wait()
@@ -192,7 +192,7 @@ def test_the_user_may_allow_it_and_a_session_stops_with_any_free_heap() -> None:
         with pytest.raises(AttachError) as caught:
             Session.attach(jvm.pid)
         assert caught.value.code == "BT525"
-        with btpy.attach(jvm.pid, allow=["little-heap"]), Session.attach(jvm.pid) as second:  # as btpy stop does
+        with btpy.attach(jvm.pid, allow=["little-heap"]), Session.attach(jvm.pid) as second:  # like btpy stop
             assert second.departure.detach().clean
 
 

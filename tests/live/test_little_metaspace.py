@@ -67,7 +67,7 @@ def test_it_is_refused_before_anything_is_loaded(jdk: int, space: tuple[str, str
 def test_the_refused_attach_would_have_ended_the_jvm(
     jdk: int, space: tuple[str, str], room: int, tmp_path: Path
 ) -> None:
-    report = f"-XX:ErrorFile={tmp_path / 'report'}"  # now and then JDK 11 reads its classes while it exits, and faults
+    report = f"-XX:ErrorFile={tmp_path / 'report'}"  # sometimes JDK 11 reads its classes while it exits, and crashes
     with cramped(jdk, space, room, EXIT, report) as jvm:
         shown = command(str(jvm.pid), *COUNT, "--allow", "little-metaspace")
         assert jvm.wait() == 3
@@ -93,7 +93,7 @@ def test_an_agent_loaded_at_start_has_taken_no_memory_yet() -> None:
         with pytest.raises(AttachError) as caught:
             Session.attach(jvm.pid)
         assert caught.value.code == "BT519"
-        with btpy.attach(jvm.pid, allow=["little-metaspace"]), Session.attach(jvm.pid) as second:  # as btpy stop does
+        with btpy.attach(jvm.pid, allow=["little-metaspace"]), Session.attach(jvm.pid) as second:  # like btpy stop
             assert second.departure.detach().clean
 
 

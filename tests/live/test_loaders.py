@@ -38,7 +38,7 @@ def test_a_loader_that_is_dropped_is_unloaded_and_its_counts_stay(jdk: int, tmp_
             session.deployer.load(program(GUEST.format(key=key)))
             asked(running, "run 13")
             assert asked(running, "drop") == "gone"
-            for _ in range(2):  # loaded again, woven as it is loaded, and gone again
+            for _ in range(2):  # loaded again, woven at loading, and unloaded again
                 asked(running, f"invite {guests()} Guest")
                 asked(running, "run 11")
                 assert asked(running, "drop") == "gone"
@@ -135,7 +135,7 @@ def test_hidden_classes_are_refused_and_run(jdk: int, tmp_path: Path) -> None:
             (refusal,) = deployment.refusals
             assert refusal.reason is RefusalReason.UNMODIFIABLE
             assert refusal.class_name.startswith("Guest")
-            asked(running, f"hide {guests()} Guest")  # one that is made while the pattern is watched
+            asked(running, f"hide {guests()} Guest")  # a loader that is created while the agent watches the pattern
             asked(running, "run 13")
             assert session.departure.detach().woven == 0
 

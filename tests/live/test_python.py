@@ -110,7 +110,7 @@ def test_probes_are_sampled_limited_and_switched() -> None:
         probe.sample("1/10")
         assert (probe.sampling, probe.text.split("\n")[0]) == ("1/10", "@Sample(every=10)")
         called(running, 3000)
-        assert 2900 <= session.maps["@n"].value <= 3000  # a gap at the end is not counted
+        assert 2900 <= session.maps["@n"].value <= 3000  # btpy does not count a gap at the end
         assert session.maps["@n"].content.map.estimated == "1…10"
         probe.sample(None)
         assert probe.sampling == ""
@@ -538,7 +538,7 @@ def test_several_targets_are_one() -> None:
         assert {next(events).pid for _ in range(7)} == {one.pid}
         waited(lambda: other.pid in sessions.failures, "the end of one target")
         assert [session.target.pid for session in sessions.running] == [one.pid]
-        assert sessions.maps["@n"].value == 25  # the last read of the other one stays
+        assert sessions.maps["@n"].value == 25  # the last content of the other one stays
         assert sessions.maps["@last"] == {one.pid: 6, other.pid: 10}
         receipts = sessions.detach()
         assert {pid: receipt.clean for pid, receipt in receipts.items()} == {one.pid: True}

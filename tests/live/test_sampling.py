@@ -39,7 +39,7 @@ def test_samples_of_busy_threads_add_up_to_the_processor_time_that_they_used(jdk
     """
     with sampled(jdk) as running, btpy.attach(running.pid) as session:
         session.add(script)
-        before = burn(running, 100)  # loads what the program needs
+        before = burn(running, 100)  # loads the classes that the program needs
         used = before + burn(running, 1500)
         samples = dict(session.maps["@samples"])
         cpu = dict(session.maps["@cpu"])  # a look may come between the two

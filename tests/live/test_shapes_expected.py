@@ -13,7 +13,7 @@ from tests.live.test_shapes import SOURCES, expected
 JAVA = Path(__file__).parent.parent / "java"
 
 # The differences between the debugger's counts and those of a probe.
-BEFORE_SUPER = {"Shapes$Derived,<init>": 4}  # an exception left these before super(…) had returned: never entered
+BEFORE_SUPER = {"Shapes$Derived,<init>": 4}  # left by an exception before super(…) had returned
 SYNTHETIC = re.compile(r".*,\$values|Shapes(\$Greeting)?\$\$Lambda.*")
 
 

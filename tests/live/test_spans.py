@@ -110,7 +110,7 @@ def test_the_same_methods_as_spans_of_both() -> None:
     assert len(ours) == 103
     assert len(theirs) == 104
     assert Counter(span.parent_span_id for span in theirs) - Counter(span.parent_span_id for span in ours) == {
-        theirs[0].parent_span_id: 1  # of the request before btpy
+        theirs[0].parent_span_id: 1  # spans of the request before btpy
     }
     assert {by_id[span.parent_span_id].name for span in ours} == {"NestedSpans.request"}
 

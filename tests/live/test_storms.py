@@ -90,7 +90,7 @@ def test_a_server_starts_while_all_its_classes_are_woven(jdk: int, tmp_path: Pat
             receipt = session.departure.detach()
         assert receipt.clean
     assert len(said) > 500
-    assert set(result) <= initialized(log)  # some threads of the server go on
+    assert set(result) <= initialized(log)  # some threads of the server continue
     assert set(result.values()) == {Count(1)}
 
 

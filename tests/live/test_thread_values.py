@@ -84,7 +84,7 @@ def test_an_application_that_runs_out_of_stack_or_memory(jdk: int) -> None:
         assert running.wait_for("failures") == "failures 7"
         maps = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
         assert maps["failed"] == {("java.lang.OutOfMemoryError",): Count(7)}
-        assert set(maps["left"]) <= {("java.lang.StackOverflowError",)}  # a thread whose guard is stuck is mute
+        assert set(maps["left"]) <= {("java.lang.StackOverflowError",)}  # a stuck guard stops all probes
         receipt = session.departure.detach()
         assert receipt.clean
         kinds = {

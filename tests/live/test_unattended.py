@@ -174,7 +174,7 @@ def test_a_client_that_is_killed_leaves_its_session_to_the_next() -> None:
         with joined(target, session) as client:
             assert client.joined is not None
             assert client.joined.age > result.age_ns / 1e9 > 0
-            client.close()  # as the kernel does for a process that is killed
+            client.close()  # like the kernel for a killed process
         call(target, 13)
         waited(lambda: listed(target)[0].clients == 0, "the client is still there")
         with joined(target, session) as client:
@@ -214,7 +214,7 @@ def test_two_sessions_on_one_class_keep_running_without_clients() -> None:
             with pytest.raises(UsageError, match="another client is connected"), joined(target, first):
                 pass
             assert client.departure.detach().clean
-        call(target, 7)  # the second session wove the first one's code, and no client is there to weave without it
+        call(target, 7)  # the second session wove the first one's code, and no client is connected to weave without it
         with joined(target, second) as client:
             late = next(
                 item
@@ -250,7 +250,7 @@ def test_a_time_to_live_is_bounded() -> None:
         session.deployer.load(program(SCRIPT))
         with pytest.raises(UsageError, match="time to live"):
             session.departure.leave(25 * HOUR)
-        call(target, 3)  # it is as it was
+        call(target, 3)  # the class has its original bytes
         assert session.departure.detach().clean
 
 

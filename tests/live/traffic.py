@@ -28,6 +28,6 @@ def started(running: Target, threads: int) -> None:
 
 
 def stopped(running: Target) -> int:
-    """How often each method was called since :func:`started`."""
+    """The number of calls of each method since :func:`started`."""
     running.send("stop")
     return int(running.wait_for("served").split()[1])

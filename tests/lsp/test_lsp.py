@@ -1,4 +1,4 @@
-"""``btpy lsp`` driven as an editor drives it."""
+"""``btpy lsp`` with the requests of an editor."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_the_encoding_of_positions_is_agreed_on(tmp_path: Path) -> None:
 
 def test_it_ends_at_once_though_the_pipe_stays_open() -> None:
     with editor() as at:
-        at.tell("exit")  # without the question before it, which is an error
+        at.tell("exit")  # it comes without the earlier question, which is an error
         assert at.process.wait(60) == 1
 
 

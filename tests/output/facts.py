@@ -1,7 +1,7 @@
 """A program that prints the facts about its calls, and the expected records of them, field by field.
 
-The program (Facts.java) prints its thread, and for each call the wall clock before and after it, and how long it took
-by its own clock. All expected values come from these lines and from the script, not from btpy.
+The program (Facts.java) prints its thread, and for each call the wall clock before and after it, and its duration by
+the program's own clock. All expected values come from these lines and from the script, not from btpy.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SAMPLED = list(range(1, CALLS, 2))
 
 THREAD = "clerk \N{GREEK CAPITAL LETTER OMEGA} 7"
 SLACK_MS = 100
-"""By how much the clocks of the target and of btpy may be adjusted while a run lasts."""
+"""The largest adjustment of the clocks of the target and of btpy during a run."""
 
 HOUR = 3_600_000_000_000
 
@@ -108,7 +108,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class Same:
-    """Equal to the sequences that hold these values in any order."""
+    """Equal to sequences with these values in any order."""
 
     values: Sequence[Any]
 
@@ -119,7 +119,7 @@ class Same:
 
 
 class Buckets:
-    """Equal to buckets in order that hold the values where they belong, ``weight`` times each."""
+    """Equal to buckets in order that contain the values at the right place, ``weight`` times each."""
 
     def __init__(self, values: Sequence[int], weight: int = 1) -> None:
         self.values, self.weight = values, weight
@@ -198,7 +198,7 @@ def called(running: Target, calls: int = CALLS) -> Facts:
 
 
 def step_line() -> int:
-    """Of the first statement of the method."""
+    """The number of the line with the first statement of the method."""
     lines = (JAVA / "Facts.java").read_text().splitlines()
     return next(at for at, line in enumerate(lines, 1) if " step(" in line) + 1
 
@@ -272,8 +272,8 @@ def percentiles(values: Sequence[int], weight: int = 1) -> dict[str, Any]:
 
 
 def top(values: Sequence[int], most: int) -> dict[str, Any]:
-    """The expected content of a Space-Saving list with ``most`` places or more. Of equally frequent values it has the
-    smallest.
+    """The expected content of a Space-Saving list with ``most`` places or more. Among equally frequent values, it has
+    the smallest.
     """
     counts = Counter(values)
     ordered = sorted(counts, key=lambda value: (-counts[value], value))[:most]

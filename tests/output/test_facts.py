@@ -268,7 +268,7 @@ def rated_of(lines: Sequence[Line]) -> int:
 
 
 def compare(line: Line, wanted: Line) -> None:
-    """Compares a line with ``wanted``, and adds its figures about skipped hits to ``wanted``."""
+    """Compares a line with ``wanted``, after adding the line's figures about skipped hits to ``wanted``."""
     told = ("skips", "intervals", "estimated") if line["type"] == "sample_of" else ("skips", "intervals")
     estimates = {name: line[name] for name in told if name in line}
     assert {name: value for name, value in line.items() if name not in estimates} == wanted
@@ -382,7 +382,7 @@ def test_two_targets(lines_of_two: list[Line]) -> None:
 
 
 def line_of(text: str) -> int:
-    """Of the traced program."""
+    """The thread of the traced program."""
     lines = (JAVA / "Facts.java").read_text().splitlines()
     return next(at for at, line in enumerate(lines, 1) if text in line)
 

@@ -149,7 +149,7 @@ def test_slices_of_a_thread_nest_and_begin_little_earlier(ends_and_durations: li
             assert 0 <= end - duration - start <= 50_000
             slices.append((start, end))
         else:
-            # Of two slices that begin together, the outer one must begin first, even where a third slice ends.
+            # If two slices begin together, the outer one must begin first, even where a third slice ends.
             assert any(first <= end - duration < last for first, last in slices), "an overlap that there is not"
     for at, (start, end) in enumerate(slices):
         for later_start, later_end in slices[at + 1 :]:

@@ -1,4 +1,4 @@
-"""The wheel with packages that mypyc has compiled does what the pure one does. Building takes minutes: ``-m proof``."""
+"""The wheel with packages that mypyc has compiled behaves like the pure one. Building takes minutes: ``-m proof``."""
 
 from __future__ import annotations
 

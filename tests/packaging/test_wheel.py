@@ -147,7 +147,7 @@ def test_a_source_distribution_is_small_and_builds_the_same_bytes(wheel: Path, t
         str(source),
     ]
     for built in (source / "btpy/_agent/btpy-agent.jar", source / "btpy/_demo/shop.jar"):
-        built.unlink()  # else they would not be compiled again
+        built.unlink()  # otherwise they would not be compiled again
     subprocess.run(rebuild, check=True)
     (rebuilt,) = tmp_path.glob(WHEEL)
     assert rebuilt.read_bytes() == wheel.read_bytes()

@@ -19,14 +19,14 @@ from tests.tracer import tracing
 
 
 def versions(*of: tuple[int, str]) -> pytest.MarkDecorator:
-    """Decorator: run with each (Java version, stacks with blanks between); those after the first are long proofs."""
+    """Decorator: run with each (Java version, stacks with blanks between); pairs after the first are long proofs."""
     marks: tuple[Any, ...] = ((), pytest.mark.proof)
     rows = [pytest.param(*row, id=row[1], marks=marks[min(place, 1)]) for place, row in enumerate(of)]
     return pytest.mark.parametrize(("jdk", "stacks"), rows)
 
 
 def told(program: Target, word: str) -> list[int]:
-    """The numbers of the line in which a program tells the counts of a framework itself."""
+    """The numbers of the line in which a program prints the counts of a framework itself."""
     line = next(line for line in program.stdout if line.startswith(f"{word} "))
     return [int(number) for number in line.split()[1:]]
 

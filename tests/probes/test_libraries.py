@@ -85,7 +85,7 @@ def test_exceptions_and_gc_calls(jdk: int, tmp_path: Path) -> None:
         }
         assert sum(line.startswith("System.gc() took ") for line in tracer.printed()) == 7
         assert sum(line.startswith("Runtime.gc() took ") for line in tracer.printed()) == 5 + 3
-        # The script imports `exceptions` and does not use it: its own tables stay away.
+        # The script imports `exceptions` and does not use it: so its own tables are not shown.
         assert [name for name in tracer.maps() if name.startswith("made.")] == []
 
 

@@ -134,7 +134,7 @@ def test_tab_completes_the_common_prefix_of_the_candidates() -> None:
     offered = [Completion(text, -1) for text in ("lhist(", "lhistory", "last(", "topk")]
     assert common_part(typed, offered[:2]) == "hist"
     assert common_part(typed, offered) == ""
-    assert common_part(typed, [offered[0], offered[3]]) == ""  # one alone is chosen, not begun
+    assert common_part(typed, [offered[0], offered[3]]) == ""  # a single candidate is inserted completely
 
 
 def test_completions_replace_the_typed_word() -> None:

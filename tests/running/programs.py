@@ -40,7 +40,8 @@ COMMONS_LANG_SOURCES = "org.apache.commons:commons-lang3:3.17.0:jar:sources"
 class Program:
     """``main``: a class, or the words for ``java`` in its place. ``classpath``: directories and jars.
 
-    ``modules``: of the JDK, to be woven too. ``results``: a pattern for the files that are the same after each run.
+    ``modules``: modules of the JDK that are woven, too. ``results``: a pattern for the files that are the same after
+    each run.
     """
 
     main: str

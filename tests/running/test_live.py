@@ -1,4 +1,4 @@
-"""A program that uses many parts of the JDK, with probes on the packages that the JVM and btpy itself need."""
+"""A program that uses many parts of the JDK, with probes on packages that the JVM and btpy itself need."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ def test_firings_on_fast_paths_are_restrained_at_once_too(outcome: Outcome) -> N
             assert interval.low is not None
             assert interval.high is not None
             assert interval.low <= 64 + SHORT <= interval.high
-        else:  # hits that are skipped are counted as they are
+        else:  # skipped hits are counted exactly
             assert (count.n, content.skips) == (64 + SHORT, None)
 
 

@@ -1,8 +1,8 @@
-"""Shows from class files that a method of the JDK may be called at any moment, or says why it may not.
+"""Proves from class files that a method of the JDK may be called at any moment, or gives the reason why it may not.
 
 The prover interprets the method and all that it calls over abstract values. A value has a type; it may be *exact* (its
-class is known) and *fresh* (made by this call, so that no other thread knows it). It has a *size*, which is how large a
-number, or how long an array or a string may be: ``CONSTANT``, ``LINEAR`` in the length of an array or a string that the
+class is known) and *fresh* (made by this call, so that no other thread knows it). It has a *size*, the bound on a
+number or on the length of an array or a string: ``CONSTANT``, ``LINEAR`` in the length of an array or a string that the
 receiver or an argument holds, or ``ANY``. The prover refuses the method where it
 
 - calls a method of which more than the JDK's own implementations may run, or a native method without an axiom;
@@ -11,9 +11,9 @@ receiver or an argument holds, or ``ANY``. The prover refuses the method where i
 - repeats something without a bound, recurs, or takes (in time or memory) more than ``LINEAR``;
 - initialises a class whose initialiser does any of this.
 
-What the class files cannot show is in four tables, ``INITIALIZED``, ``CALLS``, ``NATIVES`` and ``BENIGN``, each line
-with its reason. The prover assumes that an application does not subclass a class of ``java.*`` whose constructors are
-not accessible, and that as many steps as an array that exists has elements are acceptable.
+Four tables, ``INITIALIZED``, ``CALLS``, ``NATIVES`` and ``BENIGN``, have the facts that class files cannot show, each
+line with its reason. The prover assumes that an application does not subclass a class of ``java.*`` whose constructors
+are not accessible, and that as many steps as an array that exists has elements are acceptable.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ CALLS: dict[str, tuple[int, str]] = {
     "java/lang/String.substring(I)Ljava/lang/String;": (LINEAR, "copies some of the characters of the receiver"),
     "java/lang/String.substring(II)Ljava/lang/String;": (LINEAR, "copies some of the characters of the receiver"),
 }
-"""Methods that the prover does not interpret: their cost, and the reason. ``LINEAR``: in the longest argument or the
-receiver.
+"""Methods that the prover does not interpret: their cost, and the reason. ``LINEAR``: linear in the longest argument or
+the receiver.
 """
 
 SIZED = frozenset(("java/lang/StringBuilder.<init>(I)V",))
@@ -152,8 +152,8 @@ def _of_runtime(home: Path) -> dict[str, bytes]:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """``type``: a field descriptor; ``V`` for the second half of a long or double. ``constant``: of a number that the
-    code names. ``local``: the variable that a number has just been loaded from."""
+    """``type``: a field descriptor; ``V`` for the second half of a long or double. ``constant``: the value of a number
+    in the code. ``local``: the variable from which a number has just been loaded."""
 
     type: str
     exact: bool = False
@@ -169,7 +169,7 @@ NULL = Value("null", exact=True, fresh=True, size=CONSTANT)
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """``result`` None: of a method that returns nothing, or never."""
+    """``result`` None: the method returns no value, or never returns."""
 
     result: Value | None
     cost: int
@@ -325,7 +325,7 @@ class Prover:
         for holder in (name, *self.classes.superclasses(name)):
             if holder in self.initialized:
                 self.used.add(holder)
-                break  # as are its superclasses, and the class whose initialiser runs
+                break  # like its superclasses, and the class whose initialiser runs
             file = self.classes.file(holder)
             for method in file.methods:
                 if method.name == "<clinit>":

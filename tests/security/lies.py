@@ -24,7 +24,7 @@ surrogate, and text that means something to HTML, CSV and spreadsheets."""
 
 
 class Sender(Protocol):
-    """One side of a connection. ``owed``: frames that a lie has held back."""
+    """One side of a connection. ``owed``: frames that a lie has not sent yet."""
 
     owed: list[bytes]
 
@@ -183,7 +183,7 @@ LIES: dict[str, Change] = {
 
 
 def about(kind: type[Message], change: Change, told: list[Message]) -> Change:
-    """Lies in messages of that kind only. ``told`` gets the messages that were changed."""
+    """Lies in messages of that kind only. ``told`` gets the changed messages."""
 
     def lie(message: Message, sender: Sender) -> Sequence[bytes]:
         if not isinstance(message, kind):

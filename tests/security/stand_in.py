@@ -1,4 +1,4 @@
-"""A process that btpy takes for a JVM, and an agent that sends whatever a test wants.
+"""A process that looks like a JVM to btpy, and an agent that sends any message of a test.
 
 The process maps a ``libjvm.so``, has performance counters and listens on the attach socket. So btpy attaches to it as
 to any JVM. The process passes each attach request on to the test. There an :class:`Impostor` connects to btpy's socket
@@ -102,7 +102,7 @@ class Impostor(Peer):
         self.socket.settimeout(PATIENCE)
         self.lie = lie
         self.owed: list[bytes] = []
-        """Frames that a lie has held back."""
+        """Frames that a lie has not sent yet."""
         self._extra = extra
         self._classes = classes
         self._program = program
@@ -320,7 +320,7 @@ class StandIn:
         assert self._process.stdout is not None
         self._stdin, self._stdout = self._process.stdin, self._process.stdout
         self.pid: int = self._process.pid
-        Path(f"/tmp/.java_pid{self.pid}").unlink(missing_ok=True)  # of a JVM that had this number, and was killed
+        Path(f"/tmp/.java_pid{self.pid}").unlink(missing_ok=True)  # the file of a killed JVM with this pid
         self._stdin.write("\n")
         self._stdin.flush()
         assert self._stdout.readline() == "ready\n"
@@ -341,7 +341,7 @@ class StandIn:
             answer = b"0\n"
             if len(words) > 4 and words[1] == "load":
                 answer = LOADED
-                with suppress(OSError, ValueError):  # btpy has given the attach up: its socket and secret are gone
+                with suppress(OSError, ValueError):  # btpy has given up the attach and removed its socket and secret
                     self._begin(words[4].partition("=")[2])
             with suppress(BrokenPipeError):
                 self._stdin.write(answer.hex() + "\n")
@@ -358,7 +358,7 @@ class StandIn:
                 impostor.introduce(self.jdk)
                 impostor.serve()
             except (OSError, AssertionError):
-                pass  # the client has hung up, as it may
+                pass  # the client has closed the connection, which it may
             except BaseException as error:
                 self._failures.append(error)
             finally:

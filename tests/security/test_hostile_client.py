@@ -1,9 +1,9 @@
 """A client that knows the secret, or that does not, and attacks the agent of a JVM in which another session counts.
 
 It sends garbage and half frames before and after it has proven itself, lies in every request, sends class files that
-the JVM must not take, more requests than it reads answers, and takes every slot. These must hold: the agent answers or
-hangs up, the other session counts every call, its receipt is clean, the application does not fail, and no thread of the
-agent is left.
+the JVM must not take, more requests than it reads answers, and takes every slot. The agent must answer or hang up. The
+other session must count every call, and its receipt must be clean. The application must not fail, and no thread of the
+agent may remain.
 """
 
 from __future__ import annotations

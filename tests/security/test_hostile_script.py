@@ -1,8 +1,8 @@
 """A script by somebody who wants to harm the program that it traces, the user who runs it, or their memory.
 
 It tries to run long, to allocate, to lock, to recurse, to fill maps, to print without end, and to be too large for
-every stage. These must hold: btpy refuses it with a clear error before it attaches, or bounds what it does. Then the
-application computes what it computes without btpy, nothing runs out of memory, and the receipt is clean.
+every stage. btpy must refuse it with a clear error before it attaches, or bound its effects. Then the application
+computes the same as without btpy, no process runs out of memory, and the receipt is clean.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ TAKEN = (
     "a pattern of stars",
     "a pattern that explodes",
 )
-"""Scripts that the check takes. They are traced with, too."""
+"""Scripts that the check accepts. The tests also run them."""
 
 
 @pytest.mark.parametrize("name", TOO_MUCH)
@@ -262,7 +262,7 @@ def test_a_script_is_bounded_while_it_runs(name: str, traced: Callable[[int], Tr
     assert bool(refusal) == (name in REFUSED), refusal
 
 
-@pytest.mark.proof  # in so small a heap the agent itself may find none, and gives up
+@pytest.mark.proof  # in such a small heap the agent itself may find no memory, and gives up
 @pytest.mark.parametrize("jdk", JDKS)
 @pytest.mark.parametrize("name", FILLING)
 def test_a_script_that_fills_the_heap_leaves_room(name: str, jdk: int) -> None:

@@ -1,7 +1,7 @@
 """A target whose agent knows the secret, completes the handshake and then lies in every message.
 
 It tries wrong sizes, numbers, ids, order and texts, answers that nobody asked for, floods, and class files that take
-much to read. These must hold: btpy ends or goes on with an error of its own (no traceback, no internal error) within a
+much to read. btpy must end or go on with an error of its own (no traceback, no internal error) within a
 generous time, no control character reaches an output, the memory of btpy is bounded, and btpy writes only the files
 that the user named.
 """
@@ -40,7 +40,8 @@ LIMIT = 30.0
 """Seconds for one run of btpy. An honest run takes a tenth of a second."""
 
 ANSWER_SECONDS = 0.5
-"""How long btpy waits for an answer in these tests; users wait for 30 s. The honest stand-in needs a millisecond."""
+"""Seconds that btpy waits for an answer in these tests; users wait for 30 s. The honest stand-in needs a
+millisecond."""
 
 PATIENCE_OF_USER = 5.0
 """Seconds after which the user presses Ctrl-C."""
@@ -139,7 +140,7 @@ class Run:
         return self.status
 
     def check(self, *files: str) -> None:
-        """``files``: those that the user named. Their texts are checked, too."""
+        """``files``: the files that the user named. Their texts are checked, too."""
         written = {path.name for path in self.directory.iterdir()}
         assert written <= {*files}, f"files that nobody asked for: {written - {*files}}"
         for name in written:
@@ -280,7 +281,7 @@ EXTRA: dict[type[Message], Message] = {
     messages.Exiting: messages.Exiting(),
     messages.Trouble: messages.Trouble("OutOfMemoryError: Metaspace"),
 }
-"""Messages that an honest agent sends only where something is wrong."""
+"""Messages that an honest agent sends only after a fault."""
 
 KINDS = pytest.mark.parametrize("kind", list(COMMANDS), ids=lambda kind: kind.__name__)
 
@@ -365,7 +366,7 @@ def test_every_lie_in_each_message(
     kind: type[Message], uid: int | None, jdk: int, targets: Callable[..., StandIn], run: Run
 ) -> None:
     if kind is messages.Locations and uid is not None:
-        with pytest.raises(AssertionError, match="no Locations was sent"):  # root reads no files for other users
+        with pytest.raises(AssertionError, match="no Locations was sent"):  # root does not read files for other users
             lied(targets(jdk, uid), run, kind, "empty texts", COMMANDS[kind])
         return
     commands = (traced, as_ndjson, exported) if COMMANDS[kind] is traced else (COMMANDS[kind],)
@@ -375,7 +376,7 @@ def test_every_lie_in_each_message(
 FLOOD_MESSAGES = 200
 FLOOD_BYTES = 1 << 20
 PEAK_BYTES = 400 << 20
-"""How much memory btpy may take in a flood. 100 MiB of that are taken without one."""
+"""The memory that btpy may take in a flood. Without a flood it takes 100 MiB."""
 
 
 def peak_memory(pid: int) -> int:

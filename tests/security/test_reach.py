@@ -58,7 +58,7 @@ def listening(pid: int) -> set[str]:
 
 
 class Watch(threading.Thread):
-    """Repeats the look until the block ends."""
+    """Repeats the check until the block ends."""
 
     def __init__(self, pid: int) -> None:
         super().__init__(daemon=True)

@@ -207,7 +207,7 @@ def test_secrets_are_shown_when_the_user_asks_for_them(secretive: Target) -> Non
 
 
 def test_equal_texts_have_other_hashes_in_another_run(secretive: Target) -> None:
-    """Otherwise an attacker could find a code of six digits by trying all."""
+    """Otherwise an attacker could find a code of six digits by trying all codes."""
     script = 'Secretive::authenticate @entry { print("hash", hash(arg1), hash(arg0) == hash("alice")); }'
     lines = [traced(secretive, script=script).decode().splitlines() for _ in range(2)]
     first, second = ({line for line in run if line.startswith("hash ")} for run in lines)

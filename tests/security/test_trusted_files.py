@@ -22,7 +22,7 @@ from tests.live.scripts import counted
 
 COMMAND = Path(sys.executable).with_name("btpy")
 SCRIPT = "Counted::step { @n = count() }\n"
-OTHER = 4711  # a user id that nobody has
+OTHER = 4711  # a user id that no user has
 
 
 def btpy(directory: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -237,7 +237,7 @@ def test_devices_and_pipes_are_not_waited_for(alone: Path) -> None:
     os.mkfifo(alone / "pipe.bt")
     with pytest.raises(OSError, match="neither a file nor a pipe"):
         files.open_trusted(alone / "pipe.bt")
-    with files.open_trusted(alone / "pipe.bt", named=True) as file:  # as in: btpy PID <(sed … x.bt)
+    with files.open_trusted(alone / "pipe.bt", named=True) as file:  # for example: btpy PID <(sed … x.bt)
         assert file.read() == b""
     with pytest.raises(OSError, match="neither a file nor a pipe"):
         files.open_trusted("/dev/zero", named=True)

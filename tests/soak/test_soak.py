@@ -59,7 +59,7 @@ def soak(jdk: int, cycles: int) -> None:
     with soaked(jdk) as program:
         for _ in range(SETTLING):
             cycle(program)
-        state(program)  # loads what it needs itself
+        state(program)  # loads the classes that it needs itself
         before = {**state(program), "classes": cycle(program)}
         for done in range(1, cycles + 1):
             cycle(program)

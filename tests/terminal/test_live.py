@@ -1,4 +1,4 @@
-"""A run as the user at the terminal sees it: views, keys, signals, the end."""
+"""A run on a terminal: views, keys, signals, the end."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def watching(
 
 
 def shown(screen: Terminal, since: str = "") -> str:
-    """The screen; ``since``: from that text on."""
+    """The screen; ``since``: wait only after that text."""
     screen_ = normalised(screen.text(), *VARYING)
     return screen_[screen_.index(since) :]
 

@@ -1,4 +1,4 @@
-"""The prompt as a user has it: real keys, a real program, a real screen."""
+"""The prompt with real keys, a real program and a real screen."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_a_script_of_200_lines_is_pasted(shop: Target, tmp_path: Path) -> None:
         screen.wait_for("#67 ")
         does(shop, "sell 67")
         answered(screen, "@n6", "@n6  7")
-        screen.press("Up", "Up")  # the whole of it is one entry
+        screen.press("Up", "Up")  # the whole text is one entry
         screen.wait_for("@n6 = count();")
         give_up(screen)
         leave(screen)
@@ -231,7 +231,7 @@ def test_tab_inserts_the_common_prefix_of_all_candidates(shop: Target, tmp_path:
         screen.wait_for("Till$Receipt")
         screen.press("Tab")
         screen.wait_for("Till> acme.Till\n")
-        screen.press("Tab")  # nothing more in common: the first of them
+        screen.press("Tab")  # no longer common beginning: the first candidate
         screen.press("Tab")
         screen.wait_for("Till> acme.Till$Receipt\n")
         give_up(screen)
@@ -331,7 +331,7 @@ def test_the_window_is_closed(tmp_path: Path) -> None:
 
 
 def wait_until_gone(pid: int) -> None:
-    """Once it has ended; where it is an orphan, its entry may stay until the first process takes note."""
+    """Waits until the process has ended. The entry of an orphan may stay until the first process reaps it."""
     deadline = time.monotonic() + PATIENCE
     while _runs(pid):
         assert time.monotonic() < deadline, f"process {pid} goes on without its terminal"

@@ -6,7 +6,7 @@
         assert screen.wait_for_end() == 0
         golden.check("terminal/sorted.txt", normalised(screen.text()))
 
-Each terminal is a tmux server of its own. Nothing here sleeps for something to happen: wait for text.
+Each terminal is a tmux server of its own. Tests wait for a text instead of sleeping.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Terminal:
         self.command = list(command)
         self._directory = tempfile.TemporaryDirectory(
             prefix="btpy-tmux-"
-        )  # of the socket; short, as its path has to be
+        )  # directory of the socket; short, because its path must be short
         self._left = Path(self._directory.name) / "left"
         variables = {**_ENVIRONMENT, **(env or {})}
         inherited = {name: value for name, value in os.environ.items() if name not in ("TMUX", "TMUX_PANE")}
@@ -120,7 +120,7 @@ class Terminal:
 
     @property
     def cooked(self) -> bool:
-        """Whether the terminal is as a shell wants it: it echoes, and hands over lines."""
+        """Whether the terminal is in the usual state of a shell: it echoes, and passes whole lines."""
         if self.ended:
             words = self._left.read_text().replace(";", " ").split()
             return {"icanon", "echo", "isig"} <= set(words)

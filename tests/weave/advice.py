@@ -202,7 +202,7 @@ def _inside(
 def _at(
     method: Member, point: Point, place: locations.Place, of: MethodOperations, recorder: str, of_method: bool
 ) -> Iterator[Advice]:
-    """A call without operands and one for each value of the place, with the values ``of_method`` that every place
+    """A call without operands and a call for each value of the place, with the values ``of_method`` that every place
     has.
     """
     facts = (place.at, place.target_class, place.member)

@@ -24,7 +24,7 @@ PRINT_STREAM = "Ljava/io/PrintStream;"
 
 @dataclass(frozen=True)
 class Run:
-    """``woven``: the class file that ran."""
+    """``woven``: the woven class file."""
 
     output: str
     report: Report

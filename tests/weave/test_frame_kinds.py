@@ -173,7 +173,7 @@ def calls(shapes: dict[str, Shape], *, leaving: bool) -> ClassPlan:
 
 
 def short_and_long(data: bytes) -> set[tuple[str, int]]:
-    """Kinds with the distances of their last frames from the one before, near 64."""
+    """Kinds with the distances between their last two frames, near 64."""
     names = set()
     for method in ClassFile.parse(data).methods:
         if method.code is None or method.name == "main":

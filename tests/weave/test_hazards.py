@@ -404,7 +404,7 @@ def test_a_method_that_would_be_too_large_is_left_alone_and_the_others_are_woven
 
 def test_a_full_constant_pool_refuses_the_method() -> None:
     builder = divider(major=52)
-    builder.to_bytes()  # the pool now has every entry that the class itself needs
+    builder.to_bytes()  # the pool now has every entry that the class needs
     while builder.pool.count < 65_534:
         builder.pool.integer(1_000_000 + builder.pool.count)
     woven = woven_everything(builder)

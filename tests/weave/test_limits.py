@@ -208,7 +208,7 @@ def test_a_constant_pool_may_become_as_full_as_one_can_be() -> None:
     def crowded(room: int) -> Woven:
         builder = odd()
         calls_twice(builder)
-        builder.to_bytes()  # the pool now has every entry that the class itself needs
+        builder.to_bytes()  # the pool now has every entry that the class needs
         while builder.pool.count < 65_535 - room:
             builder.pool.integer(1_000_000 + builder.pool.count)
         data = builder.to_bytes()

@@ -401,7 +401,7 @@ def check(report: Report) -> None:
 
         inside = {point: calls(probe_of(point)) for point in advice.INSIDE_POINTS}
         assert calls(advice.ENTRY) == calls(advice.RETURN) + calls(advice.THROW), method
-        # advice cannot see exceptions of super(…); here it throws none
+        # advice cannot see exceptions of super(…), but in this test it throws none
         assert inside[Point.CALL_BEFORE] == inside[Point.CALL_RETURN] + inside[Point.CALL_THROW], method
         assert inside[Point.SYNC_ENTER_BEFORE] == inside[Point.SYNC_ENTER] == inside[Point.SYNC_EXIT], method
         assert inside[Point.SYNC_EXIT] == inside[Point.SYNC_EXIT_AFTER], method

@@ -1,4 +1,4 @@
-"""The agent's side of the protocol, for tests of the client's side: a socket and the messages, nothing more."""
+"""The agent's side of the protocol, for tests of the client's side: only a socket and the messages."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Peer:
         self.socket.sendall(b"".join(codec.encode(message) for message in messages))
 
     def receive(self) -> Message | None:
-        """The next message; None when the client has closed the connection."""
+        """The next message; The next message; None when the client has closed the connection."""
         header = self.exactly(5)
         if header is None:
             return None

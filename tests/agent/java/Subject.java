@@ -25,7 +25,7 @@ public final class Subject {
         }
     }
 
-    /** Loaded only on an order, together with its superclass. */
+    /** Loaded only by an order, together with its superclass. */
     static class LateBase extends Base {
         @Override
         public String text() {

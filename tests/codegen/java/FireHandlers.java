@@ -28,7 +28,7 @@ import java.util.concurrent.ConcurrentHashMap;
 public class FireHandlers {
     static final int SITE = 1;
     static final int[] PROBES = {0, 1, 2, 3};
-    private static int capacity = 64; // of maps that are declared from now on
+    private static int capacity = 64; // the limit of keys for later maps
     static Session session;
     static byte[] records = new byte[1 << 20];
 
@@ -48,7 +48,7 @@ public class FireHandlers {
         private final int[] lines = {10, 20, 30};
     }
 
-    /** Containers. Those of 103 elements are longer than the default limit of a loop. */
+    /** Containers. Containers of 103 elements are longer than the default limit of a loop. */
     static class Basket {
         private final Map<String, Integer> hash = new HashMap<>();
         private final Map<String, Object> linked = new LinkedHashMap<>();
@@ -136,7 +136,7 @@ public class FireHandlers {
             case "open":
                 capacity = 64;
                 session.close();
-                Headroom.look(); // as event threads do: maps of closed sessions are garbage
+                Headroom.look(); // like event threads: maps of closed sessions are garbage
                 open();
                 return String.valueOf(site());
             case "capacity":

@@ -11,7 +11,7 @@ public class Injection {
     static final int NO_MORE_CALLS = 1;
 
     private static boolean on;
-    /** Which point is to fail, and which one after it; −1: none. */
+    /** The point that must fail, and a later one; −1: none. */
     private static int first = -1;
     private static int second = -1;
     private static int mode;

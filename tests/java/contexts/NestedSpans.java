@@ -1,6 +1,6 @@
 /**
  * Requests whose spans are made by the OpenTelemetry agent ({@code request}, {@code store}), by btpy ({@code price}, {@code discount},
- * {@code write}, {@code fail}), or by nobody. The first request is before the gate.
+ * {@code write}, {@code fail}), or by no tool. The first request is before the gate.
  */
 public final class NestedSpans {
     private static volatile int sink;

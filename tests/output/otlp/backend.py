@@ -34,7 +34,8 @@ class Answer(NamedTuple):
 
 
 class Backend:
-    """``answers``: for the next requests; then each is delivered. ``requests``: path and headers of each."""
+    """``answers``: the answers for the next requests; later requests are delivered. ``requests``: path and headers of
+    each."""
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.answers: deque[Answer] = deque()

@@ -182,7 +182,7 @@ def test_a_wide_distribution_is_exported_with_a_lower_scale() -> None:
 
 @given(samples, st.integers(0, 8))
 def test_log_linear_buckets_hold_the_samples_between_their_bounds(values: list[int], precision: int) -> None:
-    """Those of older recordings."""
+    """The buckets of older recordings."""
     layout = LogLinear(precision)
     counts_ = tuple(sorted(Counter(map(layout.index, values)).items()))
     value_ = Histogram(layout, sum(values), 0.0, min(values), max(values), counts_)

@@ -92,7 +92,7 @@ def test_keys_beyond_the_limit_are_added_up() -> None:
     series.put(counts({(key,): 2 for key in range(7)}))
     series.put(counts({(6,): 1}))
     result = series.totals()
-    assert result.pop(OVERFLOW) == Count(9)  # the 8 of keys 3 to 6 were emptied, and 1 came after
+    assert result.pop(OVERFLOW) == Count(9)  # the 8 samples of keys 3 to 6 were emptied, and 1 came later
     assert result == {exact_key((key,)): Count(2) for key in range(3)}
 
 

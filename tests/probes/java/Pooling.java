@@ -19,7 +19,7 @@ public final class Pooling {
 
     private Pooling() {}
 
-    /** What HikariCP itself counts. */
+    /** The counts of HikariCP itself. */
     private static final class Counts implements MetricsTrackerFactory, IMetricsTracker {
         final AtomicInteger acquired = new AtomicInteger();
         final AtomicInteger used = new AtomicInteger();

@@ -28,7 +28,7 @@ public final class Reading {
             try (FileInputStream none = new FileInputStream(directory.resolve("missing.dat").toString())) {
                 throw new IllegalStateException("it exists");
             } catch (IOException e) {
-                // as it should be
+                // the expected result
             }
         }
         System.out.println("done");

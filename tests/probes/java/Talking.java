@@ -32,7 +32,7 @@ public final class Talking {
                 try (Socket refused = new Socket()) {
                     refused.connect(new InetSocketAddress(local, closed), 10_000);
                 } catch (ConnectException e) {
-                    // as it should be
+                    // the expected result
                 }
             }
             System.out.println("done");

@@ -15,7 +15,7 @@ import java.time.YearMonth;
 import java.time.ZoneOffset;
 import java.util.UUID;
 
-/** Values and the results of their own methods; the substitutes of the agent must give the same results. */
+/** Values and the results of their own methods. The substitutes of the agent must give the same results. */
 public class Alike {
     static int values;
 

@@ -111,7 +111,7 @@ final class Cart {
     int total(double discount, List<Item> items) {
         int sum = 0;
         for (Item item : items) sum += item.qty;
-        return (int) (sum * (1 - discount)); // the line of which a script speaks
+        return (int) (sum * (1 - discount)); // the line in the script
     }
 }
 
@@ -182,7 +182,7 @@ public final class World {
             try {
                 new Repository().load(i);
             } catch (SQLException | IllegalStateException e) {
-                // eight are lost, eight come at a bad time
+                // the program loses eight, and eight come at a bad time
             }
         }
         Thread dying = new Thread(() -> Arrays.asList(1).set(1, 2), "dying");
