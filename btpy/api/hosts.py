@@ -12,6 +12,7 @@ import re
 import selectors
 import time
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Union
 
 from btpy import children
@@ -328,8 +329,12 @@ class _Host:
         return self.process.wait()
 
     def _lines(self, data: bytes) -> Iterator[Said]:
-        *lines, self._line = (self._line + data).split(b"\n")
-        if len(self._line) > _MAX_LINE:
-            lines, self._line = [*lines, self._line], b""
-        for line in lines:
-            yield Said(self.name, line[:_MAX_LINE].decode("utf-8", "replace").rstrip("\r"))
+        """Cuts lines that are too long."""
+        *lines, last = (self._line + data).split(b"\n")
+        *whole, self._line = _pieces(last)
+        for piece in chain(chain.from_iterable(map(_pieces, lines)), whole):
+            yield Said(self.name, piece.decode("utf-8", "replace").rstrip("\r"))
+
+
+def _pieces(line: bytes) -> list[bytes]:
+    return [line[at : at + _MAX_LINE] for at in range(0, len(line), _MAX_LINE)] or [b""]

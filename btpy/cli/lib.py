@@ -140,8 +140,8 @@ def _listing(search: Libraries, libraries: list[Library]) -> list[str]:
 
 
 def _about(search: Libraries, library: Library) -> str:
-    """The first line of its description, or why it cannot be read."""
-    return next(iter(_doc(search, library).split("\n")), "")
+    """The first paragraph of its description, or why it cannot be read."""
+    return " ".join(_doc(search, library).partition("\n\n")[0].split())
 
 
 def _doc(search: Libraries, library: Library) -> str:

@@ -100,8 +100,9 @@ def _library(name: str, search: Libraries) -> Path:
             raise UsageError(
                 f"there is no library {name!r}; a file is written as a path", help=[f"btpy … ./{name}"]
             ) from None
+        order = ["the JVM comes first:  btpy PID|NAME FILE.bt|LIBRARY"] if name.isdigit() else []
         raise UsageError(
-            f"{name} is neither a file nor a library", help=[*error.help, "btpy lib list shows all libraries"]
+            f"{name} is neither a file nor a library", help=[*order, *error.help, "btpy lib list shows all libraries"]
         ) from None
     except LibraryError as error:
         raise UsageError(str(error), help=error.help) from None

@@ -85,6 +85,10 @@ def test_mistakes_on_the_command_line(arguments: list[str], message: str) -> Non
     assert shown.stderr.splitlines()[0] == message
 
 
+def test_a_pid_after_the_library_gets_the_right_order() -> None:
+    assert "  = help: the JVM comes first:  btpy PID|NAME FILE.bt|LIBRARY" in btpy("jdbc", "4711").stderr.splitlines()
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [

@@ -75,6 +75,7 @@ def test_a_library_of_ones_own(tmp_path: Path) -> None:
         "Work: how many pieces there are, how long they take, and which fail.",
     ]
     assert any(line.startswith("btpy.exceptions ") for line in listed)
+    assert all(line.endswith(".") for line in listed)  # whole sentences
     assert btpy("lib", "search", "pieces there are", home=tmp_path).stdout.split()[0] == "mine"
     assert f"{path.parent}\n" in btpy("lib", "path", home=tmp_path).stdout
 

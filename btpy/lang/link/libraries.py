@@ -112,7 +112,9 @@ class Libraries:
         help_ = did_you_mean_one_of(near)
         if _JAVA.match(name):
             help_ = ("classes need no import: they are written with their package, as com.acme.Order",)
-        raise NoLibrary(f"there is no library {name!r}", (*help_, "searched: " + ", ".join(searched)))
+        if searched:
+            help_ = (*help_, "searched: " + ", ".join(searched))
+        raise NoLibrary(f"there is no library {name!r}", help_)
 
     def read(self, path: Path) -> str:
         """The text of a library that was found. Raises LibraryError."""
