@@ -212,6 +212,43 @@ def test_caches(jdk: int, stacks: str, tmp_path: Path) -> None:
         assert tracer.maps()["slowest"][products] >= 23 * 2_000_000
 
 
+@versions((25, "jetty12"), (17, "jetty120"))
+def test_http_server_of_jetty_12(jdk: int, stacks: str, tmp_path: Path) -> None:
+    check_http_server(jdk, stacks, "JettyServing", "request_jetty_12", tmp_path, later=3)
+
+
+@versions((21, "undertow2"), (17, "undertow2"))
+def test_http_server_of_undertow(jdk: int, stacks: str, tmp_path: Path) -> None:
+    check_http_server(jdk, stacks, "UndertowServing", "request_undertow", tmp_path, later=3)
+
+
+@versions((25, "tomcat11"))
+def test_http_server_of_tomcat_11(jdk: int, stacks: str, tmp_path: Path) -> None:
+    check_http_server(jdk, stacks, "TomcatServing", "request", tmp_path, later=0)
+
+
+def check_http_server(jdk: int, stacks: str, program: str, probe: str, tmp_path: Path, *, later: int) -> None:
+    """``later``: requests that the program answers asynchronously, after 50 ms."""
+    script = tmp_path / "script.bt"
+    script.write_text(
+        "use btpy.http_server(slow=1h) as http;\n"
+        f"@OnProbe(http.{probe}) {{ @by[event.verb, event.status, event.duration >= 50ms] = count(); }}\n"
+    )
+    with target(jdk, program, classpath=classes(program, *jars(*stacks.split()))) as server:
+        with tracing(server.pid, script) as tracer:
+            run(server, tracer)
+        assert columns(tracer, "http.@took") == {
+            "GET /app/items/{id} 200": 53,
+            "POST /app/items/{id} 201": 17,
+            "GET /app/items/fail 500": 5,
+            "GET /app/none 404": 11,
+            **({"GET /app/later 200": later} if later else {}),
+        }
+        by = tracer.maps()["by"]
+        assert sum(by.values()) == 53 + 17 + 5 + 11 + later
+        assert by.get("GET,200,true", 0) >= later, "a request lasts until its answer is complete"
+
+
 @versions((25, "jedis7 lettuce7"), (17, "jedis3 lettuce5"), (21, "jedis3 lettuce7"))
 def test_redis(jdk: int, stacks: str, tmp_path: Path) -> None:
     script = tmp_path / "script.bt"
