@@ -7,12 +7,12 @@ APT := $(if $(filter 0,$(shell id -u)),,sudo )DEBIAN_FRONTEND=noninteractive apt
 # The tests start thousands of processes; without this, some environments make each compile all modules of btpy again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check lint proof bench bench-check docs man pictures setup release compiled audit locks jdk maven redis tmux shells containers collector clean
+.PHONY: demo test check lint proof bench bench-check docs man pictures setup release compiled audit locks jdk tools artifacts collector clean
 
 demo: $(VENV)/.installed
 	$(BIN)/btpy demo
 
-test: $(VENV)/.installed maven redis tmux shells containers lint collector
+test: $(VENV)/.installed artifacts lint collector
 	$(BIN)/python -m pytest -n 2 --dist loadfile --max-worker-restart 0 -q
 
 # The fast half of `make test`: lint, and the tests of the rooms that have changed.
@@ -26,7 +26,7 @@ lint: $(VENV)/.installed
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/vulture
 
-proof: $(VENV)/.installed maven redis tmux collector
+proof: $(VENV)/.installed artifacts collector
 	$(BIN)/python -m pytest -q -m proof --timeout 0
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --every-jdk
 
@@ -56,7 +56,7 @@ man: $(VENV)/.installed
 	$(BIN)/python docs/build_commands.py
 	$(BIN)/python docs/build_libraries.py
 
-pictures: $(VENV)/.installed tmux
+pictures: $(VENV)/.installed tools
 	$(BIN)/python docs/build_pictures.py
 
 # docs/releasing.md says what to do before and after.
@@ -108,24 +108,19 @@ jdk:
 	@command -v javac >/dev/null || { $(APT) update && $(APT) install -y --no-install-recommends openjdk-17-jdk-headless; }
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { $(APT) update && $(APT) install -y --no-install-recommends python3-venv; }
 
-maven:
-	@command -v mvn >/dev/null || { $(APT) update && $(APT) install -y --no-install-recommends maven; }
+# What the tests need from the distribution: commands, and the packages that have them.
+TOOLS := mvn:maven tmux:tmux zsh:zsh fish:fish runc:runc bwrap:bubblewrap ip:iproute2 redis-server:redis-server
+tools:
+	@missing=$$(for tool in $(TOOLS); do command -v $${tool%:*} >/dev/null || echo $${tool#*:}; done); \
+	test -z "$$missing" || { $(APT) update && $(APT) install -y --no-install-recommends $$missing; }
 
-redis:
-	@command -v redis-server >/dev/null || { $(APT) update && $(APT) install -y --no-install-recommends redis-server; }
-
-tmux:
-	@command -v tmux >/dev/null || { $(APT) update && $(APT) install -y --no-install-recommends tmux; }
-
-shells:
-	@command -v zsh >/dev/null && command -v fish >/dev/null || { $(APT) update && $(APT) install -y --no-install-recommends zsh fish; }
+# What the tests need from Maven Central, with one Maven instead of one for each file.
+artifacts: $(VENV)/.installed tools
+	$(BIN)/python -m tests.maven
 
 # The OpenTelemetry Collector, from its Go modules into the cache: two minutes, once.
 collector: $(VENV)/.installed
 	$(BIN)/python -m tests.collector
-
-containers:
-	@command -v runc >/dev/null && command -v bwrap >/dev/null && command -v ip >/dev/null || { $(APT) update && $(APT) install -y --no-install-recommends runc bubblewrap iproute2; }
 
 clean:
 	rm -rf $(VENV) .release .docs build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis btpy/_agent btpy/_demo

@@ -1,4 +1,7 @@
-"""Real programs from Maven Central, fetched with Maven by their coordinates, pinned by SHA-256, kept in the cache."""
+"""Real programs from Maven Central, fetched with Maven by their coordinates, pinned by SHA-256, kept in the cache.
+
+``python -m tests.maven`` fetches all that ``make test`` needs with one Maven, which takes seconds to start.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,9 @@ import functools
 import hashlib
 import shutil
 import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.jdks import cache, locked
@@ -17,13 +23,23 @@ JACOCO_AGENT = "org.jacoco:org.jacoco.agent:0.8.14:jar:runtime"
 JACOCO_CLI = "org.jacoco:org.jacoco.cli:0.8.14:jar:nodeps"
 BYTEMAN = "org.jboss.byteman:byteman:4.0.24"
 
-_PINS = Path(__file__).parent / "artifacts.sha256"
+_DIRECTORY = Path(__file__).parent
+_OF_TESTS = _DIRECTORY / "artifacts.sha256"
+_OF_PROOFS = _DIRECTORY / "proof_artifacts.sha256"
 _ATTEMPTS = 3
 _FETCH_SECONDS = 90
+_FETCH_ALL_SECONDS = 600
 _IMPATIENT = ("-Dmaven.wagon.rto=20000", "-Daether.connector.requestTimeout=20000")
 """Milliseconds without a byte after which a download is begun again; Maven itself waits for half an hour."""
 
-_GET = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:get"
+_PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1"
+_PROJECT = """<project><modelVersion>4.0.0</modelVersion>
+<groupId>tests</groupId><artifactId>tests</artifactId><version>1</version><packaging>pom</packaging>
+<build><plugins><plugin>
+<groupId>org.apache.maven.plugins</groupId><artifactId>maven-dependency-plugin</artifactId><version>3.6.1</version>
+<configuration><outputDirectory>{directory}</outputDirectory><artifactItems>{items}</artifactItems></configuration>
+</plugin></plugins></build></project>
+"""
 
 
 class MissingArtifactError(Exception):
@@ -35,43 +51,78 @@ def artifact(coordinates: str) -> Path:
 
     Needs the network only the first time. Raises MissingArtifactError.
     """
-    group, name, version, *kind = coordinates.split(":")
-    repository = cache() / "maven"
-    suffix = kind[0] if kind else "jar"
-    jar = repository.joinpath(*group.split("."), name, version, f"{'-'.join([name, version, *kind[1:]])}.{suffix}")
+    jar = _place(coordinates)
     with locked("maven"):  # two Maven processes cannot share a local repository
         if not jar.exists():
-            _fetch(coordinates, repository)
+            _fetch([coordinates], _FETCH_SECONDS)
     digest = hashlib.sha256(jar.read_bytes()).hexdigest()
-    pinned = _pinned()[coordinates]
+    pinned = (_pinned(_OF_TESTS) | _pinned(_OF_PROOFS))[coordinates]
     if digest != pinned:
         raise MissingArtifactError(f"{jar} has SHA-256 {digest}, pinned is {pinned}: delete it or change the pin")
     return jar
 
 
+def _place(coordinates: str) -> Path:
+    """The file of an artifact in the local repository."""
+    group, name, version, *kind = coordinates.split(":")
+    suffix = kind[0] if kind else "jar"
+    file = f"{'-'.join([name, version, *kind[1:]])}.{suffix}"
+    return _repository().joinpath(*group.split("."), name, version, file)
+
+
+def _repository() -> Path:
+    return cache() / "maven"
+
+
 @functools.cache
-def _pinned() -> dict[str, str]:
+def _pinned(pins: Path) -> dict[str, str]:
     """SHA-256 by coordinates, from lines as sha256sum writes them."""
-    rows = [line.split() for line in _PINS.read_text(encoding="utf-8").splitlines()]
+    rows = [line.split() for line in pins.read_text(encoding="utf-8").splitlines()]
     return {coordinates: digest for digest, coordinates in rows}
 
 
-def _fetch(coordinates: str, repository: Path) -> None:
+def _fetch(wanted: Sequence[str], seconds: float) -> None:
+    """Without their dependencies. ``seconds``: that one attempt may take. Raises MissingArtifactError."""
     maven = shutil.which("mvn")
     if maven is None:
-        raise MissingArtifactError(f"{coordinates} needs Maven to be fetched: install mvn")
-    command = [maven, "--quiet", "--batch-mode", f"-Dmaven.repo.local={repository}", *_IMPATIENT, _GET]
-    command += [f"-Dartifact={coordinates}", "-Dtransitive=false"]
-    problem = ""
-    for _ in range(_ATTEMPTS):
-        try:
-            done = subprocess.run(
-                command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_FETCH_SECONDS
-            )
-        except subprocess.TimeoutExpired:
-            problem = f"it does not end in {_FETCH_SECONDS} s"
-            continue
-        if done.returncode == 0:
-            return
-        problem = f"{done.stdout}{done.stderr}"
-    raise MissingArtifactError(f"Maven cannot fetch {coordinates}:\n{problem}")
+        raise MissingArtifactError(f"{wanted[0]} needs Maven to be fetched: install mvn")
+    with tempfile.TemporaryDirectory(prefix="btpy-maven-") as directory:
+        project = Path(directory) / "pom.xml"
+        project.write_text(_PROJECT.format(directory=directory, items="".join(map(_item, wanted))), encoding="utf-8")
+        command = [maven, "--quiet", "--batch-mode", "--file", str(project), f"-Dmaven.repo.local={_repository()}"]
+        command += [*_IMPATIENT, f"{_PLUGIN}:copy"]
+        problem = ""
+        for _ in range(_ATTEMPTS):
+            try:
+                done = subprocess.run(
+                    command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds
+                )
+            except subprocess.TimeoutExpired:
+                problem = f"it does not end in {seconds:.0f} s"
+                continue
+            if done.returncode == 0:
+                return
+            problem = f"{done.stdout}{done.stderr}"
+    raise MissingArtifactError(f"Maven cannot fetch {', '.join(wanted)}:\n{problem}")
+
+
+def _item(coordinates: str) -> str:
+    group, name, version, *kind = coordinates.split(":")
+    values = {"groupId": group, "artifactId": name, "version": version}
+    values |= dict(zip(("type", "classifier"), kind, strict=False))
+    return f"<artifactItem>{''.join(f'<{key}>{value}</{key}>' for key, value in values.items())}</artifactItem>"
+
+
+def _fetch_all() -> None:
+    missing = [coordinates for coordinates in _pinned(_OF_TESTS) if not _place(coordinates).exists()]
+    if not missing:
+        return
+    try:
+        with locked("maven"):
+            _fetch(missing, _FETCH_ALL_SECONDS)
+    except MissingArtifactError as error:
+        print(f"{error}\nThe tests that need one of them fetch it.", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    _fetch_all()

@@ -47,7 +47,7 @@ def redis() -> Iterator[Redis]:
     """Runs a server that stores nothing, until the block ends. Raises MissingRedisError."""
     server = shutil.which("redis-server") or shutil.which("valkey-server")
     if server is None:
-        raise MissingRedisError("no redis-server: make redis installs it")
+        raise MissingRedisError("no redis-server: make tools installs it")
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     options = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]

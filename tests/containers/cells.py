@@ -41,7 +41,7 @@ def require(*commands: str) -> None:
     """Skips the test where a command is missing."""
     for command in commands:
         if shutil.which(command) is None:
-            pytest.skip(f"{command} is not installed: make containers")
+            pytest.skip(f"{command} is not installed: make tools")
 
 
 def require_to_run(*prefix: str) -> None:

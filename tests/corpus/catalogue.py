@@ -1,4 +1,4 @@
-"""The libraries of the corpus, by what is odd about their bytecode. Pinned in ``tests/artifacts.sha256``."""
+"""The libraries of the corpus, by what is odd about their bytecode. Pinned in ``tests/*artifacts.sha256``."""
 
 from __future__ import annotations
 
