@@ -11,11 +11,11 @@ from btpy.engine.target import Target
 from btpy.errors import UsageError
 from btpy.jvm.service import service_of
 from btpy.model.secrets import REDACTED, names_secret
+from btpy.output.origin import Origin
 from btpy.recording.entries import Started
 
 if TYPE_CHECKING:
     from btpy.output.otlp.exporter import Exporter
-    from btpy.output.otlp.resource import Origin
 
 
 def exporter(url: str, environment: Mapping[str, str], *, patient: bool = False) -> Exporter:
@@ -39,8 +39,6 @@ def exporter(url: str, environment: Mapping[str, str], *, patient: bool = False)
 
 def origin_of(target: Target, *, redact: bool) -> Origin:
     """A running target. ``redact``: hide the values of attributes that are named like secrets."""
-    from btpy.output.otlp.resource import Origin
-
     process = target.process
     service = service_of(process)
     attributes = service.attributes
@@ -57,8 +55,6 @@ def origin_of(target: Target, *, redact: bool) -> Origin:
 
 def recorded_origin(started: Started) -> Origin:
     """The target of a recording."""
-    from btpy.output.otlp.resource import Origin
-
     return Origin(
         service=started.main.rpartition("/")[2] if started.main.endswith(".jar") else started.main.rpartition(".")[2],
         instance=f"{started.pid} {started.wall_nanos}",

@@ -4,18 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from btpy.api.results import Item, MapContent, ProbeAccount
 from btpy.model.diagnostics import Diagnostic
 from btpy.model.sites import Site
-from btpy.output.writer import Context, ProbeReport
+from btpy.output.writer import Context, ProbeReport, Writer
 from btpy.present.presenter import Presenter, why_over
 from btpy.present.report import Restoration
 
 if TYPE_CHECKING:
-    from btpy.output.otlp.exporter import Exporter
-    from btpy.output.otlp.resource import Origin
+    from btpy.output.origin import Origin
+
+
+class ExportWriter(Writer, Protocol):
+    """The output of one target for a backend."""
+
+    def read(self, contents: Iterable[MapContent], accounts: Iterable[ProbeAccount], *, at_end: bool = False) -> None:
+        """Takes the current maps and the counts of the probes."""
+
+
+class Exporter(Protocol):
+    """A backend, to which all targets of a run export."""
+
+    def writer(self, context: Context, origin: Origin) -> ExportWriter: ...
+
+    def is_due(self) -> bool:
+        """Whether the maps are to be read now."""
+
+    def report(self) -> None:
+        """The maps of all targets have just been read."""
+
+    def notices(self) -> list[str]:
+        """Messages for the user, since the last call."""
 
 
 class _NoConsole:
@@ -47,10 +68,8 @@ class Export:
     """``hits``: prints and events of probes of methods that are exported; None: all."""
 
     def __init__(self, exporter: Exporter, context: Context, origin: Origin, hits: int | None) -> None:
-        from btpy.output.otlp.writer import OtlpWriter
-
         alone = replace(context, several=False)  # the resource tells targets apart
-        self._writer = OtlpWriter(exporter, alone, origin)
+        self._writer = exporter.writer(alone, origin)
         self._presenter = Presenter(alone, self._writer, _NoConsole(), hits=hits, displayed=None)
 
     def item(self, item: Item) -> None:

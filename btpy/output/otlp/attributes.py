@@ -7,30 +7,19 @@ from collections.abc import Iterable
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, KeyValue, KeyValueList
 
 from btpy.events.records import (
-    ClosedObject,
-    CutString,
-    EnumValue,
     MappingValue,
     ObjectValue,
     SequenceValue,
-    StackRef,
     Value,
-    Withheld,
 )
-from btpy.events.stacks import StackTable
-from btpy.output.style import Style
-from btpy.output.values import ValueText
+from btpy.output.simple_values import SimpleValues
 
 _LONG_MIN, _LONG_MAX = -(1 << 63), (1 << 63) - 1
 _UNSIGNED_MAX = (1 << 64) - 1
 
 
-class Values:
+class Values(SimpleValues):
     """Converts values; ``stacks`` has the frames of stack traces."""
-
-    def __init__(self, stacks: StackTable) -> None:
-        self._stacks = stacks
-        self._text = ValueText(stacks, Style())
 
     def any_value(self, value: Value) -> AnyValue:
         """null is an empty value in OTLP. Values that were cut at capture are incomplete."""
@@ -43,22 +32,6 @@ class Values:
         if isinstance(value, ObjectValue):
             return self._members(value.fields)
         return scalar(self.simple(value))
-
-    def simple(self, value: Value) -> str | int | float | bool:
-        """As a number, a boolean or a text."""
-        if isinstance(value, str | int | float):
-            return value
-        if isinstance(value, CutString):
-            return value.text
-        if isinstance(value, EnumValue):
-            return value.constant
-        if isinstance(value, StackRef):
-            return "\n".join(f"\tat {frame}" for frame in self._stacks.frames(value.id) or ())
-        if isinstance(value, Withheld):
-            return value.text
-        if isinstance(value, ClosedObject):
-            return f"{value.class_name}@{value.identity:x}"
-        return self._text.show(value)
 
     def _members(self, members: Iterable[tuple[str, Value]]) -> AnyValue:
         return AnyValue(

@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable
 from enum import Enum
-from typing import Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import (
@@ -38,6 +38,11 @@ from btpy.errors import OutputError
 from btpy.output.otlp.metrics import Metrics, Report
 from btpy.output.otlp.settings import Batches, Endpoint, OtlpSettings
 from btpy.output.otlp.transport import Delivered, Outcome, Refused, Repeatable, Transport
+
+if TYPE_CHECKING:
+    from btpy.output.origin import Origin
+    from btpy.output.otlp.writer import OtlpWriter
+    from btpy.output.writer import Context
 
 R = TypeVar("R", LogRecord, Span)
 
@@ -83,6 +88,7 @@ class Exporter:
         """Raises UsageError for certificates that cannot be read."""
         self.settings = settings
         self._notices: deque[str] = deque(maxlen=20)
+        self._due = float("inf")
         tell = self._notices.append
         self._logs = None if settings.logs is None else _LogSender(settings.logs, settings.log_batches, tell, patient)
         self._spans = (
@@ -109,6 +115,21 @@ class Exporter:
         """Raises OutputError when a patient export makes no progress."""
         if self._spans is not None:
             self._spans.put(_Waiting(resource, scope, span, span.ByteSize()))
+
+    def writer(self, context: Context, origin: Origin) -> OtlpWriter:
+        """The output of a target for this export."""
+        from btpy.output.otlp.writer import OtlpWriter
+
+        return OtlpWriter(self, context, origin)
+
+    def is_due(self) -> bool:
+        """Whether it is time to read and report the metrics. The first time is an interval after the first call."""
+        now = time.monotonic()
+        if now < self._due:
+            self._due = min(self._due, now + self.settings.interval)
+            return False
+        self._due = now + self.settings.interval
+        return True
 
     def add(self, metrics: Metrics) -> None:
         """From now on these metrics are reported."""

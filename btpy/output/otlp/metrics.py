@@ -15,9 +15,9 @@ from btpy.events.records import Value
 from btpy.frozen import dataclass
 from btpy.model.maps import Map
 from btpy.model.outline import Outline
+from btpy.output.map_series import ExactKey, Series, Summable, difference, exact_key
 from btpy.output.otlp.attributes import Values
 from btpy.output.otlp.points import SUMMED, Window, cumulative_count, metric_of
-from btpy.output.otlp.series import ExactKey, Series, Summable, difference, exact_key
 from btpy.output.otlp.settings import Temporality
 
 _Totals = dict[int, dict[ExactKey, Summable]]  # by id of a map

@@ -33,8 +33,8 @@ from btpy.events.records import Value
 from btpy.events.sketches import First, Last, Top
 from btpy.model.maps import Map, MapKind
 from btpy.model.types import Kind
+from btpy.output.map_series import OVERFLOW, ExactKey
 from btpy.output.otlp.attributes import Values, key_value, unsigned
-from btpy.output.otlp.series import OVERFLOW, ExactKey
 from btpy.output.otlp.settings import Temporality
 
 PREFIX = "btpy."

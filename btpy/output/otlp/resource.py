@@ -10,27 +10,12 @@ import uuid
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
 from btpy.distribution import version
-from btpy.frozen import dataclass
+from btpy.output.origin import Origin
 from btpy.output.otlp.attributes import key_value
 
 _INSTANCES = uuid.UUID(
     "4d63009a-8d0f-11ee-aad7-4c796ed8e320"
 )  # the namespace for service.instance.id in the conventions
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """A target, as its resource describes it. ``instance``: a text that only this process has. ``given``: attributes
-    that the application has set itself. They override the others.
-    """
-
-    service: str
-    instance: str
-    host: str = ""
-    pid: int = 0
-    java_version: str = ""
-    vm_name: str = ""
-    given: tuple[tuple[str, str], ...] = ()
 
 
 def resource_of(origin: Origin) -> Resource:

@@ -15,11 +15,12 @@ from btpy.events.aggregates import MapContent
 from btpy.events.records import Record
 from btpy.model.outline import Outline
 from btpy.model.templates import Template
+from btpy.output.origin import Origin
 from btpy.output.otlp.attributes import Values, key_value
 from btpy.output.otlp.exporter import Exporter
 from btpy.output.otlp.logs import LogRecords
 from btpy.output.otlp.metrics import Metrics
-from btpy.output.otlp.resource import Origin, resource_of
+from btpy.output.otlp.resource import resource_of
 from btpy.output.otlp.spans import Spans
 from btpy.output.silent import SilentWriter
 from btpy.output.writer import Context, End, ProbeError, Restraint

@@ -12,7 +12,7 @@ from btpy.events.aggregates import Count, Key, LinearHistogram, MapContent, Stat
 from btpy.events.sketches import Distinct
 from btpy.model.maps import Linear, Map, MapKind
 from btpy.model.types import LONG
-from btpy.output.otlp.series import OVERFLOW, Series, Summable, difference, exact_key
+from btpy.output.map_series import OVERFLOW, Series, Summable, difference, exact_key
 from tests.events.test_aggregates import histogram_of
 
 MAP = Map(0, "n", MapKind.COUNT, 1, LONG)
