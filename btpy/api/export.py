@@ -1,4 +1,4 @@
-"""Exports to OpenTelemetry backends."""
+"""Exports to OpenTelemetry backends and to Prometheus."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from btpy.output.origin import Origin
 from btpy.recording.entries import Started
 
 if TYPE_CHECKING:
-    from btpy.output.otlp.exporter import Exporter
+    from btpy.output.prometheus.exposition import Exposition
+    from btpy.output.prometheus.settings import ExpositionSettings
 
 
 def exporter(url: str, environment: Mapping[str, str], *, patient: bool = False) -> Exporter:
@@ -26,7 +27,7 @@ def exporter(url: str, environment: Mapping[str, str], *, patient: bool = False)
     Raises UsageError: for the URL, a variable or a certificate, and when opentelemetry-proto is not installed.
     """
     try:
-        from btpy.output.otlp.exporter import Exporter
+        from btpy.output.otlp.export import OtlpExport
     except ImportError as cause:
         raise UsageError(
             "an export by OTLP needs the package opentelemetry-proto",
@@ -34,7 +35,24 @@ def exporter(url: str, environment: Mapping[str, str], *, patient: bool = False)
         ) from cause
     from btpy.output.otlp.settings import settings_of
 
-    return Exporter(settings_of(url, environment), patient=patient)
+    return OtlpExport(settings_of(url, environment), patient=patient)
+
+
+def exposition_at(settings: ExpositionSettings) -> Exposition:
+    """The exposition for Prometheus, which has to be started. Raises UsageError: for the address, and when
+    prometheus-client is not installed.
+    """
+    try:
+        from btpy.output.prometheus.exposition import Exposition
+    except ImportError as cause:
+        raise UsageError(
+            "an exposition for Prometheus needs the package prometheus-client",
+            help=[
+                install_command("prometheus"),
+                "or export by OTLP, which Prometheus takes, too: -o otlp://HOST:9090/api/v1/otlp",
+            ],
+        ) from cause
+    return Exposition(settings)
 
 
 def origin_of(target: Target, *, redact: bool) -> Origin:

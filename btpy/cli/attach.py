@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from btpy.cli import unattended
-from btpy.cli.destination import OUTPUT_OPTIONS, RECORD_OPTIONS
+from btpy.cli.destination import OUTPUT_OPTIONS, PROMETHEUS_OPTIONS, RECORD_OPTIONS
 from btpy.cli.options import Arguments, Command
 from btpy.cli.settings import CONSOLE_OPTIONS, LIMIT_OPTIONS, RATE, limited, present, shown_settings
 
@@ -23,6 +23,7 @@ COMMAND = Command(
     options=(
         *LIMIT_OPTIONS,
         *OUTPUT_OPTIONS,
+        *PROMETHEUS_OPTIONS,
         *RECORD_OPTIONS,
         RATE,
         *CONSOLE_OPTIONS,

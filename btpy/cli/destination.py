@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from btpy.api.recordings import StreamWriter
     from btpy.cli.console import Console
     from btpy.model.outline import Outline
+    from btpy.output.prometheus.settings import ExpositionSettings
     from btpy.output.stream import Rotation, Stream
     from btpy.output.style import Style
     from btpy.output.writer import Context, Writer
@@ -48,6 +49,11 @@ OUTPUT_OPTIONS = (
     Option(("--utc",), "times in UTC, not in the local time zone"),
 )
 
+PROMETHEUS_OPTIONS = (
+    Option(("--prometheus",), "serve the maps for Prometheus to scrape, at 127.0.0.1 or HOST", "[HOST:]PORT"),
+    Option(("--prometheus-token-file",), "a token that a scrape must have; beyond 127.0.0.1 it is needed", "FILE"),
+)
+
 RECORD_OPTIONS = (Option(("--record",), "record beside the output, for btpy replay", "FILE.btz"),)
 
 
@@ -62,7 +68,8 @@ class Destination(NamedTuple):
     """``path`` None: standard output. ``record``: the file of a recording; ``silent``: the recording is the only
     output. ``slash``: the path ends in a slash, so it is a directory. ``width``: columns that charts fill; None: the
     default.
-        ``export``: the URL of a backend that also gets everything. ``channel``: replaces ``record``."""
+        ``export``: the URL of a backend that also gets everything. ``exposition``: where Prometheus scrapes the run.
+        ``channel``: replaces ``record``."""
 
     format: Format = formats.FORMATS[0]
     path: Path | None = None
@@ -76,6 +83,7 @@ class Destination(NamedTuple):
     width: int | None = None
     csv_safe: bool = False
     export: str | None = None
+    exposition: ExpositionSettings | None = None
     channel: Channel | None = None
 
     @property
@@ -112,7 +120,7 @@ class Destination(NamedTuple):
 
     def tell(self, outline: Outline, console: Console) -> None:
         """Tells the user which results an export, or a file of one shape, leaves out. Raises UsageError."""
-        if self.export is not None:
+        if self.export is not None or self.exposition is not None:
             from btpy.output.otlp.settings import NOT_EXPORTED
 
             for map_ in outline.maps:
@@ -293,6 +301,18 @@ def _outputs(outputs: Sequence[str]) -> tuple[str | None, str | None]:
                 help=["record with -o run.btz, and replay the recording into any number of formats"],
             )
     return files[0] if files else None, exports[0] if exports else None
+
+
+def exposition_of(arguments: Arguments) -> ExpositionSettings | None:
+    """What PROMETHEUS_OPTIONS say. Raises UsageError."""
+    address, token_file = arguments.text("prometheus"), arguments.text("prometheus_token_file")
+    if address is None:
+        if token_file is not None:
+            raise UsageError("--prometheus-token-file needs --prometheus [HOST:]PORT")
+        return None
+    from btpy.output.prometheus.settings import settings_of
+
+    return settings_of(address, token_file, os.environ)
 
 
 _LEAST_WIDTH = 20

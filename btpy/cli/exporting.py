@@ -1,4 +1,4 @@
-"""The export of a run, from its first connection to the report of losses."""
+"""The exports of a run, from their first connection to the report of losses."""
 
 from __future__ import annotations
 
@@ -12,11 +12,45 @@ from btpy.output.quantities import counted, grouped
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
-    from btpy.output.otlp.exporter import Exporter, Tally
+    from btpy.cli.destination import Destination
+    from btpy.output.otlp.export import OtlpExport
+    from btpy.output.otlp.exporter import Tally
+    from btpy.output.prometheus.exposition import Exposition
+    from btpy.output.prometheus.settings import ExpositionSettings
+    from btpy.present.export import Exporter
 
 
 @contextlib.contextmanager
-def exporting(url: str | None, console: Console, *, patient: bool = False) -> Iterator[Exporter | None]:
+def all_exports(destination: Destination, console: Console) -> Iterator[tuple[Exporter, ...]]:
+    """All exports of a run. Raises UsageError; OutputError if something was lost."""
+    with (
+        exporting(destination.export, console) as exporter,
+        exposing(destination.exposition, console) as exposition,
+    ):
+        yield tuple(one for one in (exporter, exposition) if one is not None)
+
+
+@contextlib.contextmanager
+def exposing(settings: ExpositionSettings | None, console: Console) -> Iterator[Exposition | None]:
+    """A context with the exposition; None without settings. Raises UsageError."""
+    if settings is None:
+        yield None
+        return
+    from btpy.api.export import exposition_at
+
+    exposition = exposition_at(settings)
+    exposition.start()
+    others = "" if settings.token is not None else ", as can all users of this machine"
+    console.say(f"btpy: Prometheus can scrape {exposition.address}{others}")
+    try:
+        yield exposition
+    finally:
+        exposition.close()
+        console.say(f"{exposition.address}: scraped {counted(exposition.scrapes, 'time')}")
+
+
+@contextlib.contextmanager
+def exporting(url: str | None, console: Console, *, patient: bool = False) -> Iterator[OtlpExport | None]:
     """A context with the export; None without a URL. At the end it sends everything and reports the numbers to the
     user. ``patient``: the run waits for the backend. Raises UsageError; OutputError if something was lost.
     """

@@ -90,7 +90,7 @@ def _refuse(arguments: Arguments, settings: Settings, options: Sequence[Option])
         option = next(option for option in options if option.key == others[0])
         raise UsageError(f"{option.names[-1]} does not work with --hosts", help=["run btpy on the host itself"])
     destination = settings.destination
-    if destination.export is not None:
+    if destination.export is not None or destination.exposition is not None:
         raise UsageError(
             "--hosts does not export",
             help=["record with -o run.btz and export the recordings: btpy replay run-HOST-PID.btz -o otlp://HOST:4318"],

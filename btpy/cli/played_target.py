@@ -17,7 +17,7 @@ from btpy.present.presenter import Presenter
 from btpy.present.report import Restoration, unaccounted
 
 if TYPE_CHECKING:
-    from btpy.output.otlp.exporter import Exporter
+    from btpy.output.otlp.export import OtlpExport
     from btpy.output.stream import Stream
     from btpy.present.export import Export
 
@@ -52,7 +52,7 @@ class PlayTerms(NamedTuple):
     span: Span = Span()
     hits: int | None = None
     rate: int | None = None
-    exporter: Exporter | None = None
+    exporter: OtlpExport | None = None
     several: bool = False
     of_hosts: bool = False
 

@@ -18,7 +18,7 @@ from btpy.api.results import StackTable
 from btpy.api.session import Limits, PulledSession, attach_pulled
 from btpy.api.stop_condition import StopCondition
 from btpy.cli.debugging import Debugging
-from btpy.cli.exporting import exporting
+from btpy.cli.exporting import all_exports
 from btpy.cli.live import USUAL_INTERVAL, Live, Terms, prints_by_itself
 from btpy.cli.merged_maps import MergedMaps
 from btpy.cli.screen import Screen
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from btpy.cli.console import Console
     from btpy.cli.settings import Settings
     from btpy.cli.watching import Watching
-    from btpy.output.otlp.exporter import Exporter
     from btpy.output.writer import Writer
+    from btpy.present.export import Exporter
 
 SWITCH_SECONDS = 0.0002
 """The thread switch interval. The printing thread must not block the weaving thread for long, because threads of the
@@ -81,8 +81,7 @@ class RunLoop:
         self._until = (
             StopCondition(settings.until, program) if settings.until is not None and program is not None else None
         )
-        self._exporter: Exporter | None = None
-        self._export_due = float("inf")
+        self._exporters: tuple[Exporter, ...] = ()
         self._exit_code = 0
         self._gone = 0
         self._has_begun = False
@@ -105,7 +104,7 @@ class RunLoop:
         with (
             Signals(to_file=self._destination.is_file) as self._signals,
             self._destination.open(self._console) as self._stream,
-            exporting(self._destination.export, self._console) as self._exporter,
+            all_exports(self._destination, self._console) as self._exporters,
             contextlib.ExitStack() as sessions,
         ):
             sessions.enter_context(interpreter.switch_interval(SWITCH_SECONDS))
@@ -152,7 +151,7 @@ class RunLoop:
                 self._stream,
                 alone=self._alone,
                 companion=self._companion,
-                exporter=self._exporter,
+                exporters=self._exporters,
             )
             file = sessions.enter_context(self._recording_of(session.target.pid))
             sessions.callback(traced.close)
@@ -244,19 +243,16 @@ class RunLoop:
 
     def _export(self) -> None:
         """Reports the metrics when they are due."""
-        if self._exporter is None:
-            return
-        for notice in self._exporter.notices():
-            self._console.warning(notice)
-        now = time.monotonic()
-        interval = self._exporter.settings.interval
-        self._export_due = min(self._export_due, now + interval)
-        if now >= self._export_due:
-            self._export_due = now + interval
+        for exporter in self._exporters:
+            for notice in exporter.notices():
+                self._console.warning(notice)
+        due = [exporter for exporter in self._exporters if exporter.is_due()]
+        if due:
             for run in self._running:
                 with run.noticing():
                     run.read_for_export()
-            self._exporter.report()
+        for exporter in due:
+            exporter.report()
 
     def _why_all(self, deadline: float) -> str:
         """The reason for all to end; empty: none."""

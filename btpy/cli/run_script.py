@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from btpy import timeline
-from btpy.cli.destination import OUTPUT_OPTIONS, RECORD_OPTIONS
+from btpy.cli.destination import OUTPUT_OPTIONS, PROMETHEUS_OPTIONS, RECORD_OPTIONS
 from btpy.cli.options import SCRIPT_OPTIONS, TEXT, Arguments, Command, Option
 from btpy.cli.overrides import bounded, checked
 from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT, SECRET, WITH
@@ -75,6 +75,7 @@ COMMAND = Command(
         Option(("-l", "--list"), "list what the probes match and end; -lv: with types, lines and locals"),
         *LIMIT_OPTIONS,
         *OUTPUT_OPTIONS,
+        *PROMETHEUS_OPTIONS,
         *RECORD_OPTIONS,
         Option(("--until",), "end when this holds, such as '@n > 1000'; for maps with keys: for any key", "EXPR"),
         Option(("--sample",), "fire only for a part of the hits: 1/100, 5%, 50/s (overrides @Sample)", "RATE"),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from btpy.cli.debugging import stages_of
-from btpy.cli.destination import Destination, destination
+from btpy.cli.destination import Destination, destination, exposition_of
 from btpy.cli.options import Arguments, Option, number, seconds, share
 from btpy.cli.permissions import permissions
 from btpy.cli.unattended import Stay, stay_of
@@ -118,7 +118,7 @@ def shown_settings(arguments: Arguments) -> Settings:
     """The values of OUTPUT_OPTIONS, RECORD_OPTIONS, RATE and CONSOLE_OPTIONS. Raises UsageError."""
     rate = arguments.text("rate")
     return Settings(
-        destination=destination(arguments),
+        destination=destination(arguments)._replace(exposition=exposition_of(arguments)),
         color=arguments.text("color"),
         rate=None if rate is None else number("--rate", rate),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from btpy.cli.destination import OUTPUT_OPTIONS, RECORD_OPTIONS
+from btpy.cli.destination import OUTPUT_OPTIONS, PROMETHEUS_OPTIONS, RECORD_OPTIONS
 from btpy.cli.options import Arguments, Command, Option
 from btpy.cli.settings import CONSOLE_OPTIONS, RATE, present, shown_settings
 
@@ -29,6 +29,7 @@ COMMAND = Command(
         *CONSOLE_OPTIONS,
     ),
     positionals=(1, 2),
+    refused={name: "nothing is left to scrape" for option in PROMETHEUS_OPTIONS for name in option.names},
     examples=(
         ("stop shop nightly", "its last events, its maps, and the receipt"),
         ("stop 4711 --all", "as it was before btpy"),

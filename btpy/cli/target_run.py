@@ -43,9 +43,8 @@ if TYPE_CHECKING:
     from btpy.cli.settings import Settings
     from btpy.cli.signals import Signals
     from btpy.cli.unattended import Stay
-    from btpy.output.otlp.exporter import Exporter
     from btpy.output.stream import Stream
-    from btpy.present.export import Export
+    from btpy.present.export import Export, Exporter
 
 _OTHER_AGENT = (
     "the agent of another build of btpy was loaded into this JVM before, and stays until it ends; "
@@ -78,7 +77,7 @@ class TargetRun:
         *,
         alone: bool = True,
         companion: Companion | None = None,
-        exporter: Exporter | None = None,
+        exporters: Sequence[Exporter] = (),
     ) -> None:
         self.session = session
         self.joined = session.joined is not None
@@ -88,8 +87,8 @@ class TargetRun:
         self._stream = stream
         self._alone = alone
         self._companion = companion
-        self._exporter = exporter
-        self._export: Export | None = None
+        self._exporters = exporters
+        self._exports: list[Export] = []
         self._started = time.monotonic()
         self._writer: Writer | None = None
         self._recorder: Recorder | None = None
@@ -119,12 +118,12 @@ class TargetRun:
         destination = settings.destination
         displayed = destination.displayed(self._stream, settings.rate)
         self.showing = Presenter(context, writer, console, hits=settings.hits, displayed=displayed)
-        if self._exporter is not None:
+        if self._exporters:
             from btpy.api.export import origin_of
             from btpy.present.export import Export
 
             origin = origin_of(session.target, redact=session.context.outline.redact)
-            self._export = Export(self._exporter, session.context, origin, settings.hits)
+            self._exports = [Export(exporter, session.context, origin, settings.hits) for exporter in self._exporters]
         signals.ask()  # must happen before the banner tells the user that Ctrl-C ends the run
         self._report = RunReport(
             session,
@@ -227,14 +226,14 @@ class TargetRun:
         act."""
         if self._recorder is not None:
             self._recorder.message(message)
-        records_only = self._settings.destination.silent and self._export is None and self._settings.hits is None
+        records_only = self._settings.destination.silent and not self._exports and self._settings.hits is None
         if records_only and isinstance(message, Events):
             templates = self.context.outline.templates
             if not any(templates[id_].kind in _ACTED_ON for id_, _ in tally(message.records) if id_ < len(templates)):
                 return
         item = self.session.item(message)
-        if self._export is not None:
-            self._export.item(item)
+        for export in self._exports:
+            export.item(item)
         if isinstance(item, PrintedMaps) and self._is_old_state(item):
             template = self.context.outline.templates[item.template]
             print_ = (template.kind, template.options, template.maps)
@@ -299,9 +298,11 @@ class TargetRun:
         return contents
 
     def read_for_export(self) -> None:
-        """Passes the current content of all maps to the export."""
-        if self._export is not None:
-            self._export.read(self.session.maps.contents(self.session.maps.answers()), self._report.accounts)
+        """Passes the current content of all maps to the exports."""
+        if self._exports:
+            contents = self.session.maps.contents(self.session.maps.answers())
+            for export in self._exports:
+                export.read(contents, self._report.accounts)
 
     def _own(self, contents: Iterable[MapContent]) -> list[MapContent]:
         """The maps that this target shows itself."""
@@ -407,8 +408,9 @@ class TargetRun:
         return self.showing.exit_code or (BudgetExceeded.exit_status if self.showing.states.all_over_budget else 0)
 
     def _end_export(self, reason: str, contents: Iterable[MapContent], restoration: Restoration | None) -> None:
-        export, self._export = self._export, None
-        if export is not None:
+        exports, self._exports = self._exports, []
+        contents = list(contents)
+        for export in exports:
             export.end(reason, contents, self._report.reports, restoration)
 
     def _end_recording(

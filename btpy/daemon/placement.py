@@ -18,7 +18,7 @@ from btpy.api.session import Limits, PulledSession, attach_pulled
 from btpy.daemon.probes import StandingProbe
 from btpy.errors import BtpyError, TargetGone, UsageError
 from btpy.frozen import dataclass
-from btpy.output.otlp.exporter import Exporter
+from btpy.output.otlp.export import OtlpExport
 from btpy.output.quantities import counted
 from btpy.output.writer import ProbeReport
 from btpy.present.export import Export
@@ -49,7 +49,7 @@ class Terms:
     """The settings that all placements of a daemon share. ``ttl``: seconds that a session goes on without the daemon;
     ``exporting``: the lock around the use of the exporter; ``report``: takes a line for people."""
 
-    exporter: Exporter
+    exporter: OtlpExport
     exporting: threading.Lock
     interval: float
     ttl: float

@@ -30,3 +30,8 @@ class SimpleValues:
         if isinstance(value, ClosedObject):
             return f"{value.class_name}@{value.identity:x}"
         return self._text.show(value)
+
+
+def well_formed(text: str) -> str:
+    """Protocol buffers have no lone surrogates: they become the replacement character."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -45,6 +45,7 @@ NOT_RUN = {
     "docs/how-to/containers.md": 1,
     "docs/how-to/dashboards.md": 3,
     "docs/how-to/many-hosts.md": 1,
+    "docs/how-to/prometheus.md": 2,
     "docs/how-to/standing-probes.md": 2,
     "docs/language.md": 1,
     "docs/protocol.md": 1,

@@ -12,7 +12,7 @@ from btpy.events.records import (
     SequenceValue,
     Value,
 )
-from btpy.output.simple_values import SimpleValues
+from btpy.output.simple_values import SimpleValues, well_formed
 
 _LONG_MIN, _LONG_MAX = -(1 << 63), (1 << 63) - 1
 _UNSIGNED_MAX = (1 << 64) - 1
@@ -58,8 +58,3 @@ def scalar(value: str | int | float | bool) -> AnyValue:
 def unsigned(number: int) -> int:
     """The nearest number that an unsigned field of 64 bits can have. A target can send any."""
     return min(max(0, number), _UNSIGNED_MAX)
-
-
-def well_formed(text: str) -> str:
-    """Protocol buffers have no lone surrogates: they become the replacement character."""
-    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

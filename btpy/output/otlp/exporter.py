@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable
 from enum import Enum
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import (
@@ -38,11 +38,6 @@ from btpy.errors import OutputError
 from btpy.output.otlp.metrics import Metrics, Report
 from btpy.output.otlp.settings import Batches, Endpoint, OtlpSettings
 from btpy.output.otlp.transport import Delivered, Outcome, Refused, Repeatable, Transport
-
-if TYPE_CHECKING:
-    from btpy.output.origin import Origin
-    from btpy.output.otlp.writer import OtlpWriter
-    from btpy.output.writer import Context
 
 R = TypeVar("R", LogRecord, Span)
 
@@ -115,12 +110,6 @@ class Exporter:
         """Raises OutputError when a patient export makes no progress."""
         if self._spans is not None:
             self._spans.put(_Waiting(resource, scope, span, span.ByteSize()))
-
-    def writer(self, context: Context, origin: Origin) -> OtlpWriter:
-        """The output of a target for this export."""
-        from btpy.output.otlp.writer import OtlpWriter
-
-        return OtlpWriter(self, context, origin)
 
     def is_due(self) -> bool:
         """Whether it is time to read and report the metrics. The first time is an interval after the first call."""

@@ -13,9 +13,10 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, SeverityNumber
 
 from btpy.events.records import Record
 from btpy.model.templates import Template, TemplateKind
-from btpy.output.otlp.attributes import key_value, scalar, unsigned, well_formed
+from btpy.output.otlp.attributes import key_value, scalar, unsigned
 from btpy.output.otlp.record_attributes import RecordAttributes
 from btpy.output.otlp.trace_fields import traced
+from btpy.output.simple_values import well_formed
 from btpy.output.style import Style
 from btpy.output.templates import is_carried, printed
 from btpy.output.values import ValueText

@@ -31,9 +31,9 @@ from btpy.events.sketches import Distinct, First, Frequent, Last, Top
 from btpy.events.stacks import StackTable
 from btpy.model.maps import Linear, Map, MapKind
 from btpy.model.types import ANY, BYTES, DURATION, LONG, Type
+from btpy.output.map_series import OVERFLOW, exact_key
 from btpy.output.otlp.attributes import Values
 from btpy.output.otlp.points import Window, cumulative_count, metric_of
-from btpy.output.map_series import OVERFLOW, exact_key
 from btpy.output.otlp.settings import Temporality
 from tests.events.test_aggregates import histogram_of
 from tests.output.otlp.backend import attributes

@@ -1,0 +1,118 @@
+"""The exposition of a run: has the maps read when a server scrapes, and makes the text."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from prometheus_client.exposition import choose_encoder
+
+from btpy.output.origin import Origin
+from btpy.output.prometheus.families import LEFT_OUT, PREFIX, Families
+from btpy.output.prometheus.server import Server
+from btpy.output.prometheus.settings import ExpositionSettings
+from btpy.output.prometheus.target_metrics import TargetMetrics
+from btpy.output.prometheus.writer import ExpositionWriter
+from btpy.output.simple_values import SimpleValues
+from btpy.output.writer import Context
+
+LEAST_SECONDS = 0.5
+"""Seconds between two readings, however often somebody scrapes. Reading takes time of the target."""
+
+PATIENCE = 3.0
+"""Seconds that a scrape waits for a reading. Then it gets the last one."""
+
+
+class Exposition:
+    """``scrapes``: how many were answered."""
+
+    def __init__(self, settings: ExpositionSettings) -> None:
+        """Raises UsageError for an address on which this process cannot listen."""
+        self._targets: list[TargetMetrics] = []
+        self._changed = threading.Condition()
+        self._wanted = False
+        self._has_closed = self._has_failed = False
+        self._begun = self._readings = 0  # readings
+        self._last = float("-inf")
+        self._making = threading.Lock()
+        self._pages: tuple[int, dict[str, bytes]] = (-1, {})  # of a reading, by content type
+        self._server = Server(settings, self.page)
+
+    @property
+    def address(self) -> str:
+        return self._server.address
+
+    @property
+    def scrapes(self) -> int:
+        return self._server.answered
+
+    def start(self) -> None:
+        self._server.start()
+
+    def writer(self, context: Context, origin: Origin) -> ExpositionWriter:
+        metrics = TargetMetrics(context.outline, SimpleValues(context.stacks), origin)
+        with self._changed:
+            self._targets.append(metrics)
+        return ExpositionWriter(metrics, context)
+
+    def is_due(self) -> bool:
+        """Whether somebody scrapes, so that the maps are to be read."""
+        with self._changed:
+            is_due = self._wanted and time.monotonic() - self._last >= LEAST_SECONDS
+            if is_due:
+                self._wanted = False
+                self._begun += 1
+            return is_due
+
+    def report(self) -> None:
+        """The maps of all targets have just been read."""
+        with self._changed:
+            self._readings = self._begun
+            self._last = time.monotonic()
+            self._changed.notify_all()
+
+    def notices(self) -> list[str]:
+        """Tells once that a page could not be made."""
+        failure, self._server.failure = self._server.failure, ""
+        if not failure or self._has_failed:
+            return []
+        self._has_failed = True
+        return [f"a scrape of {self.address} failed, which is a bug in btpy: {failure}"]
+
+    def close(self) -> None:
+        with self._changed:
+            self._has_closed = True
+            self._changed.notify_all()
+        self._server.close()
+
+    def page(self, accept: str) -> tuple[str, bytes]:
+        """The content type and the text, for a header ``Accept``. Called by threads of the server."""
+        self._read()
+        try:
+            encode, content_type = choose_encoder(accept)
+        except ValueError:  # of a header that is none
+            encode, content_type = choose_encoder("")
+        with self._making:  # one at a time, however many scrape
+            reading, pages = self._pages
+            if reading != self._readings:
+                reading, pages = self._pages = self._readings, {}
+            if content_type not in pages:
+                pages[content_type] = encode(self._families())
+            return content_type, pages[content_type]
+
+    def _read(self) -> None:
+        """Waits for a reading that begins after this scrape."""
+        with self._changed:
+            needed = self._begun + 1
+            self._wanted = True
+            self._changed.wait_for(lambda: self._readings >= needed or self._has_closed, PATIENCE)
+
+    def _families(self) -> Families:
+        families = Families()
+        with self._changed:
+            targets = list(self._targets)
+        for target in targets:
+            target.add_to(families)
+        left_out = families.family(PREFIX + LEFT_OUT, "gauge", "series for which the exposition has no room")
+        left_out.add_sample(left_out.name, {}, float(families.left_out))
+        return families

@@ -1,0 +1,259 @@
+"""The content of maps as metric families of Prometheus.
+
+Names, units and types follow Prometheus' own guide and OpenTelemetry's rules for Prometheus: base units (seconds,
+bytes), ``_total`` for counters. Count and sum become a counter; avg and stats a summary; hist, pctl and lhist a
+classic histogram; all other numbers a gauge.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from prometheus_client.core import Metric
+
+from btpy.events.accounts import ProbeAccount
+from btpy.events.aggregates import Aggregate, Average, Histogram, LinearHistogram, Number, Stats
+from btpy.events.records import Value
+from btpy.events.sketches import First, Last, Top
+from btpy.model.maps import Map, MapKind
+from btpy.model.outline import Outline
+from btpy.model.types import Kind
+from btpy.output.map_series import OVERFLOW, ExactKey
+from btpy.output.simple_values import SimpleValues, well_formed
+
+PREFIX = "btpy_"
+MOST_SAMPLES = 200_000
+"""The largest number of samples of one exposition. A scrape of more would take seconds."""
+
+HITS, RECORDS, TARGET, LEFT_OUT = "probe_hits", "probe_records", "target", "left_out_series"
+"""Names of metrics about btpy itself. A map of one of these names has another one."""
+
+_NANOS = 1e9
+_NS_BOUNDS = tuple(1 << power for power in range(10, 41))  # 1 µs to 18 minutes
+_BOUNDS = (0, *(1 << power for power in range(41)))
+_UNITS = {Kind.DURATION: "seconds", Kind.BYTES: "bytes"}
+_HISTOGRAMS = (MapKind.HIST, MapKind.PCTL, MapKind.LHIST)
+_SUMMARIES = (MapKind.AVG, MapKind.STATS)
+_SUFFIXES = {
+    "counter": ("_total",),
+    "gauge": ("",),
+    "info": ("_info",),
+    "summary": ("", "_sum", "_count"),
+    "histogram": ("_bucket", "_sum", "_count"),
+}
+_NO_LABEL = re.compile(r"[^a-zA-Z0-9_]")
+
+
+class Families:
+    """The families of one exposition, by name. It has at most MOST_SAMPLES samples; ``left_out``: how many series have
+    found no room.
+    """
+
+    def __init__(self, most_samples: int = MOST_SAMPLES) -> None:
+        self.by_name: dict[str, Metric] = {}
+        self.left_out = 0
+        self._room = most_samples
+
+    def family(self, name: str, type_: str, help_: str) -> Metric:
+        metric = self.by_name.get(name)
+        if metric is None:
+            metric = self.by_name[name] = Metric(name, well_formed(help_), type_)
+        return metric
+
+    def add(self, metric: Metric, samples: Sequence[tuple[str, Mapping[str, str], float]]) -> None:
+        """Adds all samples of one series, or none. Each: the suffix of the name, labels, value."""
+        if self._room < len(samples):
+            self.left_out += 1
+            return
+        self._room -= len(samples)
+        for suffix, labels, value in samples:
+            metric.add_sample(metric.name + suffix, dict(labels), float(value))
+
+    def collect(self) -> Iterable[Metric]:
+        return self.by_name.values()
+
+
+class MapNames(NamedTuple):
+    """``labels``: of the components of a key."""
+
+    name: str
+    type: str
+    labels: tuple[str, ...]
+
+
+def names_of(outline: Outline, reserved: Sequence[str]) -> dict[int, MapNames]:
+    """Name, type and labels of the metric of each map, by its id. No two metrics have samples of the same name.
+    ``reserved``: labels that every sample has.
+    """
+    used = {PREFIX + name + suffix for name in (HITS, RECORDS, TARGET, LEFT_OUT) for suffix in ("", "_total", "_info")}
+    names = {}
+    for map_ in outline.maps:
+        type_ = _type_of(map_)
+        name = PREFIX + (map_.name or map_.kind.value)
+        unit = _UNITS.get(map_.type.kind) if map_.kind not in (MapKind.COUNT, MapKind.TOPK, MapKind.DISTINCT) else None
+        if unit is not None and not name.endswith(f"_{unit}"):
+            name += f"_{unit}"
+        name = name.removesuffix("_total") if type_ == "counter" else name
+        while any(name + suffix in used for suffix in _SUFFIXES[type_]):
+            name += "_"
+        used.update(name + suffix for suffix in _SUFFIXES[type_])
+        keys = map_.key_names or tuple(f"key{position}" for position in range(1, map_.keys + 1))
+        names[map_.id] = MapNames(name, type_, _labels(keys, [*reserved, "le", "quantile", "value"]))
+    return names
+
+
+def _labels(keys: Sequence[str], reserved: Sequence[str]) -> tuple[str, ...]:
+    """Labels for the components of a key. No two are the same."""
+    labels: list[str] = []
+    for key in keys:
+        label = _NO_LABEL.sub("_", key).lstrip("_") or "key"
+        if label[0].isdigit() or label in reserved:
+            label = f"key_{label}"
+        while label in labels:
+            label += "_"
+        labels.append(label)
+    return tuple(labels)
+
+
+def _type_of(map_: Map) -> str:
+    if map_.kind is MapKind.COUNT or (map_.kind is MapKind.SUM and map_.type.kind in _UNITS):
+        return "counter"
+    if map_.kind in _HISTOGRAMS:
+        return "histogram"
+    return "summary" if map_.kind in _SUMMARIES else "gauge"
+
+
+def add_map(
+    families: Families,
+    map_: Map,
+    names: MapNames,
+    entries: Iterable[tuple[ExactKey, Aggregate | Value]],
+    values: SimpleValues,
+    target: Mapping[str, str],
+) -> None:
+    """``target``: labels of the target."""
+    estimated = f", estimated from a sample of the hits ({map_.estimated})" if map_.estimated else ""
+    metric: Metric | None = None
+    for key, value in entries:
+        labels = {**target, **_key_labels(map_, names, key, value, values)}
+        samples = _samples(map_, value, labels, values)
+        if samples:
+            metric = metric or families.family(names.name, names.type, f"{map_.kind.value} of {map_.title}{estimated}")
+            families.add(metric, samples)
+
+
+def add_probes(
+    families: Families, outline: Outline, accounts: Iterable[ProbeAccount], target: Mapping[str, str]
+) -> None:
+    hits = families.family(PREFIX + HITS, "counter", "hits of probes")
+    records = families.family(PREFIX + RECORDS, "counter", "records of probes")
+    for account in accounts:
+        probe = {**target, "probe": well_formed(outline.probes[account.probe].name)}
+        outcomes = {"fired": account.fired, "skipped": account.skipped, "limited": account.limited}
+        families.add(hits, [("_total", {**probe, "outcome": name}, count) for name, count in outcomes.items()])
+        dropped = {cause.value: count for cause, count in account.dropped_by.items()} | {"map": account.map_full}
+        families.add(
+            records,
+            [
+                ("_total", {**probe, "outcome": "delivered", "cause": ""}, account.delivered),
+                *(("_total", {**probe, "outcome": "dropped", "cause": name}, n) for name, n in dropped.items() if n),
+            ],
+        )
+
+
+def _key_labels(
+    map_: Map, names: MapNames, key: ExactKey, value: Aggregate | Value, values: SimpleValues
+) -> dict[str, str]:
+    if map_.keys and key == OVERFLOW:
+        return {"otel_metric_overflow": "true"}
+    labels = {
+        label: label_text(values, component)
+        for label, (_, component) in zip(names.labels, key, strict=True)
+        if component is not None
+    }
+    if isinstance(value, Aggregate) and value.weights is not None:
+        labels["btpy_estimated"] = "true"
+    return labels
+
+
+def label_text(values: SimpleValues, value: Value) -> str:
+    simple = values.simple(value)
+    if isinstance(simple, bool):
+        return str(simple).lower()
+    return well_formed(str(simple))
+
+
+def _samples(
+    map_: Map, value: Aggregate | Value, labels: dict[str, str], values: SimpleValues
+) -> list[tuple[str, Mapping[str, str], float]]:
+    """The samples of one key."""
+    scale = _NANOS if map_.type.kind is Kind.DURATION else 1
+    if isinstance(value, Histogram | LinearHistogram):
+        return _histogram(map_, value, labels, scale)
+    if isinstance(value, Average | Stats):
+        total = value.total if isinstance(value, Stats) else value.integral + value.floating
+        samples: list[tuple[str, Mapping[str, str], float]] = [
+            ("_count", labels, value.n),
+            ("_sum", labels, total / scale),
+        ]
+        if isinstance(value, Stats) and value.least is not None and value.greatest is not None:
+            samples.append(("", {**labels, "quantile": "0.0"}, value.least / scale))
+            samples.append(("", {**labels, "quantile": "1.0"}, value.greatest / scale))
+        return samples
+    if isinstance(value, Top):
+        return [("", {**labels, "value": label_text(values, one.value)}, one.count) for one in value.shown]
+    number = _number(value)
+    if number is None:
+        return []
+    is_counter = _type_of(map_) == "counter"
+    counts = map_.kind in (MapKind.COUNT, MapKind.DISTINCT)
+    return [("_total" if is_counter else "", labels, number if counts else number / scale)]
+
+
+def _histogram(
+    map_: Map, value: Histogram | LinearHistogram, labels: dict[str, str], scale: float
+) -> list[tuple[str, Mapping[str, str], float]]:
+    """The bounds of a map are always the same. A bucket that appeared later would have no rate at first."""
+    if isinstance(value, Histogram):
+        bounds = list(map(float, _NS_BOUNDS if map_.type.kind is Kind.DURATION else _BOUNDS))
+        counts = _counts(value, _NS_BOUNDS if map_.type.kind is Kind.DURATION else _BOUNDS)
+    else:
+        linear = value.linear
+        exclusive = [linear.low + linear.step * bucket for bucket in range(linear.buckets + 1)]
+        bounds = [math.nextafter(bound, -math.inf) for bound in exclusive]
+        counts = list(value.counts)
+    samples: list[tuple[str, Mapping[str, str], float]] = []
+    below = 0
+    for bound, count in zip([*bounds, math.inf], counts, strict=True):
+        below += count
+        if bound < 0:
+            continue  # such a histogram could not have a sum (OpenMetrics 1.0)
+        text = "+Inf" if bound == math.inf else repr(bound / scale)
+        samples.append(("_bucket", {**labels, "le": text}, below))
+    return [*samples, ("_sum", labels, value.total / scale), ("_count", labels, below)]
+
+
+def _counts(value: Histogram, bounds: Sequence[int]) -> list[int]:
+    """How many samples are in each bucket, of which the last has no bound. Exact, because each power of two is the
+    upper bound of a bucket."""
+    counts = [0] * (len(bounds) + 1)
+    at = 0
+    for index, count in value.counts:
+        greatest = value.layout.bounds(index)[1]
+        while at < len(bounds) and greatest > bounds[at]:
+            at += 1
+        counts[at] += count
+    return counts
+
+
+def _number(value: Aggregate | Value) -> Number | None:
+    """None for a value that is no number."""
+    if isinstance(value, First | Last):
+        value = value.value
+    number = value.number if isinstance(value, Aggregate) else value
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        return None
+    return number

@@ -1,0 +1,97 @@
+"""Where an exposition listens, and who may read it."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+from collections.abc import Mapping
+from ipaddress import ip_address
+from pathlib import Path
+
+from btpy.errors import UsageError
+from btpy.frozen import dataclass
+
+TOKEN_VARIABLE = "BTPY_PROMETHEUS_TOKEN"
+LOOPBACK = "127.0.0.1"
+
+_LEAST_CHARACTERS, _MOST_CHARACTERS = 16, 1024
+_HELP = ("--prometheus 9464 listens on the loopback interface", "--prometheus 0.0.0.0:9464 needs a token")
+
+
+@dataclass(frozen=True, slots=True)
+class ExpositionSettings:
+    """``host``: a numeric address. ``token`` None: every process of this machine may read."""
+
+    host: str
+    port: int
+    token: str | None = None
+
+    @property
+    def is_loopback(self) -> bool:
+        return ip_address(self.host).is_loopback
+
+
+def settings_of(address: str, token_file: str | None, environment: Mapping[str, str]) -> ExpositionSettings:
+    """``address``: ``[HOST:]PORT``. Raises UsageError for an address or a token that cannot be used."""
+    host, _, port = address.rpartition(":")
+    if not (port.isascii() and port.isdigit() and int(port) < 1 << 16):
+        raise UsageError(f"--prometheus takes [HOST:]PORT, not {address!r}", help=_HELP)
+    token = _token(token_file, environment)
+    settings = ExpositionSettings(_numeric(host.removeprefix("[").removesuffix("]") or LOOPBACK), int(port), token)
+    if not settings.is_loopback and token is None:
+        raise UsageError(
+            f"--prometheus {address}: other machines could read the results without a token",
+            help=[
+                "--prometheus-token-file FILE; in Prometheus: authorization: {credentials_file: FILE}",
+                f"or the token in ${TOKEN_VARIABLE}; only on this machine:  --prometheus {port}",
+            ],
+        )
+    return settings
+
+
+def _numeric(host: str) -> str:
+    """The address on which to listen. Raises UsageError."""
+    try:
+        return str(ip_address(host))
+    except ValueError:
+        pass
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (OSError, UnicodeError) as cause:
+        raise UsageError(f"--prometheus: {host!r} is not an address of this machine", help=_HELP) from cause
+    return str(found[0][4][0])
+
+
+def _token(token_file: str | None, environment: Mapping[str, str]) -> str | None:
+    """None: there is none. Raises UsageError."""
+    if token_file is None:
+        text = environment.get(TOKEN_VARIABLE)
+        return None if not text else _checked(text, TOKEN_VARIABLE)
+    return _checked(_content(Path(token_file)), token_file)
+
+
+def _content(path: Path) -> str:
+    """Raises UsageError for a file that cannot be read, or that other users can read."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as file:
+            about = os.fstat(descriptor)
+            if not stat.S_ISREG(about.st_mode):
+                raise UsageError(f"the token file {path} is not a file")
+            if about.st_mode & 0o007:
+                raise UsageError(f"other users can read the token in {path}", help=[f"chmod 600 {path}"])
+            return file.read(_MOST_CHARACTERS + 2).decode("ascii", "replace")
+    except OSError as cause:
+        raise UsageError(f"cannot read {path}: {(cause.strerror or str(cause)).lower()}") from cause
+
+
+def _checked(text: str, origin: str) -> str:
+    """Raises UsageError. No message repeats the token."""
+    token = text.strip()
+    if not _LEAST_CHARACTERS <= len(token) <= _MOST_CHARACTERS or not all("!" <= char <= "~" for char in token):
+        raise UsageError(
+            f"the token in {origin} is not {_LEAST_CHARACTERS} to {_MOST_CHARACTERS} printable ASCII characters",
+            help=["openssl rand -hex 32 > token; chmod 600 token"],
+        )
+    return token
