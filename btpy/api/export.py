@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from btpy.output.prometheus.settings import ExpositionSettings
 
 
-def exporter(url: str, environment: Mapping[str, str], *, patient: bool = False) -> Exporter:
+def exporter(url: str, environment: Mapping[str, str], *, patient: bool = False) -> OtlpExport:
     """The export to ``otlp://HOST:PORT``, which has not been started yet. ``environment``: the standard variables of
     OTLP.
     ``patient``: a caller that is too fast waits, and nothing is lost.
