@@ -15,6 +15,7 @@ from btpy.output.origin import Origin
 from btpy.recording.entries import Started
 
 if TYPE_CHECKING:
+    from btpy.output.otlp.export import OtlpExport
     from btpy.output.prometheus.exposition import Exposition
     from btpy.output.prometheus.settings import ExpositionSettings
 
