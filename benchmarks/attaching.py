@@ -106,7 +106,8 @@ class Retransformed:
 class Attached:
     """One JVM. ``waited``: the seconds that btpy's calls waited for woven classes; ``told_stop``: the longest stop that
     btpy reports, in ms;
-    ``quiet`` and ``cores`` that the server takes: while nobody attaches; ``curve``: requests by window, in phases."""
+    ``quiet`` and ``cores``: the longest stop and the used cores without an attach; ``curve``: requests by window, in
+    phases."""
 
     classes: int
     methods: int

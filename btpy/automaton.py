@@ -27,7 +27,7 @@ Ranges = tuple[tuple[int, int], ...]
 
 
 class PatternError(Exception):
-    """``at``: offset into the pattern; ``help``: what to write instead."""
+    """``at``: offset into the pattern; ``help``: a replacement for it."""
 
     def __init__(self, message: str, at: int, help: str = "") -> None:
         super().__init__(message)

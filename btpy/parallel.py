@@ -72,7 +72,7 @@ def in_order(
 
 
 def cores() -> int:
-    """How many processes pay: one for each core that this one may use (``taskset``), and not more than eight."""
+    """The number of processes: one for each core that this one may use (``taskset``), and not more than eight."""
     if hasattr(os, "sched_getaffinity"):  # Linux
         return min(len(os.sched_getaffinity(0)), _MOST)
     return 1

@@ -22,7 +22,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("btpy", "agent-java/src", "tests", "benchmarks", "docs", "examples", "probes")
 INPUTS = {"corpus", "golden"}  # folders of tests that hold inputs and expected output
-GENERATED = {"language.md", "events.md", "commands.md"}
+GENERATED = {"language.md", "events.md", "commands.md", "libraries.md"}
 FEWEST_WORDS = 4
 
 _END = re.compile(r"(?<=[.:;!?])\s+(?=[A-Z`\"(@])")

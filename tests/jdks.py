@@ -71,7 +71,7 @@ def cache() -> Path:
     return path
 
 
-_DOWNLOAD_SECONDS = 240  # for a runtime of 50 MB
+_DOWNLOAD_SECONDS = 240  # seconds for a runtime of 50 MB
 
 
 @contextmanager

@@ -26,7 +26,8 @@ class Redis:
         self._ask("CONFIG RESETSTAT")
 
     def counts(self) -> dict[str, int]:
-        """How often the server has run each command since the counts were reset, without those of this class."""
+        """The number of runs of each command in the server since the counts were reset, without commands of this
+        class."""
         text = self._ask("INFO commandstats")
         rows = re.findall(r"cmdstat_([\w|]+):calls=(\d+)", text)
         return {

@@ -14,9 +14,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Loads classes: arguments are a jar and a file of class names. "load FILE" on standard input loads them all in a loader of their own,
- * which is kept, prints "loaded CLASSES NANOSECONDS CPU-NANOSECONDS" (of the thread that loads) and writes, for each that was
- * loaded without another one, its name and the nanoseconds that it took.
+ * Loads classes: arguments are a jar and a file of class names. "load FILE" on standard input loads them all in their
+ * own loader, which is kept, prints "loaded CLASSES NANOSECONDS CPU-NANOSECONDS" (of the thread that loads) and writes,
+ * for each that was loaded without another one, its name and the nanoseconds that it took.
  */
 public final class ClassStorm {
     private ClassStorm() {}

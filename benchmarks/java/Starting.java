@@ -11,7 +11,8 @@ import java.nio.file.Paths;
 
 /**
  * Starts WireMock, answers one request, prints "started NANOSECONDS MAIN-NANOSECONDS ALL-NANOSECONDS LOADED-CLASSES" and ends:
- * what it took since main by the clock, of the processor in the main thread, and of the processor in all threads of the JVM.
+ * the time since main by the clock, the processor time of the main thread, and the processor time of all threads of the
+ * JVM.
  */
 public final class Starting {
     private Starting() {}

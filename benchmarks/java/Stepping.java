@@ -1,6 +1,6 @@
 /**
- * Calls a method at a rate that is told, beside work of its own that fills the rest of the time: what a probe in the method takes is
- * missing from that work.
+ * Calls a method at a given rate, and works in the rest of the time: the time of a probe in the method is missing from
+ * that work.
  *
  * <p>Arguments: pairs of calls a second and seconds. Each tenth of a second is a line {@code slice RATE CALLS WORK CPU WALL}: the rate that
  * was asked for, the calls that were made, rounds of the work, the CPU time of this thread and the time in ns.

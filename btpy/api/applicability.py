@@ -1,4 +1,4 @@
-"""Which libraries apply to a running JVM: those that name a class which is loaded there. Instruments nothing."""
+"""Finds the libraries that apply to a running JVM: they name a class that is loaded in it. Instruments nothing."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""How the command line attaches: the attach begins while the script is compiled, and :func:`btpy.attach` continues
-it.
-"""
+"""The attach of the command line: it begins while the script is compiled, and :func:`btpy.attach` continues it."""
 
 from __future__ import annotations
 

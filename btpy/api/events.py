@@ -39,8 +39,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where a probe fired. ``line`` 0: not known. ``target_class`` and ``target_member``: the class and the member that
-    the probed instruction names; empty for a whole method.
+    """The place where a probe fired. ``line`` 0: not known. ``target_class`` and ``target_member``: the class and the
+    member that the probed instruction names; empty for a whole method.
     """
 
     class_name: str

@@ -18,8 +18,8 @@ MOST_ERRORS = 1000
 
 
 class ErrorLog:
-    """Errors as the target has reported them. ``latest``: the last MOST_ERRORS reports; ``forgotten``: how many reports
-    came before them."""
+    """Errors as the target has reported them. ``latest``: the last MOST_ERRORS reports; ``forgotten``: the number of
+    reports before them."""
 
     def __init__(self, outline: Outline) -> None:
         self.latest: deque[ProbeError] = deque()

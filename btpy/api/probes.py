@@ -152,7 +152,7 @@ class Probe:
 
     @property
     def hits(self) -> int:
-        """Without hits for which a predicate was false, which are not counted."""
+        """The hits, without hits for which a predicate was false."""
         return sum(account.hits for account in self._accounts)
 
     @property

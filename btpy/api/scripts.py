@@ -68,7 +68,7 @@ class Scripts:
 
     @property
     def problems(self) -> tuple[Diagnostic, ...]:
-        """Why probes do not fit, or are not in, methods of classes that were loaded later."""
+        """The reason why probes do not fit, or are not in, methods of classes that were loaded later."""
         return self._engine.deployer.problems
 
     @property
@@ -171,7 +171,7 @@ class Scripts:
                     probe.enabled = is_enabled(probe.checked, level)
 
     def enable(self, probe: Probe, on: bool) -> None:
-        """As :meth:`Probe.enable` and :meth:`Probe.disable`."""
+        """Does the work of :meth:`Probe.enable` and :meth:`Probe.disable`."""
         with self.changing:
             self.require(probe)
             for id_ in probe.ids:

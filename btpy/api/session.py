@@ -226,7 +226,7 @@ class BaseSession:
 
     @property
     def probes(self) -> Mapping[int, Probe]:
-        """By number, in order. A probe keeps its number when it is replaced; numbers are not given twice."""
+        """The probes by number, in order. A probe keeps its number when it is replaced; numbers are not given twice."""
         return MappingProxyType(dict(sorted(self.scripts.probes.items())))
 
     def add(
@@ -439,8 +439,8 @@ class Session(BaseSession):
         return self._feed.ended
 
     def events(self, timeout: float | None = None, *, most: int = MOST_WAITING, from_start: bool = True) -> EventReader:
-        """The events of probes, for ``timeout`` seconds (None: until the session ends), in order. Also
-        for ``async for``.
+        """The events of probes, for ``timeout`` seconds (None: until the session ends), in order. Works also with
+        ``async for``.
 
         Every reader gets all events. ``from_start``: also the events before this call, as far as they are kept (the
         last 10,000). ``most``: events that may wait for this reader, 10,000 at least; a slower reader loses the oldest

@@ -22,7 +22,7 @@ MAX_ENTRY_BYTES = 16 * 1024 * 1024
 
 MAX_DIRECTORY_BYTES = 64 * 1024 * 1024
 
-_END = Struct("<4s6xHLLH")  # of the central directory: signature, entries, size, offset, length of the comment
+_END = Struct("<4s6xHLLH")  # end of the central directory: signature, entries, size, offset, length of the comment
 _END_SIGNATURE = b"PK\5\6"
 _LONGEST_COMMENT = 65_535
 

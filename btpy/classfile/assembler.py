@@ -9,9 +9,9 @@ the types of the local variables and of the operand stack (JVMS §4.10.1).  From
    local, and an error on the stack.
 2. When the label is placed, its state is fixed: it is the frame there.  A jump back to it must fit that frame.
 3. The frame of an exception handler holds the locals that have the same type before every instruction of its range.
-4. Offsets are computed last.  Branches start short; one that does not reach becomes ``goto_w``, a conditional one is
-   inverted over a ``goto_w``, whose fall-through needs a frame too: the state there was kept.  This repeats until
-   nothing grows.
+4. Offsets are computed last. Branches start short; one that does not reach becomes ``goto_w``, a conditional one is
+   inverted over a ``goto_w``, whose fall-through also needs a frame, from the stored state. This repeats until nothing
+   grows.
 
 Joining to ``Object`` is enough for code that casts before it calls; a value whose precise type must survive a join
 needs a ``checkcast`` after it.  With :attr:`Tracking.OFF` nothing is tracked. Then the assembler can write code that no

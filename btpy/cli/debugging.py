@@ -1,7 +1,7 @@
 """``-d STAGE``: shows the result of each stage for a script, on standard error.
 
 The stages: its tree, the tree with its libraries, the checked program, the plan, handlers and woven methods as
-bytecode, what the agent reports, every message.
+bytecode, the reports of the agent, every message.
 """
 
 from __future__ import annotations

@@ -185,7 +185,7 @@ class Destination(NamedTuple):
         return self.format.name == "text" and not self.silent
 
     def style(self, stream: Stream, console: Console, color: str | None) -> Style:
-        """``color``: what --color says."""
+        """``color``: the value of --color."""
         from btpy.cli.console import wants_color
         from btpy.output.style import Style
 

@@ -187,7 +187,7 @@ class HostsRun:
         self._latest = Shares()
         self._reason = ""  # the reason why this side has asked for the end
         self._patience_ends = float("inf")
-        self._is_told = False  # whether the user was told that the first probes are in
+        self._is_told = False  # whether the user has seen that the first probes are in
         self._stream: Stream
         self._terms: PlayTerms
 

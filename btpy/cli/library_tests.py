@@ -18,7 +18,7 @@ from btpy.files import open_trusted
 from btpy.frozen import dataclass
 
 _VOLATILE = frozenset(("ts", "tid", "thread", "v", "pid", "percentiles"))
-_COSTS = frozenset(("cpu_ns", "ns", "ns_error", "p99_ns", "timed"))  # of the probes of `end`
+_COSTS = frozenset(("cpu_ns", "ns", "ns_error", "p99_ns", "timed"))  # the probes of `end`
 """Members of a record that differ between runs."""
 
 _UNTOLD = frozenset(("attached_probes",))
@@ -200,8 +200,8 @@ def _check_run(script: Path, test: RunTest, arguments: Arguments, *, record: boo
 
 
 def comparable(ndjson: str, ignore: frozenset[str]) -> list[str]:
-    """The parts of a run's records that are equal in each run: sorted, without times and threads. For a distribution
-    only the number of samples.
+    """The parts of a run's records that are equal in each run: sorted, without times and threads. A distribution
+    becomes the number of its samples.
     """
     lines = []
     for line in ndjson.splitlines():

@@ -166,8 +166,8 @@ class Live:
             self._draw()
 
     def _look(self) -> None:
-        """Reads the maps, and shows them if the settings say so. The maps of several targets are always read, so that
-        the counts of a killed target are not lost.
+        """Reads the maps, and shows them if the settings ask for it. The maps of several targets are always read, so
+        that the counts of a killed target are not lost.
         """
         assert self._interval is not None
         began = time.process_time()

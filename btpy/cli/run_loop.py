@@ -52,7 +52,8 @@ Reachable = Union[Connecting, "Launching", PulledSession]
 
 class RunLoop:
     """``targets``: attaches and launches in progress, or one joined session (``program`` None: it has its own).
-    If one of several targets fails, the user is told and the others go on; ``failures``: the number of failures so far.
+    If one of several targets fails, the user gets a message and the others go on; ``failures``: the number of failures
+    so far.
     ``companion``, ``watching``: of a run on one target."""
 
     def __init__(

@@ -1,4 +1,4 @@
-"""``btpy test``: runs the tests of probe libraries and says which fail."""
+"""``btpy test``: runs the tests of probe libraries and reports failures."""
 
 from __future__ import annotations
 

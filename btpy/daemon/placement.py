@@ -28,7 +28,7 @@ _POLL = 0.2  # seconds between two checks of the clock and of requests
 
 
 class Ending(Enum):
-    """How the daemon ends a placement: the probes come out, or stay for the next daemon."""
+    """The two ways to end a placement: the probes come out, or stay for the next daemon."""
 
     WITHDRAW = auto()
     KEEP = auto()

@@ -50,8 +50,8 @@ def weave_class(
 
 
 def malformed(class_name: str, error: Exception) -> Refusal:
-    """Why a class stays unchanged although probes match it. An unexpected error is a defect of btpy: the class stays
-    unchanged, and the user is told.
+    """The reason why a class stays unchanged although probes match it. An unexpected error is a defect of btpy: the
+    class stays unchanged, and the user gets a message.
     """
     is_refusal = isinstance(error, ClassFileError | CompileError)
     detail = str(error) if is_refusal else f"internal error of the weaver: {type(error).__name__}: {error}"

@@ -381,7 +381,7 @@ class Deployer:
 
     @property
     def problems(self) -> tuple[Diagnostic, ...]:
-        """Why probes do not fit methods of classes that were loaded after the program."""
+        """The reason why probes do not fit methods of classes that were loaded after the program."""
         return self.weave_state.all_problems
 
 

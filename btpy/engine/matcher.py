@@ -238,7 +238,7 @@ class Matcher:
 
 
 def refused(loaded: LoadedClass) -> Refusal | None:
-    """Why a class is not woven."""
+    """The reason why a class is not woven."""
     if loaded.refusal is LoadedRefusal.LOADER:
         detail = f"its loader {loaded.loader} does not see btpy's run-time classes"
         return Refusal(RefusalReason.LOADER, loaded.name, None, detail)

@@ -225,7 +225,7 @@ class WeaveState:
 
     @property
     def all_problems(self) -> tuple[Diagnostic, ...]:
-        """Why probes do not fit methods of the classes that btpy has answered for. Takes the lock."""
+        """The reason why probes do not fit methods of the classes that btpy has answered for. Takes the lock."""
         with self.lock:
             return tuple(self.problems)
 

@@ -23,7 +23,7 @@ class Exponential:
     """The buckets of OpenTelemetry's ExponentialHistogram: ``2**precision`` for each power of two (its scale), whose
     upper bounds belong to the bucket.
 
-    Whole numbers up to ``2**(precision + 1)`` have a bucket of their own, so that a reader sees them. Each is a part of
+    Whole numbers up to ``2**(precision + 1)`` have their own bucket, so that a reader sees them. Each is a part of
     one bucket of OpenTelemetry, so that ``otlp_index`` is exact. Source: OpenTelemetry metrics data model 1.50; the
     agent counts with ``ExponentialBuckets.java``.
     """
@@ -55,7 +55,7 @@ class Exponential:
 
     @property
     def _alone(self) -> int:
-        """The greatest number with a bucket of its own."""
+        """The greatest number with its own bucket."""
         return 2 << self.precision
 
     @property

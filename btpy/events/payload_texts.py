@@ -1,7 +1,7 @@
 """Finds the texts of records and maps in a payload (docs/runtime.md, "Records"; docs/protocol.md, ``MapContent``).
 
-Only texts of the traced program: keys, strings and the beginnings of strings. Names of classes, fields and constants
-are left out.
+It finds only texts of the traced program: keys, strings and the beginnings of strings. Names of classes, fields and
+constants are left out.
 """
 
 from __future__ import annotations

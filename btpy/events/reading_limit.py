@@ -26,7 +26,7 @@ class ReadingLimit:
         self._read: Counter[int] = Counter()
 
     def take(self, template: int, probe: int, count: int) -> int:
-        """How many of ``count`` records that arrived together may be decoded."""
+        """The number of records that may be decoded, of ``count`` records that arrived together."""
         if 0 <= template < len(self._templates):
             about = self._templates[template]
             if about.speculative or about.kind in _DECISIONS:

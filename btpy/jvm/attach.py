@@ -216,9 +216,9 @@ def _loaded_by(delegate: Delegate, process: JvmProcess, options: str) -> LoadRes
 def remove_stale_socket(process: JvmProcess) -> None:
     """Remove the attach socket of a JVM that was killed and had the pid that ``process`` has now.
 
-    Only for a JVM that needs no delegate. HotSpot removes it when it starts, but not a file of another user: in /tmp
-    only the owner may. Then the Attach API uses that file, and can never connect. A socket that refuses connections has
-    lost its JVM.
+    Call it only for a JVM that needs no delegate. HotSpot removes it when it starts, but not a file of another user: in
+    /tmp only the owner may. Then the Attach API uses that file, and can never connect. A socket that refuses
+    connections has lost its JVM.
 
     Raises AttachError (BT517) if it exists and may not be removed.
     """

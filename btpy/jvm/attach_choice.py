@@ -58,7 +58,7 @@ def has_unix_sockets(process: JvmProcess) -> bool:
 
 
 def _network(process: JvmProcess) -> str:
-    """Why the agent could not connect to a port here; empty: it can connect."""
+    """The reason why the agent could not connect to a port here; empty: it can connect."""
     if has_unix_sockets(process) or process.shares_network:
         return ""
     return f"it has a network namespace of its own, in which Java {process.feature_version or '?'} needs a port"

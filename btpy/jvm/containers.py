@@ -1,9 +1,9 @@
 """The container and the pod in which a process runs, found from outside: btpy asks no runtime and starts no process.
 
 The kernel names the control group of the process (``/proc/PID/cgroup``). Container runtimes put the id of the
-container into that name, and kubelet puts the uid of the pod into it. Where btpy shares the container, or runs beside
-it, the group has no name; then the sources of the mounts (``/proc/PID/mountinfo``) have the same ids. Names and images
-come from the state files of the runtimes and from the log directories of kubelet, which belong to root.
+container into that name, and kubelet puts the uid of the pod into it. If btpy shares the container, or runs beside it,
+the group has no name; then the sources of the mounts (``/proc/PID/mountinfo``) have the same ids. Names and images come
+from the state files of the runtimes and from the log directories of kubelet, which belong to root.
 
 These texts may be false: a process that may make control groups or mounts can choose them.
 So they are bounded, a name that is no valid name is dropped, no link is followed in the root directory of the process,

@@ -71,7 +71,7 @@ class JvmProcess:
     java_version: str
     vm_name: str
     java_home: str
-    start_ticks: int  # when it was started, in clock ticks since boot: tells it from a later process with its pid
+    start_ticks: int  # start time in clock ticks since boot: a later process with this pid has another one
     namespace_pid: int
     root: Path
     obstacle: AttachError | None = field(compare=False)
@@ -129,7 +129,7 @@ class JvmProcess:
 
     @property
     def has_security_policy(self) -> bool:
-        """Whether the JVM has a policy file of its own, which may grant the agent its permissions."""
+        """Whether the JVM has its own policy file, which may grant the agent its permissions."""
         return any(option.startswith(_SECURITY_POLICY) for option in self.options)
 
     @property
@@ -572,8 +572,8 @@ def _home_of(library: str) -> str:
 
 
 def _release_version(root: Path, home: str) -> str:
-    """From the file ``release`` of the runtime; a JDK 8 has it in the directory above its ``jre``. ``home`` comes
-    from a process of another user, so it can be any path."""
+    """The version in the file ``release`` of the runtime; a JDK 8 has it in the directory above its ``jre``. ``home``
+    comes from a process of another user, so it can be any path."""
     homes = [home, home.rpartition("/")[0]] if home.endswith("/jre") else [home] if home else []
     for directory in homes:
         try:

@@ -28,7 +28,7 @@ def boot_id() -> str:
 
 
 def start_ticks(pid: int) -> int:
-    """When the process was started, in clock ticks since boot. Raises OSError."""
+    """The start time of the process, in clock ticks since boot. Raises OSError."""
     text = (PROC / str(pid) / "stat").read_text(errors="replace")
     after_name = text.rpartition(")")[2].split()  # begins with field 3; the name before it may contain any character
     return int(after_name[_FIELD_START_TIME - 3])

@@ -117,7 +117,7 @@ _SYNCS = frozenset({Place.SYNC_ENTER_BEFORE, Place.SYNC_ENTER, Place.SYNC_EXIT, 
 _RESULT = frozenset({Place.RETURN, Place.EXIT, Place.CALL_AFTER, Place.FIELD_GET, Place.ARRAY_GET, Place.INSTANCEOF})
 _THROWN = frozenset({Place.THROW, Place.EXIT, Place.CALL_AFTER, Place.RAISE, Place.CATCH, Place.UNCAUGHT})
 FRAME_PLACES = frozenset({Place.LINE, Place.RAISE, Place.CATCH})
-"""Where the local variables of the traced method can be read: places inside of it."""
+"""The places where a probe can read the local variables of the traced method: places inside of it."""
 FRAME_POINTS = frozenset({Point.LINE, Point.RAISE, Point.CATCH})
 _TIMED = EXITS | {Place.LINE, Place.CALL_AFTER, Place.SYNC_ENTER}
 
@@ -321,7 +321,7 @@ FACTS = {
         Fact("error.message", STRING, "text of the last one"),
     ),
 }
-"""In the order in which the agent passes them (docs/protocol.md, HOOK)."""
+"""The facts in the order of the agent (docs/protocol.md, HOOK)."""
 
 
 def sample_fact(name: str) -> Input:
@@ -1195,12 +1195,12 @@ LOCATIONS = {
 
 PLACE_OF_POINT = {
     point: location.place
-    for row in reversed(LOCATIONS.values())  # RETURN and THROW have rows of their own
+    for row in reversed(LOCATIONS.values())  # RETURN and THROW have separate rows
     for location in (row, row.after)
     if location is not None
     for point in location.points
 }
-"""Where a body runs once it is bound to one point."""
+"""The places of a body that is bound to one point."""
 
 
 @dataclass(frozen=True, slots=True)

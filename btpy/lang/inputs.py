@@ -22,8 +22,8 @@ class InputKind(Enum):
     TARGET_ARG = "targ"  # argument `index` of a call
     OLD_VALUE = "oldval"  # the old value of a field that is about to be written
     NEW_VALUE = "newval"  # about to be written to a field or an array element
-    INDEX = "index"  # of an array element
-    LENGTH = "length"  # of dimension `index` of an array that was made
+    INDEX = "index"  # index of an array element
+    LENGTH = "length"  # length of dimension `index` of a new array
     FACT = "fact"  # fact number `index` from the agent (builtins.FACTS)
     FRAME_VARIABLE = "variable"  # live local variable `index` of Shape.variables (LINE, RAISE, CATCH)
     SAMPLED = "sampled"  # the decision at method entry, for a probe that samples by thread

@@ -74,7 +74,7 @@ Value = int | float | bool | str
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """``type``: as scripts spell it. ``default`` None: the user must give a value. ``help``: its description in
+    """``type``: in the spelling of scripts. ``default`` None: the user must give a value. ``help``: its description in
     listings.
     """
 
@@ -101,7 +101,7 @@ NOTHING_GIVEN = Given()
 @dataclass(frozen=True, slots=True)
 class ThreadVariable:
     """``thread.x``; ``type``: LONG, DURATION, BYTES, DOUBLE, or a reference type; ANY if the values have several types.
-    ``of``: how many variables the script has; ``secret``: a probe stores a secret in it."""
+    ``of``: the number of variables of the script; ``secret``: a probe stores a secret in it."""
 
     index: int
     name: str

@@ -1,6 +1,6 @@
 """A program as text, for another btpy that compiles it again: a client that joins a session, a node of several hosts.
 
-It is JSON: the scripts with the texts of their libraries, and what the user has allowed. Nothing is unpickled.
+It is JSON: the scripts with the texts of their libraries, and the permissions of the user. Nothing is unpickled.
 """
 
 from __future__ import annotations

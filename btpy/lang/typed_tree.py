@@ -115,7 +115,7 @@ class LocalValue(Node):
 
 @dataclass(frozen=True, slots=True)
 class FieldValue(Node):
-    """``target.name``: null when the target is null; found on the run-time class, whatever its access; type ANY.
+    """``target.name``: null when the target is null; found on the run-time class, with any access; type ANY.
 
     ``getters``: methods that may replace a missing field, as in ``SafeCall.allowed``; empty: none.
     """

@@ -57,7 +57,7 @@ _LAST_WORD = re.compile(r"[A-Z]+\Z|[A-Z]?[a-z0-9]+\Z")
 def names_secret(name: str) -> bool:
     """True for a name whose letters and digits, in lower case, are one of the words or contain one of the parts.
 
-    Also for one whose last word is one of ``LAST_WORDS``. A word begins with a capital letter, or after a character
+    It is also true if the last word is one of ``LAST_WORDS``. A word begins with a capital letter, or after a character
     that is no letter or digit. Consecutive capital letters are one word.
     """
     if len(name) > _LONGEST:

@@ -20,7 +20,8 @@ def path_of(environment: Mapping[str, str]) -> Path:
 
 def configured(environment: Mapping[str, str]) -> Secrets:
     """The secrets of the file: each line is a value of ``--secret``, or a comment that begins with ``#``. Without the
-    file there are none. Raises UsageError for a file that cannot be read: otherwise its secrets would be shown.
+    file there are no such secrets. Raises UsageError for a file that cannot be read: otherwise its secrets would be
+    shown.
     """
     path = path_of(environment)
     try:

@@ -81,7 +81,7 @@ SPAN_OF_METHOD = ("span", "method")
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """How the client renders one kind of record. ``parts``: text and slots, in order (for EMIT only slots with
+    """The rendering of one kind of record by the client. ``parts``: text and slots, in order (for EMIT only slots with
     labels). ``flushed``: those of ``maps`` that are emptied when they are shown."""
 
     id: int

@@ -145,7 +145,7 @@ def padded_bar(value: Number, most: Number, style: Style, columns: int) -> str:
 
 
 def _bar(value: Number, most: Number, style: Style, columns: int) -> str:
-    """In eighths of a column, rounded to the nearest, but at least one for a value above 0."""
+    """The length in eighths of a column, rounded to the nearest, but at least one for a value above 0."""
     if not most > 0 or not value > 0:
         return ""
     share = min(1.0, value / most)

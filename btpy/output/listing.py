@@ -1,4 +1,5 @@
-"""What probes match, as text and as JSON: classes, their methods, lines, locals, and omitted methods with the reason.
+"""The matches of probes, as text and as JSON: classes, their methods, lines, locals, and omitted methods with the
+reason.
 
 com.acme.shop.PricingEngine  class · app · shop.jar · 2 of 3 methods
   quote(String sku, int qty): Money                 31-74
@@ -110,7 +111,7 @@ def signature(method: ListedMethod, full_names: bool = False) -> str:
 
 
 def _span(lines: Sequence[int]) -> str:
-    """From the first to the last line."""
+    """The range from the first to the last line."""
     return "-".join(map(str, dict.fromkeys((*lines[:1], *lines[-1:]))))
 
 

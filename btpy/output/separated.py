@@ -69,7 +69,7 @@ class SeparatedWriter(SilentWriter):
         self._files = files
         self._safe = safe
         self._chosen = chosen(context.outline, only, dialect.value) if files is None else None
-        self._second, self._second_text = -1, ""  # of the last row
+        self._second, self._second_text = -1, ""  # columns of the last row
         pid = None if context.pid is None else str(context.pid)
         self._source = {"host": context.host, "pid": pid} if context.of_hosts else {"pid": pid}
         self._merged = {

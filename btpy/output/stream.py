@@ -35,8 +35,8 @@ SYNC_SECONDS = 1.0
 
 
 class Rotation(NamedTuple):
-    """When to start a new file: after ``size`` bytes, or ``seconds`` after its begin. ``keep``: the number of old files
-    that are kept (None: all); FILE.1 is the latest of them.
+    """The time to start a new file: after ``size`` bytes, or ``seconds`` after its begin. ``keep``: the number of old
+    files that are kept (None: all); FILE.1 is the latest of them.
     """
 
     size: int | None = None
@@ -163,7 +163,7 @@ class Stream:
 
     @staticmethod
     def nowhere() -> Stream:
-        """For a run that writes nothing but a recording."""
+        """The stream of a run that writes only a recording."""
         return Stream(-1, "no output", owned=False)
 
     @property
@@ -376,7 +376,7 @@ def _compressor() -> zlib._Compress:
 
 
 def _open(path: Path, *, append: bool) -> int:
-    """Raises OutputError, also for a pipe that nobody reads."""
+    """Raises OutputError, also for a pipe without a reader."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (os.O_APPEND if append else 0)
     try:
         descriptor = os.open(path, flags | os.O_NONBLOCK, 0o600)

@@ -39,7 +39,7 @@ class TableOptions:
 
     @staticmethod
     def of(template: Template | None) -> TableOptions:
-        """From the options of a MAP template; None: the defaults."""
+        """The options from a MAP template; None: the defaults."""
         options = dict(template.options) if template is not None else {}
         top, by, unit = options.get("top"), options.get("by", ""), options.get("unit", "")
         descending, scale, least = options.get("desc"), options.get("scale", 1), options.get("min")
@@ -74,8 +74,8 @@ class Joined:
 
 
 class KeyTexts:
-    """How to show the keys of a map so that a text differs from a number (``"1"`` and ``1``): texts are quoted if other
-    keys of the map have a number or a boolean in this component.
+    """The way to show the keys of a map so that a text differs from a number (``"1"`` and ``1``): texts are quoted if
+    other keys of the map have a number or a boolean in this component.
     """
 
     def __init__(self, keys: Iterable[Key]) -> None:

@@ -1,4 +1,4 @@
-"""Text for people: what scripts print, events as ``name key=value``, maps as tables and histograms."""
+"""Text for people: the printed lines of scripts, events as ``name key=value``, maps as tables and histograms."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class RecordText:
         self._renderers: dict[int, Renderer] = {}
 
     def texts(self, records: Sequence[Record]) -> list[str]:
-        """As :meth:`text`, of many."""
+        """Like :meth:`text`, for many records."""
         text, renderers = self.text, self._renderers
         return [renderers[record[0]](record) if record[0] in renderers else text(record) for record in records]
 

@@ -109,8 +109,8 @@ class ProbeReport:
     ``account``: its records without control records (speculations, ``exit()``). Of the delivered records, ``withheld``
     are not shown because of ``--hits``, and ``withheld_by_display`` because of the rate limit of the display.
     ``discarded``: records that were held back (``speculate``) and never committed. ``methods``: the number of its woven
-    methods; −1: it is no method probe. ``conditional``: it has a predicate. ``restraints``: how often the budget
-    restrained it further.
+    methods; −1: it is no method probe. ``conditional``: it has a predicate. ``restraints``: the number of further
+    restraints by the budget.
     """
 
     probe: str

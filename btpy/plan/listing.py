@@ -21,7 +21,8 @@ from btpy.plan.planner import PlannedClass
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Why code is omitted; ``code``: the code for ``btpy explain``, empty if the pattern simply does not match."""
+    """The reason why code is omitted; ``code``: the code for ``btpy explain``, empty if the pattern simply does not
+    match."""
 
     code: str
     reason: str

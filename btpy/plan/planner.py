@@ -440,7 +440,7 @@ class _Inside:
 
 
 def _lacking(bound: BoundProbe, place: Place) -> tuple[RefusalReason, str] | None:
-    """Why the probe cannot be at the place, None when it can."""
+    """The reason why the probe cannot be at the place, None when it can."""
     if place.obstacle:
         return RefusalReason.NO_POINT, place.obstacle
     used = {input_.kind for input_ in bound.inputs}

@@ -1,4 +1,4 @@
-"""Decides which output of a run is shown and how often, both for a target and for a recording."""
+"""Selects the output of a run that is shown, and limits its rate, both for a target and for a recording."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ class Presenter:
         return self._paused
 
     def pause(self, paused: bool) -> None:
-        """At the end of a pause, writes how many items were not shown."""
+        """At the end of a pause, writes the number of items that were not shown."""
         self._paused = paused
         if not paused and self._unseen:
             self._writer.note(f"{in_words(self._unseen)} while paused")

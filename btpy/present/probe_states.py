@@ -11,7 +11,7 @@ from btpy.present.report import USED_UP, disabled
 
 
 class ProbeStates:
-    """Of one session. ``restraints``: how often the budget has restrained each probe further."""
+    """Of one session. ``restraints``: the number of further restraints by the budget, by probe."""
 
     def __init__(self, outline: Outline) -> None:
         self.restraints: Counter[int] = Counter()

@@ -165,7 +165,8 @@ def summary_lines(summary: Summary) -> list[str]:
 
 
 def _skipped(accounts: Sequence[ProbeAccount]) -> list[str]:
-    """``26 115 hits = 182 fired + 25 933 skipped``, and how long hits were not counted. Empty if no hit was skipped."""
+    """``26 115 hits = 182 fired + 25 933 skipped``, and the time in which hits were not counted. Empty if no hit was
+    skipped."""
     sampled = [account for account in accounts if account.skipped]
     fired, limited = sum(account.fired for account in sampled), sum(account.limited for account in sampled)
     skipped, rested = (
@@ -456,7 +457,7 @@ def _receipt(summary: Summary) -> list[str]:
 
 
 def receipt_words(restoration: Restoration) -> list[str]:
-    """``classes restored 4/4``, and what remains in the target."""
+    """``classes restored 4/4``, and the parts that remain in the target."""
     parts = [f"classes restored {restoration.restored}/{restoration.woven - restoration.unloaded}"]
     if restoration.unloaded:
         parts.append(f"{grouped(restoration.unloaded)} unloaded meanwhile")

@@ -195,7 +195,7 @@ class Recording(Playback):
 
     @property
     def torn(self) -> str:
-        """After all items: why the file is incomplete; empty if it is complete."""
+        """After all items: the reason why the file is incomplete; empty if it is complete."""
         return self._reader.torn
 
     def __enter__(self) -> Recording:

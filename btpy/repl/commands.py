@@ -225,7 +225,7 @@ def command_words() -> list[Word]:
 class SessionMetadata(Metadata, Protocol):
     @property
     def probes(self) -> Sequence[Word]:
-        """By number, then by name."""
+        """The probe with this number, otherwise the probes with this name."""
 
     @property
     def events(self) -> Sequence[Word]:

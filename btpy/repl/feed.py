@@ -102,7 +102,7 @@ class Feed:
         threading.Thread(target=self._run, name="btpy-feed", daemon=True).start()
 
     def finish(self) -> None:
-        """After the session was left: waits until everything that was sent before is shown."""
+        """After the end of the session, waits until everything that was sent before is shown."""
         self._ended.wait(_PATIENCE_SECONDS)
 
     def has_gone(self, why: str) -> None:
@@ -303,7 +303,7 @@ class Feed:
             self._screen.diagnostics([probe_error(first)])
 
     def _sum_up(self, now: float) -> None:
-        """Once a second: how many were not shown."""
+        """Once a second, shows the number of events that were not shown."""
         second = int(now) if now != float("inf") else self._second + 1
         if second == self._second:
             return

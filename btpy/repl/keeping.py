@@ -29,7 +29,7 @@ class KeptMap:
 
 
 class KeptMaps:
-    """By title, in the order of the session."""
+    """The maps by title, in the order of the session."""
 
     def __init__(self, session: Session) -> None:
         self._session = session

@@ -192,7 +192,7 @@ class Repl:
 
     @property
     def left(self) -> str:
-        """Why the target can no longer be reached. Empty while it can be reached."""
+        """The reason why the target can no longer be reached. Empty while it can be reached."""
         if self.detached:
             return "detached: the probes are removed and the classes restored"
         return self.feed.gone

@@ -12,7 +12,7 @@ from btpy.model.source import Source
 
 
 def shown(session: Session) -> list[Probe]:
-    """In the order of their numbers, without probes that ran once and have ended."""
+    """The probes in the order of their numbers, without probes that ran once and have ended."""
     return [probe for probe in session.probes.values() if not isinstance(probe.checked.attachment, BeginAttachment)]
 
 

@@ -114,7 +114,7 @@ class WovenMethods(NamedTuple):
 
 
 def weave_methods(file: ClassFile, plan: ClassPlan, first_site: int) -> WovenMethods:
-    """As :func:`weave`, into a class file of the class of the plan, without writing it."""
+    """Like :func:`weave`, for a class file of the class of the plan, but does not write it."""
     plans = {(method.name, method.descriptor): method for method in plan.methods}
     if len(plans) != len(plan.methods):
         raise ValueError(f"two plans for one method of {plan.class_name}")
@@ -194,7 +194,7 @@ class _MethodWeaver:
         self._numbering = numbering
         self._line = code.line_at(0)
         self._inside: dict[int, list[Advice]] = {}  # by instruction, in the order of the code
-        self._monitor_class = ""  # for advice at the monitor of the method
+        self._monitor_class = ""  # first instruction for advice at the monitor of the method
         at_ends = self._split(plan.advice)
         self._initialization: Initialization | None = None
         if method.name == "<init>" and file.name != "java/lang/Object":

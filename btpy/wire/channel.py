@@ -60,7 +60,7 @@ from btpy.wire.messages import (
 
 HANDSHAKE_SECONDS = 5.0
 OTHER_VERSION_SECONDS = 1.0
-"""How long the listener still waits for the agent after a peer of another version has connected."""
+"""Seconds that the listener still waits for the agent after a peer of another version has connected."""
 
 PING_SECONDS = 1.0
 SEND_SECONDS = 30
@@ -76,7 +76,8 @@ SECRET = "secret-"
 """The prefix of the file whose name carries the secret; the hexadecimal digits follow."""
 
 MAX_CONNECTIONS = 16
-"""Handshakes at a time; one more ends the oldest. One of them belongs to the agent, the others to strangers."""
+"""The largest number of handshakes at a time. A further connection ends the oldest one. One of them belongs to the
+agent, the others to strangers."""
 
 BACKLOG = 128
 """Connections that the kernel keeps until the listener accepts them."""

@@ -64,7 +64,7 @@ NO_LEVEL = 0xFFFFFFFF
 
 
 class ProbeState(IntEnum):
-    """Why a probe is enabled or disabled."""
+    """The reason why a probe is enabled or disabled."""
 
     ON = 0
     OFF = 1
@@ -106,7 +106,7 @@ class Verdict(IntEnum):
 
 
 class LoadedRefusal(IntEnum):
-    """Why the agent would not weave a loaded class."""
+    """The reason why the agent would not weave a loaded class."""
 
     NONE = 0
     LOADER = 1
@@ -324,11 +324,11 @@ class ProbeFailure:
 @dataclass(frozen=True, slots=True)
 class ProbeCounters:
     """Totals since the session began. ``produced`` = delivered + the kinds of dropped. ``skipped``: hits that sampling
-    or the budget skipped. ``rested_ns``: how long the budget had the probe disabled, so that hits were not even
-    counted. ``untrue``: hits for which a predicate was false. At most 1,000 are counted.
+    or the budget skipped. ``rested_ns``: the time for which the budget had the probe disabled, so that hits were not
+    even counted. ``untrue``: hits for which a predicate was false. At most 1,000 are counted.
 
-    Costs are those of the ``timed`` firings: their mean and its standard deviation in ps, the 99th percentile and what
-    all firings took in ns. If a predicate may be slow, runs for which it was false are included.
+    Costs refer to the ``timed`` firings: their mean and its standard deviation in ps, their 99th percentile in ns; and
+    the time of all firings in ns. If a predicate may be slow, runs for which it was false are included.
     """
 
     probe: U4
@@ -663,7 +663,7 @@ class Level(Message):
 
 @dataclass(frozen=True, slots=True)
 class Tell(Message):
-    """For a session of another client. ``number``: of an event, or a level."""
+    """A request for a session of another client. ``number``: of an event, or a level."""
 
     code = 0x29
     request: U4
@@ -758,8 +758,8 @@ class ClassBytes(Message):
 @dataclass(frozen=True, slots=True)
 class WeaveResult(Message):
     """``put_back``: classes without probes that have their original bytes again, according to their hash.
-    ``longest_ns``: an upper bound of the longest stop of the application; ``total_ns``: inside ``retransformClasses``,
-    and of that ``waited_ns`` waiting for WOVEN.
+    ``longest_ns``: an upper bound of the longest stop of the application; ``total_ns``: the time inside
+    ``retransformClasses``; ``waited_ns``: the part of it waiting for WOVEN.
     """
 
     code = 0x35

@@ -160,7 +160,7 @@ def test_a_client_that_reads_nothing_loses_its_lease(subject: Subject, attach: A
         client = attach(program, 17, lease_ms=1000)
         client.weaver = mark
         client.weave(*client.ids("Subject$Base"))
-        for request in range(200):  # answers of some hundred kB each, which nobody takes from the socket
+        for request in range(200):  # answers of some hundred kB each, which stay in the socket
             client.send(Search(request, (Pattern(ClassPatternKind.GLOB, "**"),), 100_000, 0))
         says(program, "plain!")
         agent_threads_end(program)

@@ -131,7 +131,7 @@ def test_classes_that_are_loaded() -> None:
     late = [line for line in lines if line.startswith(f"{WORKSHOP}$Late app ")]
     assert len(late) == 1
     (at,) = [at for at, line in enumerate(lines) if line == f"defined: {WORKSHOP}$Late"]
-    # The other probe runs on a thread of its own: its output may come between.
+    # The other probe runs on a separate thread: its output may come between.
     assert any(f"{WORKSHOP}.run" in line for line in lines[at + 1 : at + 3])
 
 

@@ -43,7 +43,7 @@ def on_hosts(directory: Path, hosts: str, *arguments: str) -> Iterator[Tracer]:
 
 
 def has_ended(pid: int) -> bool:
-    """Also if no process has waited for it."""
+    """This also holds if no process has waited for it."""
     try:
         return procfs.status(pid)["State"].startswith("Z")
     except OSError:

@@ -118,7 +118,7 @@ def test_twice_interrupted_leaves_the_rest_to_the_agent(nested: Target) -> None:
         os.kill(nested.pid, signal.SIGSTOP)
         try:
             tracer.process.send_signal(signal.SIGINT)
-            wanted = "putting 1 class back"  # by then the first interrupt has been acted on
+            wanted = "putting 1 class back"  # at this time btpy has handled the first interrupt
             waited(lambda: any(wanted in line for line in tracer.stderr), f"{wanted!r}")
             tracer.process.send_signal(signal.SIGINT)
             assert tracer.wait() == 130

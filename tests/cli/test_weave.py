@@ -497,7 +497,7 @@ def test_a_manifest_is_read_and_written_as_the_specification_says(tmp_path: Path
 
 
 def test_names_that_differ_in_case_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a file system that does not distinguish upper and lower case."""
+    """The file system does not distinguish upper and lower case."""
     one = classes_of(tmp_path / "1", 11, Number=VERSIONED % 1)
     two = classes_of(tmp_path / "2", 11, number=(VERSIONED % 2).replace("Number", "number"))
     jar = jar_of(tmp_path / "in.jar", one | two)

@@ -1,4 +1,4 @@
-"""From script text to the effects of a firing: checker, code generator and run-time together."""
+"""Tests the way from script text to the effects of a firing: checker, code generator and run-time together."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def test_root_without_ptrace_names_the_capability() -> None:
 
 @pytest.mark.parametrize("jdk", [8, 17])
 def test_root_without_ptrace_attaches_where_the_counters_show_the_same_tmp(jdk: int) -> None:
-    """As with docker exec: root of the container, and an application that runs as another user."""
+    """The case of docker exec: root of the container, and an application that runs as another user."""
     with cell(jdk, prefix=AS_NOBODY, readable=True) as target_cell:
         done = doctor(target_cell.process.pid, prefix=without("sys_ptrace"))
         assert done.returncode == 0, done.stdout

@@ -74,7 +74,7 @@ def allocations(run: Tracer) -> None:
 
 def locks(run: Tracer) -> None:
     assert sum(bucket["count"] for buckets in run.maps()["juc_wait"].values() for bucket in buckets) >= 1
-    ((key, (bucket,)),) = run.maps()["mon_wait"].items()  # in the body of a lambda
+    ((key, (bucket,)),) = run.maps()["mon_wait"].items()  # a call in the body of a lambda
     assert bucket["count"] == 1
     assert f"java.lang.Object,{SHOP}.World.lambda$contend" in key
 

@@ -107,7 +107,7 @@ public final class Footprint {
 
     static void stack() {}
 
-    /** By reflection: compiled for JDK 11, too. */
+    /** Uses reflection, because it is also compiled for JDK 11. */
     private static String virtual(int threads) throws Exception {
         CountDownLatch inside = new CountDownLatch(threads);
         CountDownLatch over = new CountDownLatch(1);

@@ -1,4 +1,4 @@
-/** Every kind of place inside a method, each in a method of its own that runs a known number of times. */
+/** Every kind of place inside a method, each in a separate method that runs a known number of times. */
 public final class Locations {
     private static long shared;
 

@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** Handles requests, each on a thread of its own, as the lines of its standard input say. */
+/** Handles requests, each on its own thread, as the lines of its standard input say. */
 public class Requests {
     private final ThreadLocal<Integer> current = new ThreadLocal<>();
     private final ConcurrentHashMap<Integer, Integer> known = new ConcurrentHashMap<>();

@@ -7,7 +7,7 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Calls every shape a known, mostly prime number of times and prints the results, then how often each was called. The
- * argument: how often each of eight threads calls Shapes.parallel.
+ * argument is the number of calls of Shapes.parallel by each of eight threads.
  */
 public final class RunShapes {
     private RunShapes() {}

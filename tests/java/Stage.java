@@ -63,7 +63,7 @@ public final class Stage {
                 } catch (LinkageError failed) {
                     return failed.getClass().getName();
                 }
-            case "invite": // a Runnable of a loader of its own
+            case "invite": // a Runnable of a separate loader
                 URL[] urls = {new File(words[1]).toURI().toURL()};
                 ClassLoader own = new URLClassLoader(urls, Stage.class.getClassLoader().getParent());
                 loader = new WeakReference<>(own);

@@ -319,7 +319,7 @@ with Session.attach({target!r}) as session:
 @needs_root
 @pytest.mark.parametrize("jdk", [11, 17])
 def test_root_attaches_to_the_jvm_of_another_user(jdk: int, own_tmp: Path) -> None:
-    """Through TCP and through a Unix socket, with a jar that the target's user may not be able to read."""
+    """Attaches through TCP and through a Unix socket, with a jar that the target's user may not be able to read."""
     home = shutil.copytree(java_home(jdk), own_tmp / "java")
     classes = shutil.copytree(counted_classes(), own_tmp / "classes")
     classes.chmod(0o755)

@@ -209,7 +209,7 @@ def test_byteman_that_comes_later_works_on(tmp_path: Path) -> None:
 
 @all_jdks
 def test_a_class_that_is_redefined_keeps_its_probes_and_its_new_code(jdk: int, tmp_path: Path) -> None:
-    """Also before JDK 20, where the JVM forgets redefinitions of transformed classes (JDK-7124710)."""
+    """This also holds before JDK 20, where the JVM forgets redefinitions of transformed classes (JDK-7124710)."""
     first, other = compiled(SOURCES) / "Subject.class", compiled([JAVA / "other" / "Subject.java"]) / "Subject.class"
     with stage(jdk, tmp_path) as running:
         asked(running, "call 1")

@@ -16,7 +16,7 @@ from tests.targets import Target, target
 BUFFERS = 8 << 20
 AT_REST = 1 << 20
 METASPACE = 13 << 18
-"""JDK 25 needs the most, 3.0 MiB: all classes of the agent are defined at once, into a module of their own."""
+"""JDK 25 needs the most, 3.0 MiB: all classes of the agent are defined at once, into their own module."""
 SMALL_TLABS = ("-XX:TLABSize=4k", "-XX:-ResizeTLAB")
 """A thread that allocates after the collection takes a whole TLAB, by default 0.7 MB here: all of it counts as used."""
 

@@ -179,7 +179,7 @@ def test_a_client_that_is_gone_leaves_nothing(tmp_path: Path) -> None:
         with Session.attach(running.pid, PATIENT) as session:
             loaded(session, RUNS)
             ran(running, f"run {FIRST} 3")
-            session._channel._connection.shutdown(2)  # as when it is killed
+            session._channel._connection.shutdown(2)  # the client disappears, as when it is killed
             waited(lambda: kept_files(running) == [], "the agent still keeps what was prewoven")
         ran(running, f"run {FIRST} 7")
         ran(running, f"run {SECOND} 7")

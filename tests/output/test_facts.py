@@ -776,7 +776,7 @@ def test_python() -> None:
 
 @pytest.fixture(scope="module")
 def omitting_lines() -> list[Line]:
-    """A map of each kind with a line of its own. It was full, and the message had no room for seven keys."""
+    """A map of each kind with its own line. It was full, and the message had no room for seven keys."""
     lines = []
     for kind in (MapKind.COUNT, MapKind.HIST, MapKind.STATS, MapKind.TSERIES, MapKind.TOPK, MapKind.SAMPLE_OF):
         with captured() as (stream, written):

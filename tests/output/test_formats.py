@@ -116,7 +116,7 @@ def test_a_chrome_trace_has_slices_instants_and_counters(tmp_path: Path) -> None
     assert kinds["X"] == refused
     assert sum(event["ph"] == "i" and event["name"] == "step" for event in events) == CALLS
     for event in events:
-        # Trace Event Format: what each phase must have.
+        # The members that each phase must have in the Trace Event Format.
         assert isinstance(event["name"], str)
         assert isinstance(event["pid"], int)
         if event["ph"] == "M":

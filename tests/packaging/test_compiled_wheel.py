@@ -57,7 +57,7 @@ def test_it_weaves_the_same_bytes(site: Path, tmp_path: Path) -> None:
 
 
 def test_the_tests_of_compiled_modules_pass(site: Path, tmp_path: Path) -> None:
-    """In a copy without the sources of btpy, which Python would import from the working directory."""
+    """Runs in a copy without the sources of btpy, which Python would import from the working directory."""
     for name in ("tests", "probes", "examples", "docs", "agent-java", "benchmarks"):
         shutil.copytree(ROOT / name, tmp_path / name)
     shutil.copy(ROOT / "pyproject.toml", tmp_path)

@@ -283,7 +283,7 @@ def test_looking_around_touches_nothing(at: Person, shop: Target) -> None:
     answer = at.enter(":ls Ti::se*")
     assert "Ti::se* is short for acme.Till::se*" in answer
     assert "sell(String item, int count)" in answer
-    assert "is short for" in at.enter(":ls HaMa")  # among the classes of the JDK
+    assert "is short for" in at.enter(":ls HaMa")  # a class of the JDK
     assert "a method is written Till::sell" in at.enter(":ls Till#sell")
 
 

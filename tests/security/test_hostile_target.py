@@ -1,6 +1,6 @@
 """A target whose agent knows the secret, completes the handshake and then lies in every message.
 
-It tries wrong sizes, numbers, ids, order and texts, answers that nobody asked for, floods, and class files that take
+It tries wrong sizes, numbers, ids, order and texts, answers without a request, floods, and class files that take
 much to read. btpy must end or go on with an error of its own (no traceback, no internal error) within a
 generous time, no control character reaches an output, the memory of btpy is bounded, and btpy writes only the files
 that the user named.
@@ -122,7 +122,7 @@ def bad_characters(text: str) -> set[str]:
 
 
 class Run:
-    """One run of the command in a directory of its own: exit status, printed texts and written files."""
+    """One run of the command in its own directory: exit status, printed texts and written files."""
 
     def __init__(self, directory: Path, capfd: pytest.CaptureFixture[str]) -> None:
         self.directory = directory
@@ -153,7 +153,7 @@ class Run:
 
 
 class RunAsUser(Run):
-    """The same as an ordinary user, in a process of its own."""
+    """The same as an ordinary user, in its own process."""
 
     def __call__(self, *arguments: str) -> int:
         command = [sys.executable, "-c", IMPATIENT.format(seconds=ANSWER_SECONDS), *arguments]
@@ -424,7 +424,7 @@ FLOODS: dict[str, Callable[[int], Message]] = {
     [pytest.param(name, marks=[pytest.mark.proof] * (name in ("the same stack", "counters"))) for name in FLOODS],
 )
 def test_a_flood_takes_bounded_memory(flood: str, targets: Callable[..., StandIn], tmp_path: Path) -> None:
-    """The command as users run it, in a process of its own, whose memory the system measures."""
+    """The command as users run it, in its own process, whose memory the system measures."""
     target = targets(25)
     target.extra = lambda: map(FLOODS[flood], range(1, FLOOD_MESSAGES))
     with (tmp_path / "out").open("wb") as out, (tmp_path / "err").open("wb") as err:

@@ -56,7 +56,7 @@ def answered(answer: bytes) -> Outcome:
 
 @contextmanager
 def server(serve: Callable[[socket.socket], None]) -> Iterator[int]:
-    """A port at which every connection is served in a thread of its own."""
+    """A port at which every connection is served in its own thread."""
 
     def accept() -> None:
         with contextlib.suppress(OSError):
@@ -169,7 +169,7 @@ def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.MonkeyPatch
 
 
 def exported(port: int, *, scheme: str = "otlp", seconds: float = 0.3) -> tuple[Tally, float]:
-    """The report of an export of 7 records and a metric, and how long its end took."""
+    """The report of an export of 7 records and a metric, and the time of its end."""
     exporter = Exporter(settings_of(f"{scheme}://127.0.0.1:{port}", TIMEOUT))
     exporter.add(OneReport())
     exporter.start()

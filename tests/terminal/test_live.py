@@ -55,7 +55,7 @@ def check_left(clerk: Target) -> None:
 
 
 def wait_for_record(recording: Path, text: bytes) -> None:
-    """Until btpy has received an event with the text: it records events as they come, shown or not."""
+    """Waits until btpy has received an event with the text: it records events at once, shown or not."""
     deadline = time.monotonic() + PATIENCE
     while text not in recording.read_bytes():
         assert time.monotonic() < deadline

@@ -6,7 +6,7 @@
         assert screen.wait_for_end() == 0
         golden.check("terminal/sorted.txt", normalised(screen.text()))
 
-Each terminal is a tmux server of its own. Tests wait for a text instead of sleeping.
+Each terminal is a separate tmux server. Tests wait for a text instead of sleeping.
 """
 
 from __future__ import annotations

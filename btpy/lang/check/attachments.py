@@ -1,4 +1,4 @@
-"""The annotations of a probe: what it attaches to, where, and what each argument may be."""
+"""The annotations of a probe: the places that they select, and the values of their arguments."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ _AGENT_PLACES: dict[type[Attachment], Place] = {
 
 
 def _place(attachment: Attachment, shape: Shape | None) -> Place:
-    """Where a body runs once it is bound."""
+    """The places of a bound body."""
     if isinstance(attachment, MethodAttachment) and attachment.uncaught:
         return Place.UNCAUGHT
     return PLACE_OF_POINT[shape.point] if shape is not None else _AGENT_PLACES[type(attachment)]

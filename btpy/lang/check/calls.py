@@ -78,7 +78,7 @@ def _aggregation(tree: nodes.Call) -> Diagnostic:
 
 
 def _no_value(tree: nodes.Call, function: Function) -> Diagnostic | None:
-    """Why a call has no value that a probe can use. None: it has one."""
+    """The reason why a call has no value that a probe can use. None: it has one."""
     name = tree.function.text
     if name == LOCALS:
         works = "print(locals()) works; one variable is $name"

@@ -81,7 +81,7 @@ class Checking:
 
     @property
     def hosts(self) -> list[Draft]:
-        """The probes that have a handler of their own: all but subscribers."""
+        """The probes that have their own handler: all but subscribers."""
         return [draft for draft in self.drafts if not isinstance(draft.probe.attachment, ProbeAttachment)]
 
     def subscribers(self, host: Probe) -> tuple[Probe, ...]:

@@ -53,7 +53,7 @@ class Local:
 @dataclass(frozen=True, slots=True)
 class Frame:
     """A call of a function of the script that is being inlined. ``result``: where ``return`` puts its value, None: it
-    returns none. ``is_statement``: the call is a statement of its own, so ``skip()`` can end the firing."""
+    returns none. ``is_statement``: the call is a separate statement, so ``skip()`` can end the firing."""
 
     function: nodes.Function
     result: Local | None
@@ -66,9 +66,9 @@ class Context:
     explains them.
 
     ``evaluate`` types an expression of the syntax, ``elaborate`` a block: the modules of operators, calls and
-    statements use each other through these two. ``in_entry``: inside ``entry(…)``. ``samples``: type of each value that
-    goes into a map, by map id, in order; ``thread_samples``: into a thread variable, by its name, and whether it is a
-    secret.
+    statements use each other through these two. ``in_entry``: inside ``entry(…)``. ``samples``: the type of each value
+    for a map, by map id, in order; ``thread_samples``: the type of each value for a thread variable, by its name, and
+    whether it is a secret.
     ``speculation``: in a body that speculates, the variable with the id of the speculation.
 
     ``functions``: of the script, by name; ``frame``: the function that is being inlined; ``calls``: packed spans of the

@@ -28,7 +28,7 @@ def mark_estimates(checking: Checking) -> None:
 
 
 def resampled(program: Program, sampling: Sampling) -> Program:
-    """The program with another sampling for all its method probes, whatever their ``@Sample`` says."""
+    """The program with another sampling for all its method probes, instead of their ``@Sample``."""
     probes = tuple(
         replace(probe, sampling=replace(sampling, group=probe.id))
         if isinstance(probe.attachment, MethodAttachment)

@@ -143,7 +143,7 @@ def event_value(context: Context, tree: nodes.Field) -> Expr:
 
 
 def unfit_host(name: nodes.Name, host: program.Probe) -> Diagnostic | None:
-    """Why nothing can subscribe to the probe that ``@OnProbe`` names; None if it is possible."""
+    """The reason why no probe can subscribe to the probe that ``@OnProbe`` names; None if it is possible."""
     label = host.tree.name.span if host.tree.name is not None else host.span
     if isinstance(host.attachment, ProbeAttachment):
         return Diagnostic(

@@ -1,5 +1,5 @@
-"""``map @name[type key, …] = storage(keys);``: the types and names of the keys, the capacity, and what happens when the
-map is full."""
+"""``map @name[type key, …] = storage(keys);``: the types and names of the keys, the capacity, and the behaviour of a
+full map."""
 
 from __future__ import annotations
 

@@ -395,7 +395,7 @@ _EVENTS = {TemplateKind.PRINT, TemplateKind.EMIT, TemplateKind.WARN}
 
 def filled_maps(checked: program.Program) -> dict[str, str]:
     """For a program that prints no events: the maps that each probe fills, such as ``@a and @b``, by the name of the
-    probe. For other programs: empty.
+    probe. Empty for other programs.
     """
     if any(
         template.kind in (TemplateKind.PRINT, TemplateKind.EMIT, TemplateKind.WARN) for template in checked.templates

@@ -39,7 +39,7 @@ class SafeMethod:
     substituted: bool = False
 
     def spelled(self, count: int) -> str:
-        """In the form that the runtime reads (docs/runtime.md, ``call``)."""
+        """The methods in the form that the runtime reads (docs/runtime.md, ``call``)."""
         signature = f"({','.join(self.parameters)})" if self.parameters is not None else f"/{count}"
         mark = "=" if self.substituted else "+" if self.subtypes else ""
         return f"{mark}{self.owner}#{self.name}{signature}"

@@ -1,5 +1,5 @@
-"""``span(name, key=value, …)``: the activation of a method, as a span of a trace. Without a name it is called as its
-method."""
+"""``span(name, key=value, …)``: the activation of a method, as a span of a trace. Without a name, the span has the name
+of its method."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def typed(
 
 
 def _held(sample: Type) -> Type:
-    """How a value of the type is stored."""
+    """The storage of a value of the type."""
     plain = replace(sample, nullable=False)
     return LONG if plain.kind is Kind.INT else plain
 

@@ -280,7 +280,7 @@ class _Writer:
         self._lines: list[str] = []
         self._line = ""
         self._bodies: list[_Token] = []  # one-line bodies in the open line
-        self._columns: list[int | None] = []  # by open bracket: where its lines begin; None: a brace
+        self._columns: list[int | None] = []  # for each open bracket, the column where its lines begin; None: a brace
         self._item_start = 0  # line in which the open item begins
         self._in_item = False
         self._after_long_item = False  # the last item has several lines, and nothing has followed it yet

@@ -406,14 +406,14 @@ def expression_in_our_words(text: str) -> str:
 
 
 def of_annotation(name: str) -> tuple[str, ...]:
-    """As ``of_name``, for an annotation."""
+    """Like ``of_name``, for an annotation."""
     if name in ("DTrace", "DTraceRef", "PeriodicEvent", "Injected", "Service"):
         return ("leave it out: nothing here is like it",)
     return (f"write {ANNOTATIONS[name]}",) if name in ANNOTATIONS else ()
 
 
 def of_function(name: str) -> tuple[str, ...]:
-    """As ``of_name``, for a name that is called."""
+    """Like ``of_name``, for the name of a called function."""
     if name in FUNCTIONS:
         return (f"here it is written:  {FUNCTIONS[name]}",)
     if name in FUNCTION_FORMS:

@@ -192,7 +192,7 @@ BPFTRACE_PROBE = (
     r"(?:kprobe|kretprobe|kfunc|kretfunc|fentry|fexit|uprobe|uretprobe|tracepoint|rawtracepoint|usdt|profile|interval|software|"
     r"hardware|watchpoint|iter|self)"
 )
-_SHORT = r"(?:kr|ur|rt|fr|[ktupihfsw])(?=:[\w./*+,:-]+\s*[/{,])(?!::)"  # as k:vfs_read { … }
+_SHORT = r"(?:kr|ur|rt|fr|[ktupihfsw])(?=:[\w./*+,:-]+\s*[/{,])(?!::)"  # for example k:vfs_read { … }
 _BPFTRACE_SCRIPT = re.compile(
     rf"\s*(?:#![^\n]*bpftrace|(?:{BPFTRACE_PROBE}|{_SHORT}):(?!::)[\w:./*+,-]*|(?:BEGIN|END|begin|end)(?=\s*\{{))",
 )

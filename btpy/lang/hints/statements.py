@@ -177,7 +177,7 @@ def statement_of_others(failure: Failure) -> Diagnostic | None:
         word = re.search(r"([A-Za-z]+)\s*\{$", failure.before)
     if word is None or "{" not in failure.before or word[1] not in FORMS:
         return None
-    action = word[1] == failure.statement and word[1].isupper()  # of Byteman, as RETURN null
+    action = word[1] == failure.statement and word[1].isupper()  # a statement of Byteman, as in RETURN null
     if not (action or word[1].islower()):
         return None
     at = failure.source.text.rindex(word[1], failure.start, failure.at)
@@ -270,7 +270,7 @@ def foreach(failure: Failure) -> Diagnostic | None:
 
 
 def word_of_others(failure: Failure) -> Diagnostic | None:
-    """``import time``, ``lambda x: x``, ``assert x``: a word that was read as a name, and what follows it"""
+    """``import time``, ``lambda x: x``, ``assert x``: a word that was read as a name, and the text after it"""
     word = re.search(
         r"(?<![\w.$@])(import|from|lambda|assert|pass|next|yield|await|async|goto|global|nonlocal|with)$",
         failure.before,

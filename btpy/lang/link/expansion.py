@@ -78,7 +78,7 @@ def _argument(argument: nodes.Argument) -> str:
 
 
 def _expression(tree: nodes.Expression) -> str:
-    """As :func:`btpy.lang.syntax.nodes.expand` makes them: nodes without source text are written out."""
+    """Writes the nodes of :func:`btpy.lang.syntax.nodes.expand`, which have no source text."""
     match tree:
         case nodes.Literal(kind=nodes.LiteralKind.STRING):
             return _string(str(tree.value))

@@ -29,7 +29,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 
 class LibraryError(Exception):
-    """A library cannot be found or read. ``help``: what to do next."""
+    """A library cannot be found or read. ``help``: remedies."""
 
     def __init__(self, message: str, help: tuple[str, ...] = ()) -> None:
         super().__init__(message)

@@ -49,7 +49,7 @@ def shown_default(parameter: Parameter) -> str:
 
 
 class Mistyped(Exception):
-    """A value has the wrong type for its parameter. The message says what is needed."""
+    """A value has the wrong type for its parameter. The message names the right type."""
 
 
 def declared(item: nodes.ScriptParameter, diagnostics: list[Diagnostic]) -> Parameter | None:
@@ -235,7 +235,7 @@ def spelled(type_: str, value: Value) -> str:
 
 
 def literal(type_: str, value: Value, span: Span) -> Literal:
-    """The literal that stands for a parameter used at ``span``."""
+    """The literal that replaces a parameter at ``span``."""
     return Literal(span, KIND_OF_TYPE[type_], value)
 
 

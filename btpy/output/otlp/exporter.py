@@ -52,7 +52,7 @@ _ABORT_SECONDS = 1.0  # seconds until an aborted request has ended; a look-up of
 
 
 class Cause(Enum):
-    """Why log records or spans were lost."""
+    """The causes of lost log records and spans."""
 
     QUEUE_FULL = "queue-full"
     REFUSED = "refused"
@@ -94,7 +94,7 @@ class Exporter:
 
     @property
     def addresses(self) -> str:
-        """For messages to the user."""
+        """The endpoint in messages to the user."""
         return " and ".join(dict.fromkeys(sender.address for sender in self._senders)) or "nowhere"
 
     def start(self) -> None:
@@ -138,7 +138,7 @@ class Exporter:
         return notices
 
     def close(self, seconds: float = CLOSING_SECONDS) -> Tally:
-        """Sends all waiting records, for at most ``seconds`` seconds. Also after an interrupt."""
+        """Sends all waiting records, for at most ``seconds`` seconds. It also does this after an interrupt."""
         deadline = time.monotonic() + seconds
         for sender in self._senders:
             sender.finish(deadline)
@@ -230,7 +230,7 @@ class _Sender(ABC):
                 return outcome
 
     def _rest(self, seconds: float) -> None:
-        """Waits. When the run ends meanwhile it waits less, so that the last attempts follow each other faster."""
+        """Waits. If the run ends meanwhile, it waits less, so that the last attempts follow each other faster."""
         with self._changed:
             was_ending = self._deadline is not None
             self._changed.wait_for(
@@ -433,7 +433,7 @@ class _MetricSender(_Sender):
 
 
 def rejected_records(answer: bytes) -> tuple[int, str]:
-    """How many records the backend has rejected, and why. ``answer``: the message of its answer."""
+    """The number of records that the backend has rejected, and the reason. ``answer``: the message of its answer."""
     try:
         success = ExportLogsServiceResponse.FromString(answer).partial_success
     except DecodeError:

@@ -38,7 +38,7 @@ class Signal(Enum):
 
 
 class Temporality(Enum):
-    """How counts are sent. CUMULATIVE: since the start; DELTA: since the last report."""
+    """The way in which counts are sent. CUMULATIVE: since the start; DELTA: since the last report."""
 
     CUMULATIVE = "cumulative"
     DELTA = "delta"
@@ -65,7 +65,7 @@ class Endpoint:
 
     @property
     def address(self) -> str:
-        """Without path and credentials, for messages to the user."""
+        """The URL without path and credentials, for messages to the user."""
         return f"{self.url.hostname}:{self.port}"
 
     @property

@@ -17,7 +17,9 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Tasks in pools of the JDK: some wait, some are rejected, some throw exceptions that somebody or nobody reads. */
+/**
+ * Tasks in pools of the JDK: some wait, some are rejected, some throw exceptions, which the program reads or ignores.
+ */
 public final class Executing {
     private Executing() {}
 
@@ -106,7 +108,7 @@ public final class Executing {
         }
     }
 
-    /** Of 11 exceptions in submitted tasks, 3 are read. */
+    /** The program reads 3 of 11 exceptions in submitted tasks. */
     private static void fail(ThreadPoolExecutor orders) throws InterruptedException {
         for (int i = 0; i < 11; i++) {
             Future<?> future = orders.submit(broken("no order " + i));
@@ -168,7 +170,7 @@ public final class Executing {
         finish(timers);
     }
 
-    /** 19 tasks in a ForkJoinPool of its own, each of which forks. */
+    /** 19 tasks in a separate ForkJoinPool, each of which forks. */
     private static void fork() throws InterruptedException {
         ForkJoinPool forks = new ForkJoinPool(2);
         CountDownLatch ran = new CountDownLatch(19);

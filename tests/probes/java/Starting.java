@@ -2,7 +2,10 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 
-/** Platform threads, started by the program and by an executor. With an argument: that many virtual ones too. */
+/**
+ * Platform threads, started by the program and by an executor. The argument is the number of additional virtual
+ * threads.
+ */
 public final class Starting {
     private Starting() {}
 

@@ -19,7 +19,7 @@ import java.util.zip.ZipFile;
 
 /**
  * The entry point for the JVM. It defines the classes of the agent and of the run-time in the boot loader, on JDK 9 and
- * later in a module of their own ({@code btpy.launcher.Definer}), then starts the agent there.
+ * later in their own module ({@code btpy.launcher.Definer}), then starts the agent there.
  *
  * <p>It does not use the boot class path, although a manifest can extend it. When anything has been appended to it,
  * HotSpot stops sharing the archived classes of the application (class data sharing) and prints a warning at every

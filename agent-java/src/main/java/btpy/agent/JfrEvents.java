@@ -17,7 +17,7 @@ final class JfrEvents {
     /** Types of all sessions in the life of the JVM. */
     private static final int MOST_TYPES = 1024;
 
-    /** How many sessions write events of each type; 0: JFR does not know it any more. */
+    /** The number of sessions that write events of each type; 0: JFR does not know it any more. */
     private static final Map<Class<?>, Integer> SESSIONS = new HashMap<Class<?>, Integer>();
 
     private final Set<Class<?>> own = new LinkedHashSet<Class<?>>();

@@ -25,7 +25,7 @@ final class Lease {
         limitNanos = Math.max(SHORTEST_MILLIS, millis) * 1_000_000L;
     }
 
-    /** How long the client may be silent now. */
+    /** The time for which the client may be silent now. */
     long millis() {
         return limitNanos / 1_000_000L;
     }

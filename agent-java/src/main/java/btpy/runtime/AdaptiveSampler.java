@@ -12,7 +12,7 @@ import jdk.internal.vm.annotation.ForceInline;
  * (stratified sampling with one hit per stratum).
  *
  * <p>If a skipped hit costs less, more of the budget remains for hits that fire. So the owner of a stripe ({@link
- * Stripes}) decreases a number of its own, without an atomic addition.
+ * Stripes}) decreases its own number, without an atomic addition.
  */
 final class AdaptiveSampler {
     static final int MOST = 1 << 14;
@@ -106,7 +106,7 @@ final class AdaptiveSampler {
     /**
      * Opens the next block. Only one thread at a time does so for each stripe, because the addition to LEFT comes last.
      * Hits of other threads may have passed the end of the new block by then. None of its hits can fire any more, so
-     * this firing also stands for them.
+     * this firing also represents them.
      */
     @DontInline
     private int chosen(int at) {

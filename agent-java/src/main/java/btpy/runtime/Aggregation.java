@@ -495,7 +495,7 @@ public final class Aggregation {
         }
     }
 
-    /** Adds a sample that stands for others. */
+    /** Adds a sample that represents others. */
     @DontInline
     private void weigh(Entry entry, double sample, long weight) {
         if (Weights.add(entry, sample, weight)) {

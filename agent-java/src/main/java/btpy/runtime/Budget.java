@@ -66,7 +66,7 @@ final class Budget {
     private double allowance;
     private long began;
     private long checked;
-    /** When a restraint last changed, or the probes last took more than the calm part. */
+    /** The last time when a restraint changed, or when the probes took more than the calm part. */
     private long changed;
     private long loosened;
     private long trial = FIRST_TRIAL_NANOS;

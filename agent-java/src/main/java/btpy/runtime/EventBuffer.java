@@ -72,7 +72,7 @@ final class EventBuffer {
         long read;
         /** The time of the record at {@link #read}. */
         long time;
-        /** When the event thread first saw the record at {@link #read} unfinished; 0 if it is not. */
+        /** The time when the event thread first saw the record at {@link #read} unfinished; 0 if it is finished. */
         long waitingSince;
 
         Ring(int bytes, int chunkBytes, long name) {

@@ -2,7 +2,7 @@ package btpy.runtime;
 
 /**
  * The buckets of a distribution: those of OpenTelemetry's ExponentialHistogram, with base 2^(2^-scale), upper bounds that
- * belong to the bucket, and a bucket for zero. Whole numbers up to 2^(scale + 1) have a bucket of their own, so that a
+ * belong to the bucket, and a bucket for zero. Whole numbers up to 2^(scale + 1) have their own bucket, so that a
  * reader sees them; each is a part of one bucket of OpenTelemetry. Bucket n of the negative numbers has the number
  * {@code n + 64 * segments / 2}.
  *
@@ -41,7 +41,7 @@ final class ExponentialBuckets {
     /** The segments of cells for all buckets. */
     final int segments;
     private final int scale;
-    /** The greatest number that has a bucket of its own. */
+    /** The greatest number that has its own bucket. */
     private final long alone;
     /** The offset that is added to an index of OpenTelemetry, with the bias of the exponent of a double. */
     private final int offset;

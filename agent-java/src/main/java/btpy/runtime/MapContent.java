@@ -109,7 +109,7 @@ final class MapContent {
         }
     }
 
-    /** Writes the weights of samples that stand for others, or an empty list. */
+    /** Writes the weights of samples that represent others, or an empty list. */
     private boolean writeWeights(Entry[] same) {
         long[] sums = new long[Weights.COUNT];
         for (Entry entry : same) {

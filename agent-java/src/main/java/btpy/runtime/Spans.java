@@ -2,8 +2,8 @@ package btpy.runtime;
 
 /**
  * Spans of probes ({@code span("name", …)}): children of the trace context that is current when a method is entered, or of a span of
- * another probe that encloses the method and began in the same context. Without a context the outermost one begins a trace of its
- * own.
+ * another probe that encloses the method and began in the same context. Without a context the outermost one begins its
+ * own trace.
  *
  * <p>The woven method keeps its {@link OpenSpan} in a local variable. This table has the innermost one of each thread; it is bounded,
  * and nothing is kept in threads of the application. A span allocates its OpenSpan when the method is entered and its ids as text

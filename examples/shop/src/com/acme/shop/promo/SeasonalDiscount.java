@@ -2,7 +2,7 @@ package com.acme.shop.promo;
 
 import java.util.function.LongUnaryOperator;
 
-/** A plug-in with a class loader of its own, loaded at the first request that needs it. */
+/** A plug-in with its own class loader, loaded at the first request that needs it. */
 public final class SeasonalDiscount implements LongUnaryOperator {
     @Override
     public long applyAsLong(long cents) {
