@@ -93,7 +93,8 @@ libraries."""
 
 
 def examine(target: str, method: AttachMethod = AttachMethod.AUTO) -> Iterator[Step]:
-    """The steps as they are tested. After a failed step the others are UNTESTED. ``method``: as for ``--attach``."""
+    """The steps in the order of the test. After a failed step the others are UNTESTED. ``method``: as for
+    ``--attach``."""
     patient = _Patient(target, method)
     failed = False
     try:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def exporter(url: str, environment: Mapping[str, str], *, patient: bool = False) -> OtlpExport:
     """The export to ``otlp://HOST:PORT``, which has not been started yet. ``environment``: the standard variables of
     OTLP.
-    ``patient``: a caller that is too fast waits, and nothing is lost.
+    ``patient``: a caller that is too fast waits, and no record is lost.
 
     Raises UsageError: for the URL, a variable or a certificate, and when opentelemetry-proto is not installed.
     """

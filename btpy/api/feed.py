@@ -115,7 +115,7 @@ class Feed(Generic[T]):
 
     def reader(self, most: int, *, from_start: bool = True) -> Reader[T]:
         """``most``: items that may wait for it. ``from_start``: the reader also gets earlier items, as far as they are
-        kept. The others count as dropped. If nothing is kept, a reader begins with the next item.
+        kept. The others count as dropped. Without kept items, a reader begins with the next item.
         """
         with self.changed:
             reader: Reader[T] = Reader(self, max(most, self._most_kept))

@@ -313,7 +313,7 @@ class Maps(Mapping[str, MapView]):
         self._last = answers
 
     def answers(self) -> list[messages.Maps]:
-        """All maps as the target sends them, one in each."""
+        """All maps in the form of the target, one in each message."""
         return self._delivery.snapshots() if self._last is None else self._last
 
     def contents(self, answers: Iterable[messages.Maps]) -> list[MapContent]:

@@ -210,7 +210,7 @@ class BaseSession:
             if not self._left:
                 self.detach()
         except TargetGone:
-            pass  # nothing is left to restore; readers of events get the error
+            pass  # all classes are restored; readers of events get the error
         except BtpyError:
             if error is None:
                 raise
@@ -245,8 +245,8 @@ class BaseSession:
         (``warnings``) or ``ignore``; None: the setting of the script, else an error. ``level``: probes with a higher
         ``@Level`` start disabled; None: the level of the session.
 
-        Returns all its probes, in order. Raises ScriptError, NothingMatched, CompileError and UsageError; nothing in
-        the target has changed then.
+        Returns all its probes, in order. Raises ScriptError, NothingMatched, CompileError and UsageError; the target is
+        then unchanged.
         """
         with self.scripts.changing:
             program = self.scripts.check(self._source(script, name), parameter_texts(parameters))

@@ -1,4 +1,4 @@
-"""Keys one by one, as they are pressed, without Enter. Ctrl-C and similar keys remain signals."""
+"""Reads keys one by one at once, without Enter. Ctrl-C and similar keys remain signals."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Options of a command: one table from which arguments are parsed and help is printed.
 
-Not argparse: importing it takes longer than all other work of ``btpy --help``, and its errors look different.
+This module replaces argparse, because importing argparse takes longer than all other work of ``btpy --help``, and its
+errors look different.
 """
 
 from __future__ import annotations

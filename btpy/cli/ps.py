@@ -85,7 +85,7 @@ def _members(process: JvmProcess, *, command: bool) -> dict[str, Any]:
 
 
 def terminal_width(descriptor: int) -> int | None:
-    """Columns of the terminal; None: no terminal, nothing is cut."""
+    """Columns of the terminal; None: there is no terminal, so lines are not cut."""
     import os
 
     try:

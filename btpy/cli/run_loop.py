@@ -332,7 +332,7 @@ class RunLoop:
             try:
                 self._leave(one, reason)
             except TargetGone:
-                pass  # nothing is left to restore
+                pass  # all classes are restored
             except LeftBehind:
                 if reason == "reader-gone":
                     raise  # report this error: a closed reader is no error

@@ -315,7 +315,7 @@ class TargetRun:
         session = self.session
         with told(session.progress, self.console, session.target.process):
             self.receipt = receipt = session.detach()
-        for message in session.received():  # everything that has arrived, even if the reader of the output is slow
+        for message in session.received():  # all arrived items, even if the reader of the output is slow
             self._take(message)
             self._stream.flush()
         self._show_backlog()

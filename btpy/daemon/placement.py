@@ -195,7 +195,7 @@ class Placement:
 
     def _end(self, session: PulledSession, export: Export, reason: str, restoration: Restoration | None) -> None:
         with self._terms.exporting:
-            for message in session.received():  # everything that has arrived
+            for message in session.received():  # all arrived messages
                 export.item(session.item(message))
             contents = session.maps.contents(session.maps.answers())
             export.end(reason, contents, _reports(session, export), restoration)

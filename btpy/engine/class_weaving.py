@@ -36,7 +36,7 @@ def weave_class(
     first_site: int,
     advised: AdvisedClass | None = None,
 ) -> WovenClass:
-    """Weave a class as it was planned; sites are numbered from ``first_site``. ``advised``: the result for the plan, if
+    """Weave a class by its plan; sites are numbered from ``first_site``. ``advised``: the result for the plan, if
     the caller has it already. Raises CompileError when a probe is too large for a method of the JVM."""
     if not planned.methods:
         return WovenClass(None, (), (), ())

@@ -27,7 +27,7 @@ class Delivery:
     """One thread takes messages, or items; any thread may read maps and counters.
 
     ``outline``: the outline of all programs whose records the target may send. It grows with the program. ``stacks``:
-    the stack traces that records refer to. ``reading_limit``: how many records are decoded; None: all. ``sent_before``:
+    the stack traces that records refer to. ``reading_limit``: the limit of decoded records; None: no limit. ``sent_before``:
     records, by probe, that went to clients which have left the session. ``release`` gives credit for further events
     back.
     """
@@ -92,7 +92,7 @@ class Delivery:
         self._queue.accept_all()
 
     def snapshot(self, maps: Iterable[int] | None = None) -> list[MapContent]:
-        """The maps of the program as they are now. ``maps``: their ids; None: all. Raises as :class:`Agent`."""
+        """The current maps of the program. ``maps``: their ids; None: all. Raises as :class:`Agent`."""
         return [content for answer in self.snapshots(maps) for content in self.contents(answer)]
 
     def snapshots(self, maps: Iterable[int] | None = None) -> list[Maps]:

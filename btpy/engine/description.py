@@ -2,7 +2,7 @@
 
 The agent keeps it as bytes. The target returns it, and may be hostile. So btpy reads it only after a MAC has proven
 that this user wrote it for this session (the key is in ``~/.local/state/btpy/key``, which only this user can read). It
-is text: the script and its libraries are compiled again, nothing is unpickled.
+is text: the script and its libraries are compiled again, and no object is unpickled.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ class Matching:
     told: tuple[Diagnostic, ...] = ()
 
     def methods(self, probe: int) -> int:
-        """Methods that the probe goes into, as far as they are known before weaving."""
+        """Methods that get the probe, as known before weaving."""
         return sum(
             probe in method.probes
             for class_ in self.classes

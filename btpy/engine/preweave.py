@@ -48,7 +48,7 @@ class Preweaving:
         self._changing = threading.Lock()
         self._version: Instrumentation | None = None
         self._preweaver: Preweaver | None = None
-        self._loaded: set[str] = set()  # names of loaded classes that match, as far as they are known
+        self._loaded: set[str] = set()  # the known names of loaded classes that match
 
     def saw(self, name: str) -> None:
         """Note that a class of this name is loaded, or being loaded."""

@@ -25,7 +25,8 @@ from typing import NamedTuple
 from btpy.frozen import dataclass
 
 MAX_PENDING = 20_000
-"""The most finished calls of a thread whose caller has not finished. If there are more, the oldest are discarded."""
+"""The largest number of finished calls of a thread whose caller has not finished. If there are more, the oldest are
+discarded."""
 
 MAX_DURATIONS = 10_000
 """The number of latest durations at one place from which percentiles are computed."""

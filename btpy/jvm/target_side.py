@@ -4,7 +4,7 @@ requests.
 It opens the target's /tmp and working directory through /proc, makes the port that a JDK before 16 needs in the
 target's network namespace, and then gives up every id and capability that the target's user does not have. It works in
 the target's files only after that, and only relative to the open directories. So a target that creates symbolic links
-or renames files gains nothing that it could not do itself.
+or renames files gains no new rights.
 
 Each packet has one JSON object, and a file descriptor if the request creates one::
 

@@ -95,8 +95,8 @@ EVERYWHERE = frozenset(Place)
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """``type``: as far as it is known without the traced method. ``known_at``: how messages name the places; empty: all
-    of the traced program.
+    """``type``: the type that is known without the traced method. ``known_at``: how messages name the places; empty:
+    all of the traced program.
     """
 
     name: str

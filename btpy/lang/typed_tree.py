@@ -138,8 +138,8 @@ class SafeCall(Node):
 
 @dataclass(frozen=True, slots=True)
 class CastValue(Node):
-    """``operand as T``: the reference, or null if it has another type, which is counted as an error. ``pattern`` as of
-    ``instanceof``.
+    """``operand as T``: the reference, or null if it has another type, which is counted as an error. ``pattern``: as
+    for ``instanceof``.
     """
 
     operand: Expr
@@ -415,7 +415,7 @@ class Emit:
 
 @dataclass(frozen=True, slots=True)
 class MapView:
-    """A map as it is to be shown; ``flush``: its content is taken away."""
+    """A map with the way to show it; ``flush``: its content is taken away."""
 
     map: int
     flush: bool

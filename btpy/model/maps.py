@@ -86,7 +86,7 @@ def map_title(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Map:
-    """``type``: the type of the aggregated or stored value, as far as it is known. It has the unit for the output.
+    """``type``: the known type of the aggregated or stored value. It has the unit for the output.
 
     ``estimated``: a sampled probe adds weighted samples, so the values are estimates for all hits. The text is the
         weight (``100``, ``1…100``, ``?`` if it changes).

@@ -120,7 +120,7 @@ def class_patterns(text: str) -> tuple[ClassPattern, ...]:
 
 
 def _inner_spellings(name: str) -> list[str]:
-    """``a.B.C`` could be the class C of package a.B or the member C of a.B: try both, first the name as it is."""
+    """``a.B.C`` could be the class C of package a.B or the member C of a.B: try both, first the unchanged name."""
     spellings = [name]
     segments = name.split(".")
     first_class = next((at for at, segment in enumerate(segments) if segment[:1].isupper()), len(segments))

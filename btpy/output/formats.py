@@ -100,7 +100,7 @@ GROWING = tuple(format_.name for format_ in FORMATS if format_.grows)
 """Formats that show probes which are added later."""
 
 RECORDING = ".btz"
-"""Suffix of recordings, which are no format of output: they are replayed into one."""
+"""Suffix of recordings. A recording is no format of output, but a replay converts it into one."""
 
 
 def named(name: str) -> Format:

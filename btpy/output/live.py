@@ -196,7 +196,7 @@ class LiveText:
         self._maps = MapText(values, style)
 
     def lines(self, history: History, arrangement: Arrangement, columns: int, lines: int) -> list[str]:
-        """At most ``lines`` lines of at most ``columns`` columns, with nothing in them that moves the cursor."""
+        """At most ``lines`` lines of at most ``columns`` columns, without sequences that move the cursor."""
         if columns < 1 or lines < 1:
             return []
         parts, left_out = self._parts(history, arrangement, columns, lines)

@@ -61,7 +61,7 @@ class MapText:
         self._style = style
 
     def lines(self, content: MapContent, options: TableOptions, *, plot: bool = False) -> list[str]:
-        """The map as it is printed, or as a chart, without line ends."""
+        """The printed text of the map, or its chart, without line ends."""
         table_ = table(content, options)
         map_, unit = content.map, table_.unit
         kind = _unit_kind(map_)

@@ -122,7 +122,7 @@ class Stream:
         self._compressor = _compressor() if compress else None
         self._document = Document()
         self._pending: list[str | bytes] = []
-        self._began = False  # something was written to the current file
+        self._began = False  # whether data was written to the current file
         self._fresh = True  # no record was
         self._size = os.fstat(descriptor).st_size if owned and append else 0
         self._opened = self._synced = time.monotonic()
@@ -145,7 +145,7 @@ class Stream:
         rotation: Rotation | None = None,
         compress: bool = False,
     ) -> Stream:
-        """Opens the file at once. Its old content is kept until something is written. Raises OutputError."""
+        """Opens the file at once. Its old content stays until the first write. Raises OutputError."""
         return Stream(
             _open(path, append=append),
             str(path),

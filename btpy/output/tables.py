@@ -1,4 +1,4 @@
-"""The rows of a map as they are shown: sorted, cut and scaled by the options of ``print(@m, …)``."""
+"""The rows of a map for output: sorted, cut and scaled by the options of ``print(@m, …)``."""
 
 from __future__ import annotations
 

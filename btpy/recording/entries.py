@@ -82,7 +82,7 @@ class ProbesAttached(Message):
 
 @dataclass(frozen=True, slots=True)
 class MapsShown(Message):
-    """Maps that were read during the run; ``contents`` as of MAPS."""
+    """Maps that were read during the run; ``contents``: as in MAPS."""
 
     code = 0x84
     contents: Rest

@@ -1,4 +1,4 @@
-"""Recordings of several targets in one stream, as they are made: a node sends them to ``btpy --hosts``.
+"""Current recordings of several targets in one stream: a node sends them to ``btpy --hosts``.
 
 A stream begins with a magic number and a version. Then come frames: the pid of a target, and a chunk of its recording.
 The first chunk of a target has the head of the file before it. An empty frame of pid 0 only reports that the node is

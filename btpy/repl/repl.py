@@ -168,7 +168,7 @@ class Repl:
         self._carry_out(self, line)
 
     def check(self, text: str) -> list[Diagnostic]:
-        """The diagnostics of the text being typed; nothing is sent."""
+        """The diagnostics of the text being typed, without a request to the target."""
         kind = kind_of(text)
         try:
             if kind is Kind.PROBES and _NO_BODY.fullmatch(text.strip()):

@@ -2,7 +2,7 @@
 
 Lines to be written wait in one bounded queue. While the user types a line, the loop of the prompt writes them: it
 erases the prompt, writes, and draws the prompt again, at most some times a second. While a command runs, lines are
-written at once. While something else uses the terminal (a view, an editor, a question), lines wait. So no line is lost
+written at once. While a view, an editor or a question uses the terminal, lines wait. So no line is lost
 or written twice.
 """
 

@@ -254,7 +254,7 @@ class PrewovenClass:
 
 @dataclass(frozen=True, slots=True)
 class PrewovenAnswer:
-    """``woven``: an encoded :class:`PrewovenClass`; empty: the class stays as it is."""
+    """``woven``: an encoded :class:`PrewovenClass`; empty: the class stays unchanged."""
 
     id: U4
     shown: Fingerprint

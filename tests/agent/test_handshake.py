@@ -40,7 +40,8 @@ Knock = Callable[[], tuple[Door, socket.socket]]
 
 @pytest.fixture
 def knock(subject: Subject, jar: Path) -> Iterator[Knock]:
-    """The connection of an agent that waits for a PROOF. At the end the agent must have left nothing in the JVM."""
+    """The connection of an agent that waits for a PROOF. At the end the agent must have removed all its parts from the
+    JVM."""
     with subject(17) as program:
         opened: list[Door | socket.socket] = []
 

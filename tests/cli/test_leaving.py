@@ -1,4 +1,4 @@
-"""The exit code tells when something stays in the target; tests/live/test_shapes.py has such a JVM."""
+"""The exit code shows that a part of btpy stays in the target; tests/live/test_shapes.py has such a JVM."""
 
 from __future__ import annotations
 

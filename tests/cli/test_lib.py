@@ -72,11 +72,11 @@ def test_a_library_of_ones_own(tmp_path: Path) -> None:
     assert btpy("lib", home=tmp_path).stdout.splitlines() == listed
     assert listed[0].split(maxsplit=1) == [
         "mine",
-        "Work: how many pieces there are, how long they take, and which fail.",
+        "Work: the number of pieces, their durations, and failures.",
     ]
     assert any(line.startswith("btpy.exceptions ") for line in listed)
     assert all(line.endswith(".") for line in listed)  # whole sentences
-    assert btpy("lib", "search", "pieces there are", home=tmp_path).stdout.split()[0] == "mine"
+    assert btpy("lib", "search", "number of pieces", home=tmp_path).stdout.split()[0] == "mine"
     assert f"{path.parent}\n" in btpy("lib", "path", home=tmp_path).stdout
 
 

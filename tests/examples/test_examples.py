@@ -26,7 +26,7 @@ TESTED_ELSEWHERE = {"wiremock_slow.bt", "h2_sql.bt"}  # tests/real
 
 @dataclass
 class Run:
-    """One script, from before the first request to after the last one."""
+    """Runs a script from before the first request until after the last one."""
 
     tracer: Tracer
     shop: dict[str, int]

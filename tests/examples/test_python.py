@@ -1,4 +1,4 @@
-"""The examples of docs/python.md and the notebook run as they stand, against the shop."""
+"""The examples of docs/python.md and the notebook run unchanged, against the shop."""
 
 from __future__ import annotations
 

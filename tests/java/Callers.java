@@ -34,7 +34,7 @@ public final class Callers {
         }
     }
 
-    /** Not a Figure, although it has an area. */
+    /** It has an area, but is not a Figure. */
     static final class Field {
         int area(int n) {
             return -n;

@@ -99,7 +99,7 @@ def test_this_may_wait_for_super_in_another_local_variable(execute: Execute) -> 
     run = execute(builder)
     assert run.counts("<init>", "(I)V") == (7, 7, 0)
     assert run.report.of("Odd", "<init>", "(I)V", advice.RETURN_SELF).sum == 7
-    # The argument's slot was used for something else before super: entry advice still gets the argument.
+    # The code before super has used the argument's slot for another value: entry advice still gets the argument.
     assert run.report.of("Odd", "<init>", "(I)V", advice.ENTRY_ARGUMENT).sum == 21
 
 

@@ -100,7 +100,7 @@ def _no_value(tree: nodes.Call, function: Function) -> Diagnostic | None:
 
 
 def _shortened(tree: nodes.Call) -> str:
-    """The call as it is written. A long call is shown without its arguments."""
+    """The text of the call. A long call is shown without its arguments."""
     return tree.span.text if len(tree.span.text) < 40 else f"{tree.function.text}(…)"
 
 

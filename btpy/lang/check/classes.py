@@ -28,7 +28,7 @@ class ClassFields:
 class MethodFacts:
     """The code of a method that a call would run. ``place``: ``Order.java:88``, empty if it is not known. ``calls``: a
     method that is called on this line, such as ``List.size``, or empty. ``field``: the field whose value it returns, if
-    it does nothing else.
+    this is its only effect.
     """
 
     place: str
@@ -38,7 +38,7 @@ class MethodFacts:
 
 class Classes(Protocol):
     def fields(self, name: str) -> ClassFields | None:
-        """None: nothing is known of a class of that name."""
+        """None: no class of that name is known."""
 
     def subtype_with(self, name: str, field: str) -> str | None:
         """A subtype that has a field of that name. Empty when none is known; None: none has."""

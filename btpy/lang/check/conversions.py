@@ -252,7 +252,7 @@ def literal(tree: nodes.Literal) -> Expr:
 
 
 def typed_null(value: Expr) -> Expr:
-    """The literal ``null`` as a value of unknown type; everything else as it is."""
+    """The literal ``null`` as a value of unknown type; other values unchanged."""
     return replace(value, type=ANY) if value.type.kind is Kind.NULL else value
 
 

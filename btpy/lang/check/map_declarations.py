@@ -120,7 +120,7 @@ def _storage(name: nodes.Identifier, arguments: Sequence[nodes.Argument]) -> Dec
 
 
 def apply(declared: DeclaredMap, used: Map, first: nodes.MapReference, report: Report) -> Map:
-    """The map as it is declared; ``first``: where it is first assigned."""
+    """The map by its declaration; ``first``: where it is first assigned."""
     place = Label(declared.tree.name.span, "declared here")
     if used.keys != len(declared.keys):
         report(

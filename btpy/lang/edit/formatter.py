@@ -283,7 +283,7 @@ class _Writer:
         self._columns: list[int | None] = []  # for each open bracket, the column where its lines begin; None: a brace
         self._item_start = 0  # line in which the open item begins
         self._in_item = False
-        self._after_long_item = False  # the last item has several lines, and nothing has followed it yet
+        self._after_long_item = False  # the last item has several lines, and no item has followed it yet
 
     def write(self, tokens: list[_Token]) -> str:
         previous: _Token | None = None

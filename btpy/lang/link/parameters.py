@@ -44,7 +44,7 @@ _DURATIONS = ("ns", "us", "ms", "s", "m", "h", "d")
 
 
 def shown_default(parameter: Parameter) -> str:
-    """The default as it is written in a script; empty where there is none."""
+    """The text of the default in a script; empty if it has none."""
     return "" if parameter.default is None else spelled(parameter.type, parameter.default)
 
 

@@ -399,7 +399,7 @@ class _MetricSender(_Sender):
             self._changed.notify_all()
 
     def _wait(self) -> bool:
-        """The last report is made when everything is known."""
+        """The last report is made after the last values have arrived."""
         with self._changed:
             self._changed.wait_for(lambda: self._is_due or self._deadline is not None)
             if self._has_ended:

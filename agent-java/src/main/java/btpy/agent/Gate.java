@@ -9,7 +9,7 @@ final class Gate {
         notifyAll();
     }
 
-    /** Waits until it is open, at most {@code millis}; keeps the interrupt flag of the waiting thread as it was. */
+    /** Waits until it is open, at most {@code millis}; preserves the interrupt flag of the waiting thread. */
     void await(long millis) {
         long deadline = System.nanoTime() + millis * 1_000_000L;
         boolean interrupted = false;

@@ -103,8 +103,9 @@ final class Budget {
     /**
      * Pays for a firing, on the firing thread.
      *
-     * @param nanos the known cost of the firing, and of the firings that it pays for @param paid the amount that the same probe paid since
-     * the last look @return false if the allowance is empty and the probe takes more than a little
+     * @param nanos the known cost of the firing, and of the untimed firings before it @param paid the amount that the
+     * same probe paid since the last look @return false if the allowance is empty and the probe has used more than a
+     * small part of it
      */
     boolean pays(long nanos, long paid) {
         return MEMORY.getAndAddLong(this, PURSE, -nanos) >= nanos || paid < share * LOOK_NANOS / 2;

@@ -160,7 +160,10 @@ final class Probe {
     private volatile AdaptiveSampler[] retired = {};
     /** The largest factor of an adaptive sampler so far. */
     private int mostThinning = 1;
-    /** Timed firings that found the allowance empty since the factor was raised. Not exact: concurrent increments may be lost. */
+    /**
+     * Timed firings that found the allowance empty since the factor was raised. The number is not exact, because
+     * concurrent increments may be lost.
+     */
     private int unpaid;
     /**
      * The total time for which the budget has disabled the probe, in ns, and the start of the current rest; 0 if it is

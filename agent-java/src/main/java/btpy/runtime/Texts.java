@@ -146,7 +146,7 @@ public final class Texts {
         return kept == Strings.length(s) ? s : s.substring(0, kept);
     }
 
-    /** Returns the text as it is captured: cut after the characters that the session allows. */
+    /** Returns the captured part of the text: at most as many characters as the session allows. */
     public static String limited(Session session, String s) {
         return truncate(s, session.limits.chars);
     }
