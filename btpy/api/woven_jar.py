@@ -45,7 +45,7 @@ class SourceJar:
 
     @staticmethod
     def read(path: Path) -> SourceJar:
-        """Raises what ``zipfile`` raises."""
+        """Raises the errors of ``zipfile``."""
         with zipfile.ZipFile(path) as jar:
             names = jar.namelist()
             text = read_entry(jar, jar.getinfo(MANIFEST), MAX_MANIFEST_BYTES) if MANIFEST in names else b""
@@ -72,7 +72,7 @@ class SourceJar:
 
     def companions(self, woven: Collection[str]) -> Iterator[tuple[str, Iterator[bytes]]]:
         """The other entries of the output beside the ``woven`` ones, in pieces. The caller must use a piece before it
-        takes the next. Raises what ``zipfile`` raises."""
+        takes the next. Raises the errors of ``zipfile``."""
         classes = {_unversioned(entry) for entry in woven}
         with zipfile.ZipFile(self.path) as jar:
             for entry in dict.fromkeys(jar.namelist()):

@@ -103,7 +103,7 @@ def read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limit: int) -> 
 
 
 def pieces(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Iterator[bytes]:
-    """The content of an entry of any length, a piece at a time. Raises what ``zipfile`` raises."""
+    """The content of an entry of any length, a piece at a time. Raises the errors of ``zipfile``."""
     with archive.open(entry) as file:
         while piece := file.read(_PIECE):
             yield piece

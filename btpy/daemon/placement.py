@@ -58,7 +58,7 @@ class Terms:
 
 class Placement:
     """A thread. ``session_name``: the name of its session. ``was_in``: this daemon has put it in before; so if the
-    session is missing, a user has stopped it. ``outcome``: None while it runs; ``error``: why it failed."""
+    session is missing, a user has stopped it. ``outcome``: None while it runs; ``error``: the reason of a failure."""
 
     def __init__(
         self, process: JvmProcess, probe: StandingProbe, session_name: str, terms: Terms, *, was_in: bool

@@ -27,7 +27,7 @@ class Delivery:
     """One thread takes messages, or items; any thread may read maps and counters.
 
     ``outline``: the outline of all programs whose records the target may send. It grows with the program. ``stacks``:
-    the stack traces that records refer to. ``reading_limit``: the limit of decoded records; None: no limit. ``sent_before``:
+    the stack traces that records refer to. ``reading_limit``: limits decoding; None: no limit. ``sent_before``:
     records, by probe, that went to clients which have left the session. ``release`` gives credit for further events
     back.
     """

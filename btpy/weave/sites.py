@@ -1,4 +1,4 @@
-"""The numbers of the places where code is inserted, and ranges of code without some of them."""
+"""The numbers of the places where code is inserted, and ranges of code with holes."""
 
 from __future__ import annotations
 

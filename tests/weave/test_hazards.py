@@ -440,7 +440,8 @@ def test_abstract_and_native_methods_have_no_code() -> None:
 
 
 def test_an_empty_finalizer_stays_empty() -> None:
-    """HotSpot would register every new object of the class for finalization, of all classes if it is Object."""
+    """HotSpot would register every new object of the class for finalization. For Object, these are the objects of all
+    classes."""
     builder = odd()
     builder.method(ACC_PUBLIC, "finalize", "()V").op(op.RETURN)
     woven = woven_everything(builder)

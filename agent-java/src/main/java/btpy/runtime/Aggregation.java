@@ -14,7 +14,7 @@ import jdk.internal.vm.annotation.DontInline;
  * finds another serial number and is dropped, as if it had come before. Cells are changed by atomic additions, so no
  * update is lost. In a map without keys, the cells that threads share are striped. A thread that owns its stripe
  * ({@link Stripes#owned}) gets cells of its own for each key, up to {@link #MAX_OWN_BYTES} in total, and adds to their
- * sums without an atomic addition. The part of these that was taken is stored beside them.
+ * sums without an atomic addition. Another cell stores the part of a sum that flushes have taken.
  *
  * <p>A snapshot reads while other threads write: each cell is exact at some moment of the reading, different cells at
  * different moments.
