@@ -313,7 +313,19 @@ def _into_directory(directory: Path, console: Console) -> Iterator[Write]:
                 f"{other} and {path} are one file in {directory}, which takes upper and lower case for the same",
                 help=["write a jar with -o NAME.jar"],
             )
-        with create_below(opened, path, 0o666) as created:
+        try:
+            created = create_below(opened, path, 0o666)
+        except OSError as cause:
+            link = next(
+                (part for part in (file, *file.parents) if directory in part.parents and part.is_symlink()), None
+            )
+            if link is None:
+                raise
+            raise OutputError(
+                f"cannot write {file}: {link} is a symbolic link, and btpy follows none there",
+                help=["write elsewhere with -o, or remove the link"],
+            ) from cause
+        with created:
             try:
                 created.writelines(content)
                 created.flush()

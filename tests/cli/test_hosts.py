@@ -324,6 +324,9 @@ def test_sets_of_hosts_have_the_syntax_of_clustershell() -> None:
     assert host_names("web[01-11]!web[02-10]") == ["web01", "web11"]
     assert host_names("b,a,b") == ["b", "a"]
     assert host_names("root@b") == ["root@b"]
+    for option in ("-v", "web,-oProxyCommand", "-oProxyCommand=x", "a b;c", "$(x)"):
+        with pytest.raises(UsageError):
+            host_names(option)
     with pytest.raises(UsageError, match="50000 hosts"):
         host_names("web[1-50000]")
 

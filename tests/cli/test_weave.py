@@ -459,6 +459,20 @@ def test_no_entry_leads_out_of_the_output(
             assert all(".." not in name and name[0] != "/" and ":" not in name for name in woven.namelist())
 
 
+@pytest.mark.parametrize("link", ["p", "p/Number.class"])
+def test_no_link_below_the_output_is_followed(link: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    jar = jar_of(tmp_path / "in.jar", classes_of(tmp_path / "s", 11, Number=VERSIONED % 1))
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    (victim / "Number.class").write_text("of somebody else")
+    place = tmp_path / "out" / link
+    place.parent.mkdir(parents=True)
+    place.symlink_to(victim if link == "p" else victim / "Number.class")
+    assert main(["weave", "-e", ALL, "--cp", str(jar), "-o", str(tmp_path / "out")]) == 1
+    assert f"out/p/Number.class: {place} is a symbolic link" in capfd.readouterr().err
+    assert (victim / "Number.class").read_text() == "of somebody else"
+
+
 def test_companions_of_a_signed_jar_stay_inside_too(tmp_path: Path) -> None:
     entries = classes_of(tmp_path / "s", 11, Main=MAIN, Number=LOOP) | {"../evil.txt": b"evil"}
     jar = jar_of(tmp_path / "in.jar", entries, "Sealed: true")
