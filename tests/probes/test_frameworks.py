@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.jdks import compiled
+from tests.kafka import kafka
 from tests.probes.stacks import jars
 from tests.probes.test_libraries import classes, columns, run
 from tests.redis import redis
@@ -296,6 +297,44 @@ def test_redis(jdk: int, stacks: str, tmp_path: Path) -> None:
             "lettuce_failed,BLPOP,false": 2,
         }
         assert tracer.maps()["places"] == {f"{at},RedisCalls.jedis:62": 1}
+
+
+@versions((25, "kafka4"), (17, "kafka2"), (21, "kafka3"))
+def test_kafka(jdk: int, stacks: str, tmp_path: Path) -> None:
+    script = tmp_path / "script.bt"
+    script.write_text(
+        "use btpy.kafka(slow=1h) as kafka;\n"
+        "@OnProbe(kafka.sent) { @sent[event.topic, event.refused, event.site] = count(); }\n"
+        "@OnProbe(kafka.delivered) { @batches[event.topic, event.failed] = sum(event.records); }\n"
+        "@OnProbe(kafka.polled) { @polled[event.group] = sum(event.records); }\n"
+        "@OnProbe(kafka.committed) { @committed[event.group, event.error == null] = count(); }\n"
+        "@OnProbe(kafka.rebalanced) { @joined[event.group] = count(); }\n"
+    )
+    path = classes("Messages", *jars(stacks))
+    with kafka(jars("kafka-broker")) as port, target(jdk, "Messages", str(port), classpath=path) as program:
+        with tracing(program.pid, script) as tracer:
+            run(program, tracer)
+        (polls,), (rebalances,) = told(program, "polls"), told(program, "rebalances")
+        assert columns(tracer, "kafka.@send") == {"orders": 53 + 5, "stock": 31, "small": 7}
+        assert columns(tracer, "kafka.@delivered") == {"orders": 53, "stock": 31}
+        assert columns(tracer, "kafka.@failed") == {"orders": 5, "small": 7}
+        assert columns(tracer, "kafka.@received") == {"orders": 53, "stock": 31}
+        assert sum(columns(tracer, "kafka.@work").values()) == polls
+        assert columns(tracer, "kafka.@records") == {"billing": 53, "audit": 31}
+        assert columns(tracer, "kafka.@rebalances") == {"audit": rebalances}
+        maps = tracer.maps()
+        assert maps["sent"] == {
+            "orders,false,Messages.send:100": 53,
+            "stock,false,Messages.send:100": 31,
+            "orders,true,Messages.refuse:109": 5,
+            "small,false,Messages.refuse:109": 7,
+        }
+        assert maps["batches"] == {"orders,false": 53, "stock,false": 31, "small,true": 7}
+        assert maps["polled"] == {"billing": 53, "audit": 31}
+        assert maps["committed"] == {"billing,true": 3}
+        assert maps["joined"] == {"audit": rebalances}
+        work = next(row for row in reversed(tracer.of("table")) if "kafka.@work" in row["data"].get("billing", {}))
+        assert work["data"]["billing"]["kafka.@work"]["total"] >= 53 * 3_000_000, "3 ms a record"
 
 
 def test_a_version_that_a_library_does_not_know_is_told(tmp_path: Path) -> None:

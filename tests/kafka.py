@@ -1,0 +1,67 @@
+"""A Kafka broker in KRaft mode on a free port, for tests of clients."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.jdks import java
+
+_PATIENCE = 120  # seconds until the broker listens
+
+_PROPERTIES = """\
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller}
+listeners=PLAINTEXT://127.0.0.1:{broker},CONTROLLER://127.0.0.1:{controller}
+controller.listener.names=CONTROLLER
+log.dirs={directory}/logs
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=1
+group.initial.rebalance.delay.ms=0
+"""
+
+
+@contextmanager
+def kafka(jars: list[Path]) -> Iterator[int]:
+    """Runs an empty broker until the block ends, and gives its port. ``jars``: those of the broker, of Kafka 4."""
+    command = [str(java(21)), "-Xmx384m", "-XX:+UseSerialGC", "-cp", os.pathsep.join(map(str, jars))]
+    with tempfile.TemporaryDirectory(prefix="btpy-kafka-") as directory:
+        broker, controller = _free_ports()
+        properties = Path(directory) / "server.properties"
+        properties.write_text(_PROPERTIES.format(broker=broker, controller=controller, directory=directory))
+        format_storage = ["kafka.tools.StorageTool", "format", "-t", "MkU3OEVBNTcwNTJENDM2Qk", "-c", str(properties)]
+        subprocess.run([*command, *format_storage], check=True, capture_output=True, timeout=_PATIENCE)
+        with (Path(directory) / "broker.log").open("w") as log:
+            process = subprocess.Popen(
+                [*command, "kafka.Kafka", str(properties)], stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            )
+            try:
+                _wait_for(broker, process)
+                yield broker
+            finally:
+                process.kill()
+                process.wait()
+
+
+def _free_ports() -> tuple[int, int]:
+    with socket.create_server(("127.0.0.1", 0)) as first, socket.create_server(("127.0.0.1", 0)) as second:
+        return first.getsockname()[1], second.getsockname()[1]
+
+
+def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        except OSError:
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
