@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +16,8 @@ import pytest
 
 import btpy
 from btpy.errors import BtpyError, UsageError
-from tests.jdks import all_jdks, compiled, java_home
+from tests.jdks import all_jdks, compiled, java, java_home
+from tests.maven import artifact
 from tests.targets import Target, target
 
 JAVA = Path(__file__).parents[1] / "java"
@@ -23,6 +27,7 @@ SCRIPT = """FlightOrders::order @exit {
         at=method);
     @orders = count();
 }"""
+MISSION_CONTROL = ("org.openjdk.jmc:flightrecorder:8.3.1", "org.openjdk.jmc:common:8.3.1", "org.lz4:lz4-java:1.8.0")
 TOOLS = 17
 """The JDK whose tools read the recordings of Java 8, which has none."""
 
@@ -229,3 +234,75 @@ def test_secrets_are_masked_and_texts_are_cut(tmp_path: Path) -> None:
     assert len(events) == 11
     assert {event["name"] for event in events} == {"custo"}
     assert not any("customer" in str(event["text"]) for event in events)
+
+
+@all_jdks
+def test_mission_control_reads_as_many_events_with_units(jdk: int, tmp_path: Path) -> None:
+    file = tmp_path / "run.jfr"
+    with program(jdk, "109") as running, btpy.attach(running.pid) as session:
+        session.add(SCRIPT)
+        run(jdk, "jcmd", running.pid, "JFR.start", "name=run")
+        next_round(running, "109")
+        run(jdk, "jcmd", running.pid, "JFR.stop", "name=run", f"filename={file}")
+    jars = [artifact(name) for name in MISSION_CONTROL]
+    classes = compiled([JAVA / "jfr" / "ReadByMissionControl.java"], release=11, classpath=jars)
+    path = os.pathsep.join(map(str, (classes, *jars)))
+    command = [str(java(TOOLS)), "-cp", path, "ReadByMissionControl", str(file), "com.acme.Order"]
+    lines = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout.splitlines()
+    assert lines[-1] == "count 109"
+    fields = {name: (type_, value) for name, type_, value in (line.split(" ", 2) for line in lines[:-1])}
+    types = {name: fields[name][0] for name in ("customer", "express", "type", "who", "took", "size")}
+    assert types == {
+        "customer": "text",
+        "express": "boolean",
+        "type": "class",
+        "who": "thread",
+        "took": "timespan",
+        "size": "memory",
+    }
+    assert fields["number"][1] == "1"
+
+
+def test_events_of_functions_subscribers_and_timers(tmp_path: Path) -> None:
+    """All handlers of a script can write them, also on the thread of btpy."""
+    script = """
+    fn told(int number) { jfr("com.acme.Told", number=number) }
+    FlightOrders::order as placed {
+        told(arg0 as int);
+        if (arg0 as int) % 2 == 0 { told(-1) }
+        provide(number=arg0 as int);
+    }
+    @OnProbe(placed) { jfr("com.acme.Placed", number=event.number as int) }
+    @OnTimer(20ms) { jfr("com.acme.Tick", heap=heap_used()) }
+    """
+    file = tmp_path / "run.jfr"
+    with program(17, "11") as running:
+        run(17, "jcmd", running.pid, "JFR.start", "name=run")
+        with btpy.attach(running.pid) as session:
+            session.add(script)
+            next_round(running, "11")
+            time.sleep(0.2)
+            assert not session.errors
+        run(17, "jcmd", running.pid, "JFR.stop", "name=run", f"filename={file}")
+    assert sorted(event["number"] for event in recorded(17, file, "com.acme.Told")) == [-1] * 5 + [*range(1, 12)]
+    assert [event["number"] for event in recorded(17, file, "com.acme.Placed")] == [*range(1, 12)]
+    ticks = recorded(17, file, "com.acme.Tick")
+    assert len(ticks) > 2
+    assert {tick["eventThread"]["javaName"] for tick in ticks} == {"btpy-events"}
+
+
+def test_events_are_written_by_many_threads_and_virtual_ones(tmp_path: Path) -> None:
+    """None is lost, and the thread of each is the one that ran the method."""
+    file = tmp_path / "run.jfr"
+    classes = compiled([JAVA / "Gate.java", JAVA / "jfr" / "FlightThreads.java"], release=11)
+    with target(21, "FlightThreads", "7", "1009", classpath=[classes]) as running:
+        run(21, "jcmd", running.pid, "JFR.start", "name=run")
+        with btpy.attach(running.pid) as session:
+            session.add('FlightThreads::work { jfr("com.acme.Work", virtual=is_virtual, name=thread_name) }')
+            running.send()
+            running.wait_for("done")
+        run(21, "jcmd", running.pid, "JFR.stop", "name=run", f"filename={file}")
+    events = recorded(21, file, "com.acme.Work")
+    counts = Counter(event["virtual"] for event in events)
+    assert counts == {True: 7 * 1009, False: 7 * 1009}
+    assert all(event["name"] == event["eventThread"]["javaName"] for event in events if not event["virtual"])
