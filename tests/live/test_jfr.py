@@ -260,7 +260,7 @@ def test_mission_control_reads_as_many_events_with_units(jdk: int, tmp_path: Pat
         "took": "timespan",
         "size": "memory",
     }
-    assert fields["number"][1] == "1"
+    assert fields["number"][1].startswith("1[")  # a quantity without a unit
 
 
 def test_events_of_functions_subscribers_and_timers(tmp_path: Path) -> None:
