@@ -299,6 +299,47 @@ def test_redis(jdk: int, stacks: str, tmp_path: Path) -> None:
         assert tracer.maps()["places"] == {f"{at},RedisCalls.jedis:62": 1}
 
 
+@versions((25, "grpc76"), (17, "grpc42"))
+def test_grpc(jdk: int, stacks: str, tmp_path: Path) -> None:
+    script = tmp_path / "script.bt"
+    script.write_text(
+        "use btpy.grpc(slow=1h) as grpc;\n"
+        "@OnProbe(grpc.client) { @sites[event.method, event.site] = count(); }\n"
+        "@OnProbe(grpc.client) { @fastest[event.status] = min(event.duration); }\n"
+        "@OnProbe(grpc.server) { @answered[event.status] = count(); }\n"
+        "@OnProbe(grpc.unanswered) { @unanswered[event.status] = count(); }\n"
+    )
+    with target(jdk, "RpcCalls", classpath=classes("RpcCalls", *jars(stacks))) as program:
+        with tracing(program.pid, script) as tracer:
+            run(program, tracer)
+        assert columns(tracer, "grpc.@client") == {
+            "shop.Orders/place,OK": 53,
+            "shop.Orders/place,INVALID_ARGUMENT": 11,
+            "shop.Orders/place,UNKNOWN": 5,
+            "shop.Orders/place,DEADLINE_EXCEEDED": 3,
+            "shop.Orders/place,UNAVAILABLE": 2,
+            "shop.Orders/missing,UNIMPLEMENTED": 7,
+            "shop.Orders/list,OK": 13,
+        }
+        # A method that is not there has no call in the server.
+        assert columns(tracer, "grpc.@server") == {
+            "shop.Orders/place,OK": 53,
+            "shop.Orders/place,INVALID_ARGUMENT": 11,
+            "shop.Orders/place,UNKNOWN": 5,
+            "shop.Orders/place,CANCELLED": 3,
+            "shop.Orders/list,OK": 13,
+        }
+        maps = tracer.maps()
+        assert maps["sites"] == {
+            "shop.Orders/place,RpcCalls.call:82": 53 + 11 + 5 + 3 + 2,
+            "shop.Orders/missing,RpcCalls.call:82": 7,
+            "shop.Orders/list,RpcCalls.main:55": 13,
+        }
+        assert maps["answered"] == {"OK": 53 + 13, "INVALID_ARGUMENT": 11, "CANCELLED": 3}
+        assert maps["unanswered"] == {"UNKNOWN": 5}
+        assert maps["fastest"]["DEADLINE_EXCEEDED"] >= 90_000_000
+
+
 @versions((25, "kafka4"), (17, "kafka2"), (21, "kafka3"))
 def test_kafka(jdk: int, stacks: str, tmp_path: Path) -> None:
     script = tmp_path / "script.bt"
