@@ -141,6 +141,15 @@ def test_a_target_that_stands_still_beyond_the_lease_keeps_its_session(subject: 
         client.detach()
 
 
+def test_a_client_may_be_busy_before_it_configures(subject: Subject, attach: Attach) -> None:
+    """It checks a long script while the JVM loads the agent, and sends nothing before both are done."""
+    with subject(17) as program:
+        client = attach(program, 17, configure=False)
+        time.sleep(6)  # longer than the handshake may take
+        client.configure()
+        client.detach()
+
+
 def test_pings_keep_the_lease(subject: Subject, attach: Attach) -> None:
     with subject(17) as program:
         client = attach(program, 17, lease_ms=1000)

@@ -97,6 +97,7 @@ final class Tracer implements Runnable {
             welcome(connection.handshake(secret), connection);
             start(outbox, "btpy-writer");
             proven = true;
+            lease.set(Lease.CONNECTED_MILLIS);
             lease.heard();
             Payload first = enquiries(connection);
             if (first.type == Payload.JOIN) {
