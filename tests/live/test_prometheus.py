@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import urllib.error
 import urllib.request
 from contextlib import ExitStack
@@ -211,3 +213,13 @@ def test_names_are_unique_and_valid() -> None:
     assert by_map["h_seconds_count"].name == "btpy_h_seconds_count_"
     assert by_map["wait_seconds"].name == "btpy_wait_seconds"
     assert by_map["x_total"].name == "btpy_x"
+
+
+def test_without_the_package_the_error_says_how_to_install_it() -> None:
+    code = "import sys; sys.modules['prometheus_client'] = None; from btpy.cli.main import main; sys.exit(main())"
+    with traffic() as one:
+        command = [sys.executable, "-c", code, str(one.pid), "-e", SCRIPT, "--prometheus", "0"]
+        refused = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert refused.returncode == 2
+    assert "needs the package prometheus-client" in refused.stderr
+    assert "pip install 'btpy-jvm-tracer[prometheus]'" in refused.stderr
