@@ -55,6 +55,7 @@ man: $(VENV)/.installed
 	$(BIN)/python docs/build_man.py
 	$(BIN)/python docs/build_commands.py
 	$(BIN)/python docs/build_libraries.py
+	$(BIN)/python docs/build_parquet.py
 
 pictures: $(VENV)/.installed tools
 	$(BIN)/python docs/build_pictures.py

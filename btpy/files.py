@@ -19,7 +19,7 @@ import grp
 import os
 import pwd
 import stat
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -202,17 +202,28 @@ def create_below(directory: int, path: str, mode: int) -> BinaryIO:
     """A file for writing, empty, below an open directory; creates missing directories of its path. Follows no symbolic
     link in the path, or in place of the file. Raises OSError."""
     *parents, name = path.split("/")
-    below = os.dup(directory)
+    below = directory_below(directory, parents)
     try:
-        for parent in parents:
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(parent, dir_fd=below)
-            above, below = below, os.open(parent, _PATH_OF_DIRECTORY | os.O_NOFOLLOW, dir_fd=below)
-            os.close(above)
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         return os.fdopen(os.open(name, flags, mode, dir_fd=below), "wb")
     finally:
         os.close(below)
+
+
+def directory_below(directory: int, parts: Sequence[str], mode: int = 0o777) -> int:
+    """A descriptor of a directory below an open one; creates what is missing. Follows no symbolic link. Raises
+    OSError."""
+    below = os.dup(directory)
+    try:
+        for part in parts:
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(part, mode, dir_fd=below)
+            above, below = below, os.open(part, _PATH_OF_DIRECTORY | os.O_NOFOLLOW, dir_fd=below)
+            os.close(above)
+    except BaseException:
+        os.close(below)
+        raise
+    return below
 
 
 def open_directory(root: Path, name: str) -> int:

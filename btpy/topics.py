@@ -1,4 +1,5 @@
-"""Texts of ``btpy help`` about topics that are no words of the probe language (``topics.toml``)."""
+"""Texts of ``btpy help`` about topics that are no words of the probe language (``topics.toml``), and the
+macros for DuckDB, which are a file of their own."""
 
 from __future__ import annotations
 
@@ -12,4 +13,7 @@ def topics() -> dict[str, str]:
     """The texts by name; each ends with a newline."""
     data = get_data("btpy", "topics.toml")
     assert data is not None
-    return {name: text.lstrip("\n") for name, text in tomllib.loads(data.decode("utf-8")).items()}
+    macros = get_data("btpy", "output/parquet/duckdb.sql")
+    assert macros is not None
+    texts = {name: text.lstrip("\n") for name, text in tomllib.loads(data.decode("utf-8")).items()}
+    return {**texts, "duckdb": macros.decode("utf-8")}

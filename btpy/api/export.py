@@ -1,9 +1,10 @@
-"""Exports to OpenTelemetry backends and to Prometheus."""
+"""Exports to OpenTelemetry backends, to Prometheus and to Parquet files."""
 
 from __future__ import annotations
 
 import socket
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from btpy.distribution import install_command
@@ -16,6 +17,7 @@ from btpy.recording.entries import Started
 
 if TYPE_CHECKING:
     from btpy.output.otlp.export import OtlpExport
+    from btpy.output.parquet.store import Store
     from btpy.output.prometheus.exposition import Exposition
     from btpy.output.prometheus.settings import ExpositionSettings
 
@@ -37,6 +39,18 @@ def exporter(url: str, environment: Mapping[str, str], *, patient: bool = False)
     from btpy.output.otlp.settings import settings_of
 
     return OtlpExport(settings_of(url, environment), patient=patient)
+
+
+def store_in(directory: Path) -> Store:
+    """The data sets of Parquet files in a directory, which has to be started. Raises UsageError when pyarrow is not
+    installed.
+    """
+    from btpy.output.arrow import load
+
+    load()
+    from btpy.output.parquet.store import Store
+
+    return Store(directory)
 
 
 def exposition_at(settings: ExpositionSettings) -> Exposition:
@@ -72,11 +86,12 @@ def origin_of(target: Target, *, redact: bool) -> Origin:
     )
 
 
-def recorded_origin(started: Started) -> Origin:
-    """The target of a recording."""
+def recorded_origin(started: Started, host: str | None) -> Origin:
+    """The target of a recording. ``host``: its name in a run on several hosts."""
     return Origin(
         service=started.main.rpartition("/")[2] if started.main.endswith(".jar") else started.main.rpartition(".")[2],
         instance=f"{started.pid} {started.wall_nanos}",
+        host=host or "",
         pid=started.pid,
         java_version=started.java_version,
         vm_name=started.vm_name,

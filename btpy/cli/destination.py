@@ -13,6 +13,7 @@ from btpy.cli.options import Arguments, Option, number, seconds
 from btpy.errors import OutputError, UsageError
 from btpy.output import formats
 from btpy.output.formats import Format
+from btpy.output.parquet.settings import directory_of, is_parquet
 
 if TYPE_CHECKING:
     from btpy.api.programs import Program
@@ -36,7 +37,8 @@ OUTPUT_OPTIONS = (
     ),
     Option(
         ("-o", "--output"),
-        "write to a file, whose ending may choose the format (FILE.btz records), or send it to otlp://HOST:4318, too",
+        "write to a file, whose ending may choose the format (FILE.btz records), or also to otlp://HOST:4318 or "
+        "parquet://DIR",
         "FILE",
         repeat=True,
     ),
@@ -68,8 +70,8 @@ class Destination(NamedTuple):
     """``path`` None: standard output. ``record``: the file of a recording; ``silent``: the recording is the only
     output. ``slash``: the path ends in a slash, so it is a directory. ``width``: columns that charts fill; None: the
     default.
-        ``export``: the URL of a backend that also gets everything. ``exposition``: where Prometheus scrapes the run.
-        ``channel``: replaces ``record``."""
+        ``export``: the URL of a backend that also gets everything; ``data_sets``: the directory of Parquet files.
+        ``exposition``: where Prometheus scrapes the run. ``channel``: replaces ``record``."""
 
     format: Format = formats.FORMATS[0]
     path: Path | None = None
@@ -83,6 +85,7 @@ class Destination(NamedTuple):
     width: int | None = None
     csv_safe: bool = False
     export: str | None = None
+    data_sets: Path | None = None
     exposition: ExpositionSettings | None = None
     channel: Channel | None = None
 
@@ -216,7 +219,7 @@ def choose_time_zone(arguments: Arguments) -> None:
 def destination(arguments: Arguments, *, records: bool = True) -> Destination:
     """The values of the flags; ``records``: RECORD_OPTIONS are among them. Chooses the time zone. Raises UsageError."""
     choose_time_zone(arguments)
-    outputs, export = _outputs(arguments.texts("output"))
+    outputs, export, data_sets = _outputs(arguments.texts("output"))
     name = arguments.text("format")
     record = arguments.text("record") if records else None
     append = arguments.switch("append")
@@ -234,7 +237,7 @@ def destination(arguments: Arguments, *, records: bool = True) -> Destination:
             rotates=arguments.text("rotate") is not None,
             compress=arguments.switch("compress"),
         )
-        return recording._replace(export=export)
+        return recording._replace(export=export, data_sets=data_sets)
     if record is not None and not record.endswith(formats.RECORDING):
         raise UsageError(
             f"--record {record}: a recording ends with .btz", help=[f"--record {record}{formats.RECORDING}"]
@@ -265,6 +268,7 @@ def destination(arguments: Arguments, *, records: bool = True) -> Destination:
         width=_width(width, format_),
         csv_safe=csv_safe,
         export=export,
+        data_sets=data_sets,
     )
 
 
@@ -283,10 +287,13 @@ def _check_options(format_: Format, *, append: bool, rotate: bool, compress: boo
         raise UsageError(f"--compress does not fit the format {format_.name}, which is compressed in its own way")
 
 
-def _outputs(outputs: Sequence[str]) -> tuple[str | None, str | None]:
-    """The file and the URL of an export. Raises UsageError for two of a kind, and for a URL that cannot be used."""
+def _outputs(outputs: Sequence[str]) -> tuple[str | None, str | None, Path | None]:
+    """The file, the URL of an export, and the directory of Parquet files. Raises UsageError for two of a kind, and for
+    a URL that cannot be used.
+    """
     exports: list[str] = []
-    files = list(outputs)
+    directories = [output for output in outputs if is_parquet(output)]
+    files = outputs = [output for output in outputs if not is_parquet(output)]
     if any("://" in output for output in outputs):
         from btpy.output.otlp.settings import is_export, settings_of
 
@@ -294,13 +301,14 @@ def _outputs(outputs: Sequence[str]) -> tuple[str | None, str | None]:
         files = [output for output in outputs if not is_export(output)]
         for export in exports:
             settings_of(export, os.environ)
-    for several in (exports, files):
+    for several in (exports, files, directories):
         if len(several) > 1:
             raise UsageError(
-                f"both -o {several[0]} and -o {several[1]}: there is one file and one export",
+                f"both -o {several[0]} and -o {several[1]}: there is one of a kind",
                 help=["record with -o run.btz, and replay the recording into any number of formats"],
             )
-    return files[0] if files else None, exports[0] if exports else None
+    data_sets = directory_of(directories[0]) if directories else None
+    return files[0] if files else None, exports[0] if exports else None, data_sets
 
 
 def exposition_of(arguments: Arguments) -> ExpositionSettings | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from btpy.errors import OutputError
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from btpy.cli.destination import Destination
     from btpy.output.otlp.export import OtlpExport
     from btpy.output.otlp.exporter import Tally
+    from btpy.output.parquet.store import Store
     from btpy.output.prometheus.exposition import Exposition
     from btpy.output.prometheus.settings import ExpositionSettings
     from btpy.present.export import Exporter
@@ -26,8 +28,30 @@ def all_exports(destination: Destination, console: Console) -> Iterator[tuple[Ex
     with (
         exporting(destination.export, console) as exporter,
         exposing(destination.exposition, console) as exposition,
+        storing(destination.data_sets, console) as store,
     ):
-        yield tuple(one for one in (exporter, exposition) if one is not None)
+        yield tuple(one for one in (exporter, exposition, store) if one is not None)
+
+
+@contextlib.contextmanager
+def storing(directory: Path | None, console: Console) -> Iterator[Store | None]:
+    """A context with the data sets of Parquet files; None without a directory. Raises UsageError, OutputError."""
+    if directory is None:
+        yield None
+        return
+    from btpy.api.export import store_in
+
+    store = store_in(directory)
+    store.start()
+    completed = False
+    try:
+        yield store
+        completed = True
+    finally:
+        outcome = store.finish()
+        console.say(f"{directory}: {outcome.written}")
+    if completed and outcome.failure:
+        raise OutputError(outcome.failure)
 
 
 @contextlib.contextmanager

@@ -19,6 +19,7 @@ from btpy.api.recordings import ChunkWriter, Ending, Entry, Playback, Recorded, 
 from btpy.api.results import MapContent, ProbeAccount, StackTable
 from btpy.api.stop_condition import StopCondition
 from btpy.cli.console import Console
+from btpy.cli.exporting import storing
 from btpy.cli.merged_maps import AtEnd, One
 from btpy.cli.options import Arguments, Option, number
 from btpy.cli.overrides import bounded, checked
@@ -92,7 +93,7 @@ def _refuse(arguments: Arguments, settings: Settings, options: Sequence[Option])
     destination = settings.destination
     if destination.export is not None or destination.exposition is not None:
         raise UsageError(
-            "--hosts does not export",
+            "--hosts does not export to a backend",
             help=["record with -o run.btz and export the recordings: btpy replay run-HOST-PID.btz -o otlp://HOST:4318"],
         )
     if not destination.silent:
@@ -197,6 +198,7 @@ class HostsRun:
         with (
             Signals(to_file=destination.is_file) as signals,
             destination.open(self._console) as self._stream,
+            storing(destination.data_sets, self._console) as store,
             contextlib.ExitStack() as closing,
         ):
             closing.callback(self._close)
@@ -207,6 +209,7 @@ class HostsRun:
                 self._settings.color,
                 hits=self._settings.hits or 0,
                 rate=self._settings.rate,
+                exporters=() if store is None else (store,),
                 several=True,
                 of_hosts=True,
             )
@@ -341,6 +344,7 @@ class HostsRun:
         if isinstance(item, ShownMaps):
             target.latest |= {content.map.id: content for content in item.contents}
             target.read = time.monotonic()
+            played.keep(item.contents)
             self._latest.put(target.source, item.contents, target.playback.stacks)
             if self._settings.interval:
                 played.showing.maps(played.own(item.contents))

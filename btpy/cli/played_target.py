@@ -17,9 +17,8 @@ from btpy.present.presenter import Presenter
 from btpy.present.report import Restoration, unaccounted
 
 if TYPE_CHECKING:
-    from btpy.output.otlp.export import OtlpExport
     from btpy.output.stream import Stream
-    from btpy.present.export import Export
+    from btpy.present.export import Export, Exporter
 
 _MAX_HOST = 255  # most characters of the name of a host
 
@@ -52,7 +51,7 @@ class PlayTerms(NamedTuple):
     span: Span = Span()
     hits: int | None = None
     rate: int | None = None
-    exporter: OtlpExport | None = None
+    exporters: tuple[Exporter, ...] = ()
     several: bool = False
     of_hosts: bool = False
 
@@ -92,12 +91,14 @@ class PlayedTarget:
             hits=(started.hits if terms.hits is None else terms.hits) or None,
             displayed=terms.where.displayed(terms.stream, terms.rate),
         )
-        self._export: Export | None = None
-        if terms.exporter is not None:
+        self._latest: dict[int, MapContent] = {}  # the last maps before the end, by their ids
+        self._exports: list[Export] = []
+        if terms.exporters:
             from btpy.api.export import recorded_origin
             from btpy.present.export import Export
 
-            self._export = Export(terms.exporter, self.context, recorded_origin(started), None)
+            origin = recorded_origin(started, host)
+            self._exports = [Export(exporter, self.context, origin, None) for exporter in terms.exporters]
 
     def show(self, wall_nanos: int, item: Recorded) -> None:
         """``wall_nanos``: the time of the record. If there are several targets, maps that can be merged are kept for
@@ -121,14 +122,19 @@ class PlayedTarget:
             showing.counted(item.accounts)
         elif isinstance(item, ShownMaps):
             self.moments.append(item.contents)
+            self.keep(item.contents)
             showing.maps(self.own(item.contents))
         else:
             self._show(item)
 
+    def keep(self, contents: Iterable[MapContent]) -> None:
+        """Maps as they were read last: exports get them if the target ends without sending its maps."""
+        self._latest |= {content.map.id: content for content in contents}
+
     def _show(self, item: Item) -> None:
         self.showing.item(item)
-        if self._export is not None:
-            self._export.item(item)
+        for export in self._exports:
+            export.item(item)
 
     def _end(self, ending: Ending, is_shown: bool) -> None:
         showing = self.showing
@@ -142,8 +148,9 @@ class PlayedTarget:
             self.console.warning(line)
         restoration = None if ending.left is None else Restoration(*ending.left)
         showing.end(ending.reason, reports, restoration)
-        if self._export is not None:
-            self._export.end(ending.reason, ending.contents, reports, restoration)
+        latest = () if ending.left is not None or ending.contents else tuple(self._latest.values())
+        for export in self._exports:
+            export.end(ending.reason, ending.contents, reports, restoration, latest=latest)
         self.last = contents
 
     def cut_off(self, reason: str) -> None:
@@ -152,8 +159,8 @@ class PlayedTarget:
         showing.close((), playback.accounts)
         reports = showing.reports(playback.accounts, playback.sites.values())
         showing.end(reason, reports, None)
-        if self._export is not None:
-            self._export.end(reason, (), reports, None)
+        for export in self._exports:
+            export.end(reason, (), reports, None, latest=tuple(self._latest.values()))
 
     def close(self) -> None:
         self._writer.close()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from btpy.cli.destination import OUTPUT_OPTIONS, Destination, destination
-from btpy.cli.exporting import exporting
+from btpy.cli.exporting import exporting, storing
 from btpy.cli.options import Arguments, Command, Option, number, seconds
 from btpy.output import formats
 
@@ -76,6 +76,7 @@ def run(arguments: Arguments, console: Console) -> int:
         start, end = (_moment(f"--{name}", arguments.text(name), clock) for name in ("from", "to"))
         stream = stack.enter_context(where.open(console))
         exporter = stack.enter_context(exporting(where.export, console, patient=True))
+        store = stack.enter_context(storing(where.data_sets, console))
         hits, rate = (None if text is None else number(f"--{name}", text) for name, text in _bounds(arguments))
         of_hosts = any(recording.host is not None for recording in recordings)
         terms = PlayTerms(
@@ -86,13 +87,15 @@ def run(arguments: Arguments, console: Console) -> int:
             span=Span(start, end),
             hits=hits,
             rate=rate,
-            exporter=exporter,
+            exporters=tuple(one for one in (exporter, store) if one is not None),
             several=len(recordings) > 1,
             of_hosts=of_hosts,
         )
         played = _Played(recordings, terms)
         try:
             for wall_nanos, part, item in played.items():
+                if store is not None:
+                    store.now = wall_nanos
                 played.show(wall_nanos, part, item)
                 stream.flush()
             played.cut_off()
@@ -117,7 +120,7 @@ def _replay_lines(path: Path, arguments: Arguments, where: Destination, console:
     for name in ("hits", "rate"):
         if arguments.text(name) is not None:
             raise UsageError(f"--{name} is for recordings (.btz)")
-    if where.export is not None:
+    if where.export is not None or where.data_sets is not None:
         raise UsageError(
             f"{path} has only what was shown of a run, which is too little for an export", help=["replay a FILE.btz"]
         )

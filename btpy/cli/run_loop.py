@@ -251,7 +251,7 @@ class RunLoop:
         if due:
             for run in self._running:
                 with run.noticing():
-                    run.read_for_export()
+                    run.read_for_export(due)
         for exporter in due:
             exporter.report()
 

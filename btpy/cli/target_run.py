@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -297,12 +297,13 @@ class TargetRun:
         self.showing.maps(self._own(contents))
         return contents
 
-    def read_for_export(self) -> None:
-        """Passes the current content of all maps to the exports."""
+    def read_for_export(self, due: Collection[Exporter]) -> None:
+        """Passes the current content of all maps to these exports."""
         if self._exports:
             contents = self.session.maps.contents(self.session.maps.answers())
-            for export in self._exports:
-                export.read(contents, self._report.accounts)
+            for exporter, export in zip(self._exporters, self._exports, strict=True):
+                if exporter in due:
+                    export.read(contents, self._report.accounts)
 
     def _own(self, contents: Iterable[MapContent]) -> list[MapContent]:
         """The maps that this target shows itself."""
@@ -368,7 +369,7 @@ class TargetRun:
     def give_up(self, last: Sequence[MapContent], age: float | None) -> None:
         """The target is gone. ``last``: the content of its maps ``age`` seconds ago; None: they were never read."""
         self.showing.give_up()
-        self._end_export("target-exited", last, None)
+        self._end_export("target-exited", (), None, latest=last)
         last = self.showing.unprinted(last)
         if age is not None and any(content.entries for content in last):
             self.console.say(f"the maps below were last read {age:.1f} s ago")
@@ -407,11 +408,18 @@ class TargetRun:
     def exit_code(self) -> int:
         return self.showing.exit_code or (BudgetExceeded.exit_status if self.showing.states.all_over_budget else 0)
 
-    def _end_export(self, reason: str, contents: Iterable[MapContent], restoration: Restoration | None) -> None:
+    def _end_export(
+        self,
+        reason: str,
+        contents: Iterable[MapContent],
+        restoration: Restoration | None,
+        *,
+        latest: Collection[MapContent] = (),
+    ) -> None:
         exports, self._exports = self._exports, []
         contents = list(contents)
         for export in exports:
-            export.end(reason, contents, self._report.reports, restoration)
+            export.end(reason, contents, self._report.reports, restoration, latest=latest)
 
     def _end_recording(
         self, reason: str, accounts: Sequence[ProbeAccount], restoration: tuple[int, int, int] | None

@@ -7,6 +7,7 @@ A bucket has a number. Buckets are in the order of their numbers: −n holds the
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable
 from functools import lru_cache
 from math import isqrt
 
@@ -103,6 +104,19 @@ def otlp_index(number: int, scale: int) -> int:
     exponent = (number - 1).bit_length() - 1  # 2**exponent < number <= 2**(exponent + 1)
     mantissa = -(-(number << _MANTISSA) >> exponent)  # rounded up, so that it is above a bound only if number is
     return (exponent << scale) + bisect_left(roots(scale), mantissa)
+
+
+def otlp_counts(layout: Exponential, counts: Iterable[tuple[int, int]]) -> tuple[dict[int, int], dict[int, int]]:
+    """The counts of positive and of negative numbers by the index in OTLP; ``counts``: by the number of the bucket."""
+    positive: dict[int, int] = {}
+    negative: dict[int, int] = {}
+    for index, count in counts:
+        low, high = layout.bounds(index)
+        side, magnitude = (positive, high) if index > 0 else (negative, -low)
+        if index:
+            at = otlp_index(magnitude, layout.precision)
+            side[at] = side.get(at, 0) + count
+    return positive, negative
 
 
 def _upper_bound(index: int, scale: int) -> int:

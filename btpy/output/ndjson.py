@@ -330,33 +330,11 @@ class NdjsonWriter:
         }
 
     def _event(self, template: Template) -> Callable[[Record], dict[str, Any]]:
-        slots = [(part.label or "value", part) for part in template.parts if isinstance(part, Slot)]
-        arity = Arity.of(template)
+        members = event_members(template, self._context, self._text)
 
         def render(record: Record) -> dict[str, Any]:
-            arity.check(record)
-            line = self._head("event", record)
-            line["name"] = template.name
-            cuts: dict[str, int] = {}
-            data: dict[str, Any] = {}
-            for label, slot in slots:
-                if isinstance(slot.value, SiteFact):
-                    data[label] = site_fact(self._context, record, slot.value)
-                elif slot.named:
-                    data[label] = {
-                        _well_formed(name): json_value(value, self._context.stacks, cuts, f"{label}.{name}")
-                        for name, value in pairs(record, slot.value, self._context.outline.redact)
-                    }
-                elif slot.rest:
-                    rest = record.values[slot.value :]
-                    data[label] = [
-                        json_value(v, self._context.stacks, cuts, f"{label}[{i}]") for i, v in enumerate(rest)
-                    ]
-                elif slot.time:
-                    data[label] = _well_formed(self._text.slot(slot)(record.values[slot.value]))
-                else:
-                    data[label] = json_value(slot_value(record, slot), self._context.stacks, cuts, label)
-            line["data"] = data
+            data, cuts = members(record)
+            line = {**self._head("event", record), "name": template.name, "data": data}
             if cuts:
                 line["cut"] = cuts
             return line
@@ -365,12 +343,8 @@ class NdjsonWriter:
 
     def _with_context(self, kind: str, record: Record, text: str, carried: Sequence[Slot]) -> str:
         """The line of a PRINT record that has values of ``--with``."""
-        cuts: dict[str, int] = {}
-        values = {
-            slot.label or "value": json_value(slot_value(record, slot), self._context.stacks, cuts, slot.label or "")
-            for slot in carried
-        }
-        line = {**self._head(kind, record), "data": _well_formed(text), "context": values}
+        values, cuts = carried_members(carried, record, self._context)
+        line = {**self._head(kind, record), "data": well_formed(text), "context": values}
         return self._encoded({**line, "cut": cuts} if cuts else line)
 
     def _printed(self, template: Template) -> _Renderer:
@@ -385,7 +359,7 @@ class NdjsonWriter:
             try:
                 return f'{self._start(kind, record)}"data":{_quoted(line)}}}'
             except _Unusual:
-                return self._encoded({**self._head(kind, record), "data": _well_formed(line)})
+                return self._encoded({**self._head(kind, record), "data": well_formed(line)})
 
         return render
 
@@ -410,6 +384,50 @@ class JsonWriter(NdjsonWriter):
         stream.begin(Document("[\n", "\n]\n", ",\n"))
 
 
+Members = tuple[dict[str, Any], dict[str, int]]
+"""Values by name, and the full length of what was cut, by path."""
+
+
+def event_members(template: Template, context: Context, text: ValueText) -> Callable[[Record], Members]:
+    """The values of a record of EMIT. The function raises ProtocolError."""
+    slots = [(part.label or "value", part) for part in template.parts if isinstance(part, Slot)]
+    arity = Arity.of(template)
+    stacks = context.stacks
+
+    def members(record: Record) -> Members:
+        arity.check(record)
+        cuts: dict[str, int] = {}
+        data: dict[str, Any] = {}
+        for label, slot in slots:
+            if isinstance(slot.value, SiteFact):
+                data[label] = site_fact(context, record, slot.value)
+            elif slot.named:
+                data[label] = {
+                    well_formed(name): json_value(value, stacks, cuts, f"{label}.{name}")
+                    for name, value in pairs(record, slot.value, context.outline.redact)
+                }
+            elif slot.rest:
+                rest = record.values[slot.value :]
+                data[label] = [json_value(v, stacks, cuts, f"{label}[{i}]") for i, v in enumerate(rest)]
+            elif slot.time:
+                data[label] = well_formed(text.slot(slot)(record.values[slot.value]))
+            else:
+                data[label] = json_value(slot_value(record, slot), stacks, cuts, label)
+        return data, cuts
+
+    return members
+
+
+def carried_members(carried: Sequence[Slot], record: Record, context: Context) -> Members:
+    """The values of ``--with`` in a record of PRINT."""
+    cuts: dict[str, int] = {}
+    values = {
+        slot.label or "value": json_value(slot_value(record, slot), context.stacks, cuts, slot.label or "")
+        for slot in carried
+    }
+    return values, cuts
+
+
 _MAP_TYPES = {
     MapKind.HIST: "hist",
     MapKind.PCTL: "hist",
@@ -427,22 +445,22 @@ def json_value(value: Value, stacks: StackTable, cuts: dict[str, int], path: str
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, str):
-        return _well_formed(value)
+        return well_formed(value)
     if isinstance(value, float):
-        return _finite(value)
+        return finite(value)
     if isinstance(value, CutString):
         cuts[path] = value.length
-        return _well_formed(value.text)
+        return well_formed(value.text)
     if isinstance(value, EnumValue):
-        return _well_formed(value.constant)
+        return well_formed(value.constant)
     if isinstance(value, Withheld):
         return value.text
     if isinstance(value, StackRef):
         frames = stacks.frames(value.id)
-        return None if frames is None else [_well_formed(str(frame)) for frame in frames]
+        return None if frames is None else [well_formed(str(frame)) for frame in frames]
     if isinstance(value, ClosedObject):
         return {
-            "@class": _well_formed(value.class_name),
+            "@class": well_formed(value.class_name),
             "@id": f"{value.identity:x}",
             "@closed": value.why.name.lower(),
         }
@@ -456,9 +474,9 @@ def json_value(value: Value, stacks: StackTable, cuts: dict[str, int], path: str
 
 
 def _object(value: ObjectValue, stacks: StackTable, cuts: dict[str, int], path: str) -> dict[str, Any]:
-    members: dict[str, Any] = {"@class": _well_formed(value.class_name)} if value.class_name else {}
+    members: dict[str, Any] = {"@class": well_formed(value.class_name)} if value.class_name else {}
     for name, field in value.fields:
-        label = _unused(_well_formed(name), members)
+        label = _unused(well_formed(name), members)
         members[label] = json_value(field, stacks, cuts, f"{path}.{label}")
     if value.more:
         members["@more"] = True
@@ -472,7 +490,7 @@ def _mapping(value: MappingValue, stacks: StackTable, cuts: dict[str, int], path
     if all(isinstance(key, str) for key, _ in value.pairs):
         members: dict[str, Any] = {}
         for key, item in value.pairs:
-            label = _unused(_well_formed(str(key)), members)
+            label = _unused(well_formed(str(key)), members)
             members[label] = json_value(item, stacks, cuts, f"{path}.{label}")
         return members
     return [
@@ -495,7 +513,7 @@ def _shown(value: Aggregate | Value, stacks: StackTable) -> Any:
             "operator": value.series.operator.value,
             "end": value.epoch + 1,
             "count": value.n,
-            "values": [_finite(window) for window in value.values()],
+            "values": [finite(window) for window in value.values()],
         }
     if isinstance(value, Top):
         return {
@@ -515,15 +533,15 @@ def _shown(value: Aggregate | Value, stacks: StackTable) -> Any:
     if isinstance(value, Stats):
         return {
             "count": value.n,
-            "average": _finite(value.mean),
-            "total": _finite(value.total),
-            "min": _finite(value.least),
-            "max": _finite(value.greatest),
+            "average": finite(value.mean),
+            "total": finite(value.total),
+            "min": finite(value.least),
+            "max": finite(value.greatest),
         }
     if isinstance(value, Least | Greatest):
-        return _finite(value.value)
+        return finite(value.value)
     if isinstance(value, Count | Total | Average):
-        return _finite(value.number) if value.n else 0 if isinstance(value, Total) else None
+        return finite(value.number) if value.n else 0 if isinstance(value, Total) else None
     return json_value(value, stacks, {}, "")
 
 
@@ -532,14 +550,14 @@ def _percentiles(map_: Map, value: Aggregate | Value) -> dict[str, Any]:
     assert isinstance(value, Histogram | LinearHistogram)
     members: dict[str, Any] = {
         "count": value.n,
-        "average": _finite(value.mean) if value.n else None,
-        "min": _finite(value.least),
-        "max": _finite(value.greatest),
+        "average": finite(value.mean) if value.n else None,
+        "min": finite(value.least),
+        "max": finite(value.greatest),
     }
     for percent in map_.parameters.of if isinstance(map_.parameters, Percents) else PERCENTILES:
         at = value.percentile(percent)
         if isinstance(at, int | float):
-            members[f"p{percent:g}"] = {"value": _finite(at)}
+            members[f"p{percent:g}"] = {"value": finite(at)}
         elif at is not None:
             members[f"p{percent:g}"] = {"value": at.estimate, "low": at.low, "high": at.high}
     return members
@@ -579,7 +597,7 @@ def _intervals(map_: Map, value: Aggregate | Value) -> Any:
 
 
 def _pair(interval: Interval) -> list[int | float | str | None]:
-    return [_finite(interval.low), _finite(interval.high)]
+    return [finite(interval.low), finite(interval.high)]
 
 
 def _key_texts(keys: Sequence[Key], text: ValueText) -> list[str]:
@@ -601,14 +619,14 @@ def _unused(name: str, members: dict[str, Any]) -> str:
     return label
 
 
-def _finite(number: Number | None) -> int | float | str | None:
+def finite(number: Number | None) -> int | float | str | None:
     """JSON has no NaN and no infinities: they are strings."""
     if number is None or isinstance(number, int) or math.isfinite(number):
         return number
     return "NaN" if number != number else "Infinity" if number > 0 else "-Infinity"
 
 
-def _well_formed(text: str) -> str:
+def well_formed(text: str) -> str:
     """Lone surrogates cannot be written as UTF-8: they become the replacement character."""
     if text.isascii() or text.isprintable():
         return text

@@ -75,7 +75,7 @@ class Sink:
             except OSError as cause:
                 if isinstance(cause, BrokenPipeError | ConnectionResetError) or self._has_hung_up():
                     raise self._reader_gone() from cause
-                raise OutputError(f"cannot write {self.name}: {_reason(cause)}", help=_remedy(cause)) from cause
+                raise OutputError(f"cannot write {self.name}: {reason_of(cause)}", help=remedy_for(cause)) from cause
 
     def look_for_reader(self) -> None:
         """A run that writes nothing gets no error from a write, so it asks the system. Raises ReaderGone."""
@@ -243,7 +243,7 @@ class Stream:
                 try:
                     os.close(self.sink.descriptor)
                 except OSError as cause:  # NFS and quotas report a full disk here
-                    raise OutputError(f"cannot write {self.sink.name}: {_reason(cause)}") from cause
+                    raise OutputError(f"cannot write {self.sink.name}: {reason_of(cause)}") from cause
 
     def abandon(self) -> None:
         """Closes the file unchanged, because the run never began."""
@@ -341,7 +341,7 @@ class Stream:
         try:
             turn(path, self._rotation.keep)
         except OSError as cause:
-            raise OutputError(f"cannot rotate {path}: {_reason(cause)}") from cause
+            raise OutputError(f"cannot rotate {path}: {reason_of(cause)}") from cause
         fresh = _open(path, append=False)
         os.dup2(fresh, self.sink.descriptor, inheritable=False)
         os.close(fresh)
@@ -386,15 +386,15 @@ def _open(path: Path, *, append: bool) -> int:
             raise OutputError(
                 f"cannot write {path}: no process reads this pipe", help=["start its reader first"]
             ) from cause
-        raise OutputError(f"cannot write {path}: {_reason(cause)}") from cause
+        raise OutputError(f"cannot write {path}: {reason_of(cause)}") from cause
     return descriptor
 
 
-def _reason(cause: OSError) -> str:
+def reason_of(cause: OSError) -> str:
     return (cause.strerror or str(cause)).lower()
 
 
-def _remedy(cause: OSError) -> tuple[str, ...]:
+def remedy_for(cause: OSError) -> tuple[str, ...]:
     if cause.errno in (errno.ENOSPC, errno.EDQUOT):
         return ("free some space, or write elsewhere with -o",)
     return ()

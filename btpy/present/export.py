@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -95,8 +95,14 @@ class Export:
         contents: Iterable[MapContent],
         reports: tuple[ProbeReport, ...],
         restoration: Restoration | None,
+        *,
+        latest: Collection[MapContent] = (),
     ) -> None:
-        """``contents``: all maps at the end."""
+        """``contents``: all maps at the end; ``latest``: in their place, where the target has ended without sending
+        them. Of those the maps that the script flushes are left out, because a flush has sent their samples.
+        """
         self._presenter.give_up()
+        if latest:
+            self._writer.read(latest, ())
         self._writer.read(contents, (report.account for report in reports), at_end=True)
         self._presenter.end(reason, reports, restoration)

@@ -191,7 +191,8 @@ class Reader:
     """A command in a shell; its output is read while it runs. ``on_line`` is called with each line and the reader."""
 
     def __init__(self, command: str, directory: Path, on_line: Callable[[Reader, str], None]) -> None:
-        path = os.pathsep.join([str(Path(sys.executable).parent), str(java(17).parent), os.environ["PATH"]])
+        own = [Path(__file__).parent / "bin", Path(sys.executable).parent, java(17).parent]
+        path = os.pathsep.join([*map(str, own), os.environ["PATH"]])
         self.process = subprocess.Popen(
             ["bash", "-c", command],
             cwd=directory,

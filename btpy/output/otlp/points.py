@@ -28,7 +28,7 @@ from btpy.events.aggregates import (
     Number,
     Stats,
 )
-from btpy.events.buckets import Exponential, otlp_index
+from btpy.events.buckets import Exponential, otlp_counts
 from btpy.events.records import Value
 from btpy.events.sketches import First, Last, Top
 from btpy.model.maps import Map, MapKind
@@ -157,12 +157,8 @@ def _exponential_point(
     """The scale is that of the map, or lower: pairs of buckets are joined until the rest fits. OTLP allows no sum of
     samples if some are negative. The extremes refer to the start, so a delta has none."""
     scale = value.layout.precision
-    positive = _otlp_counts(
-        ((value.layout.bounds(index)[1], count) for index, count in value.counts if index > 0), scale
-    )
-    negative = _otlp_counts(
-        ((-value.layout.bounds(index)[0], count) for index, count in value.counts if index < 0), scale
-    )
+    assert isinstance(value.layout, Exponential)
+    positive, negative = otlp_counts(value.layout, value.counts)
     while max(_span(positive), _span(negative)) > _MOST_BUCKETS:
         scale -= 1
         positive, negative = _paired(positive), _paired(negative)
@@ -179,15 +175,6 @@ def _exponential_point(
     if temporality is Temporality.CUMULATIVE and value.least is not None and value.greatest is not None:
         point.min, point.max = value.least, value.greatest
     return point
-
-
-def _otlp_counts(magnitudes: Iterable[tuple[int, int]], scale: int) -> dict[int, int]:
-    """The counts by the index in OTLP, of the greatest number of each bucket and its count."""
-    counts: dict[int, int] = {}
-    for magnitude, count in magnitudes:
-        index = otlp_index(magnitude, scale)
-        counts[index] = counts.get(index, 0) + count
-    return counts
 
 
 def _paired(counts: dict[int, int]) -> dict[int, int]:

@@ -1,0 +1,51 @@
+"""The directories of a partitioned data set, as Hive names them: ``host=web1/service=shop/script=slow.bt/hour=…``."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from datetime import UTC, datetime
+
+from btpy.errors import ProtocolError
+
+HOUR_NANOS = 3600 * 10**9
+
+_NULL = "__HIVE_DEFAULT_PARTITION__"  # readers take it for null
+_LONGEST = 160  # characters; a name of a file has 255 bytes
+_LAST = (1 << 63) - 1
+
+
+def escaped(value: str) -> str:
+    """A value as part of a name of a directory: percent escapes for all but letters, digits and ``_.-`` of ASCII. A
+    long value is cut and gets a hash.
+    """
+    if not value:
+        return _NULL
+    text = _escape(value)
+    if len(text) <= _LONGEST:
+        return text
+    digest = hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    kept = value
+    while len(text) > _LONGEST:
+        kept = kept[: len(kept) * _LONGEST // len(text)]
+        text = _escape(kept)
+    return f"{text}~{digest}"
+
+
+def _escape(value: str) -> str:
+    return "".join(
+        chr(byte) if re.match(rb"[\w.-]", bytes([byte])) else f"%{byte:02X}"
+        for byte in value.encode("utf-8", "replace")
+    )
+
+
+def hour_of(nanos: int) -> str:
+    """The hour in UTC: ``2026-11-27T07``. Raises ProtocolError for a time that no calendar has."""
+    if not 0 <= nanos <= _LAST:
+        raise ProtocolError(f"a time {nanos // 10**9} s after 1970")
+    return f"{datetime.fromtimestamp(nanos // 10**9, UTC):%Y-%m-%dT%H}"
+
+
+def path_of(data_set: str, host: str, service: str, script: str, hour: str) -> str:
+    parts = [f"host={escaped(host)}", f"service={escaped(service)}", f"script={escaped(script)}", f"hour={hour}"]
+    return "/".join([data_set, *parts])

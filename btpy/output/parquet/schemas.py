@@ -1,0 +1,168 @@
+"""The columns of the data sets. docs/parquet.md is generated from them; a test holds that a change gets a new number.
+
+Times have microseconds, because Spark reads no others; ``nanos`` has the exact time. Values of any type are JSON, as in
+docs/events.md.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import pyarrow
+
+VERSION = 1
+"""Increases when a column changes its meaning or is removed. New columns come without a new number."""
+
+PARTITIONS = ("host", "service", "script", "hour")
+
+
+class Column(NamedTuple):
+    """``type``: a name of :func:`arrow_schema`."""
+
+    name: str
+    type: str
+    about: str
+
+
+class DataSet(NamedTuple):
+    name: str
+    about: str
+    columns: tuple[Column, ...]
+
+
+_HEAD = (
+    Column("ts", "timestamp", "the time, in microseconds"),
+    Column("nanos", "int64", "the same time, in nanoseconds since 1970"),
+    Column("run", "string", "one script in one JVM, from its start to its end"),
+    Column("pid", "int64", "the process id of the JVM"),
+)
+
+EVENTS = DataSet(
+    "events",
+    "One row for each print, event and warning.",
+    (
+        *_HEAD,
+        Column("kind", "string", "`event`, `print` or `warn`"),
+        Column("probe", "string", "the name of the probe"),
+        Column("name", "string", "the name of the event; null for `print` and `warn`"),
+        Column("tid", "int64", "the id of the Java thread"),
+        Column("thread", "string", "the name of the thread"),
+        Column("text", "string", "the printed text; null for events"),
+        Column("data", "string", "JSON object: the values of the event by name; null for `print` and `warn`"),
+        Column("cut", "string", "JSON object: the full length of what was cut, by path; null if nothing was"),
+        Column("context", "string", "JSON object: the values of `--with` for `print` and `warn`, else null"),
+    ),
+)
+
+_TOP = "list<struct<value: string, count: int64, error: int64>>"
+_SERIES = "list<struct<start: timestamp, count: int64, value: int64, value_double: double>>"
+
+MAPS = DataSet(
+    "maps",
+    "One row for each key of a map, each time that the map was read.",
+    (
+        *_HEAD,
+        Column("map", "string", "the name: `@took`"),
+        Column("kind", "string", "`count`, `sum`, `avg`, `min`, `max`, `stats`, `hist`, `pctl`, `lhist`, …"),
+        Column("unit", "string", "`ns` or `By` (bytes); null for other numbers"),
+        Column("reading", "int64", "the number of the reading in its run; later readings have greater numbers"),
+        Column("part", "bool", "true: what came since the last flush; false: all since the start"),
+        Column("final", "bool", "the reading at the end of the run"),
+        Column("key", "string", "JSON array of the components of the key"),
+        Column("keys", "list<string>", "the components as texts"),
+        Column("key_names", "list<string>", "the names of the components that the script declares; else empty"),
+        Column("count", "int64", "samples; for `count` the count"),
+        Column("sum", "int64", "sum of the samples that are whole numbers"),
+        Column("sum_double", "double", "sum of the other samples; the whole sum is `sum + sum_double`"),
+        Column("min", "int64", "the smallest sample, if it is a whole number"),
+        Column("min_double", "double", "the smallest sample, if it is another number"),
+        Column("max", "int64", "the greatest sample, if it is a whole number"),
+        Column("max_double", "double", "the greatest sample, if it is another number"),
+        Column("value", "string", "JSON: the value of plain maps, `first` and `last`"),
+        Column("value_nanos", "int64", "the time of `first` and `last`, in nanoseconds since 1970"),
+        Column("scale", "int32", "exponential buckets: `2**scale` buckets for each power of two"),
+        Column("zero_count", "int64", "exponential buckets: samples that are 0"),
+        Column("positive_offset", "int32", "index of the first of `positive_counts`"),
+        Column("positive_counts", "list<int64>", "samples in each bucket of positive numbers"),
+        Column("negative_offset", "int32", "index of the first of `negative_counts`"),
+        Column("negative_counts", "list<int64>", "samples in each bucket of negative numbers, by their magnitude"),
+        Column("bounds", "list<double>", "other buckets: the bounds between them; the lower one belongs to a bucket"),
+        Column("bucket_counts", "list<int64>", "other buckets: samples below the first bound, between, above the last"),
+        Column("registers", "binary", "`distinct`: 2048 registers of HyperLogLog, a byte each"),
+        Column("estimate", "int64", "`distinct`: the estimate of this row"),
+        Column("top", _TOP, "`topk`: the listed values (JSON); each came between `count - error` and `count` times"),
+        Column("unseen", "int64", "`topk`: how often a value that is not listed came at most"),
+        Column("series", _SERIES, "`tseries`: the intervals that have samples; `avg` as the mean"),
+        Column("interval_nanos", "int64", "`tseries`: nanoseconds of an interval"),
+        Column("examples", "list<string>", "`sample_of`: the kept values (JSON)"),
+        Column("skipped", "int64", "hits that were skipped for the whole map: its numbers are estimates; else null"),
+        Column("low", "double", "where hits were skipped: lower bound of `count`, or of the one number (99 %)"),
+        Column("high", "double", "the upper bound"),
+        Column("map_full", "int64", "samples dropped since the start because the map had no room for their key"),
+        Column("omitted", "int64", "keys for which a message had no room"),
+    ),
+)
+
+LOSSES = DataSet(
+    "losses",
+    "One row for each probe at the end of a run; its time is the start of the run. `produced` is\n"
+    "`delivered`, `discarded` and the columns `dropped_…` together, and `written` is `delivered` without\n"
+    "`withheld`. A run without rows was cut off.",
+    (
+        *_HEAD,
+        Column("probe", "string", "the name of the probe"),
+        Column("reason", "string", "why the run ended"),
+        Column("fired", "int64", "hits that passed predicate, sampling and limits"),
+        Column("skipped", "int64", "hits that sampling or the budget did not look at"),
+        Column("limited", "int64", "hits over a limit"),
+        Column("errors", "int64", "errors of the probe"),
+        Column("produced", "int64", "records, by the count of the target"),
+        Column("delivered", "int64", "records that came"),
+        Column("written", "int64", "rows in `events`"),
+        Column("withheld", "int64", "delivered records that `--hits` left out"),
+        Column("discarded", "int64", "records that the script discarded (`speculate`)"),
+        Column("dropped_ring", "int64", "records lost: the buffer in the target was full"),
+        Column("dropped_large", "int64", "records lost: larger than the buffer"),
+        Column("dropped_stalled", "int64", "records lost: the client was too slow"),
+        Column("dropped_unattended", "int64", "records lost: no client came in time"),
+        Column("dropped_budget", "int64", "records lost: the budget was used up"),
+        Column("map_full", "int64", "samples lost: a map had no room for their key"),
+        Column("restraints", "int64", "how often the budget held the probe back further"),
+    ),
+)
+
+DATA_SETS = (EVENTS, MAPS, LOSSES)
+
+
+def arrow_schema(data_set: DataSet) -> pyarrow.Schema:
+    import pyarrow as arrow
+
+    time = arrow.timestamp("us", tz="UTC")
+    types: dict[str, Any] = {
+        "timestamp": time,
+        "int32": arrow.int32(),
+        "int64": arrow.int64(),
+        "double": arrow.float64(),
+        "bool": arrow.bool_(),
+        "string": arrow.string(),
+        "binary": arrow.binary(),
+        "list<string>": arrow.list_(arrow.string()),
+        "list<int64>": arrow.list_(arrow.int64()),
+        "list<double>": arrow.list_(arrow.float64()),
+        _TOP: arrow.list_(
+            arrow.struct([("value", arrow.string()), ("count", arrow.int64()), ("error", arrow.int64())])
+        ),
+        _SERIES: arrow.list_(
+            arrow.struct(
+                [
+                    ("start", time),
+                    ("count", arrow.int64()),
+                    ("value", arrow.int64()),
+                    ("value_double", arrow.float64()),
+                ]
+            )
+        ),
+    }
+    fields = [arrow.field(column.name, types[column.type]) for column in data_set.columns]
+    return arrow.schema(fields, metadata={"btpy.schema": f"{data_set.name} {VERSION}"})

@@ -1,0 +1,142 @@
+"""The output of one target as rows of the data sets."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import PurePath
+from typing import Any, Protocol
+
+from btpy.errors import OutputError
+from btpy.events.accounts import Cause, ProbeAccount
+from btpy.events.aggregates import MapContent
+from btpy.events.records import Record
+from btpy.model.templates import SiteFact, Template
+from btpy.output.ndjson import well_formed
+from btpy.output.origin import Origin
+from btpy.output.parquet.event_rows import Kind, kind_of
+from btpy.output.parquet.map_rows import limited, map_rows
+from btpy.output.parquet.partitions import HOUR_NANOS, hour_of, path_of
+from btpy.output.parquet.schemas import EVENTS, LOSSES, MAPS, DataSet
+from btpy.output.silent import SilentWriter
+from btpy.output.writer import Context, End, ProbeReport, site_fact, template_of
+
+_RUNS = uuid.UUID("6f1f0c86-6a47-4c0e-9d0b-2f8f6f0f3c55")  # the namespace of the ids of runs
+_NAMES_OF_MAPS = tuple(column.name for column in MAPS.columns)
+
+
+class Rows(Protocol):
+    """Takes the rows of all targets. ``now``: the time, ns since 1970; None: that of this machine."""
+
+    now: int | None
+
+    def add(self, data_set: DataSet, partition: str, row: tuple[Any, ...], size: int) -> None: ...
+
+    def end_run(self, run: str, partition: str, rows: list[tuple[Any, ...]]) -> None: ...
+
+
+class ParquetWriter(SilentWriter):
+    """``run``: the id of the run, which a run and the replay of its recording share. ``losses``: the partition of its
+    losses. ``hours``: the most hours over which its times can spread."""
+
+    def __init__(self, rows: Rows, context: Context, origin: Origin, hours: int) -> None:
+        self._sink = rows
+        self._context = context
+        self._origin = origin
+        self._hours = hours
+        sources = context.outline.sources
+        self._script = PurePath(sources[0].name).name.strip("<>") if sources else ""
+        clock = context.clock
+        text = sources[0].text if sources else ""
+        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        self.run = str(uuid.uuid5(_RUNS, f"{origin.pid} {clock.nano_time} {clock.wall_nanos} {digest}"))
+        self._kinds: dict[int, Kind | None] = {}
+        self._partitions: dict[tuple[str, int], str] = {}  # by data set and hour
+        self._written: Counter[str] = Counter()  # rows of events by probe
+        self._readings = 0
+        self.losses = self._partition(LOSSES, clock.wall_nanos)
+
+    def records(self, records: Sequence[Record]) -> None:
+        wall = self._context.clock.wall
+        for record in records:
+            if record.template not in self._kinds:
+                self._kinds[record.template] = kind_of(template_of(self._context, record), self._context)
+            kind = self._kinds[record.template]
+            if kind is None:
+                continue
+            nanos = wall(record.nanos)
+            content = kind.content(record)
+            probe = str(site_fact(self._context, record, SiteFact.PROBE))
+            head = (*self._head(nanos), kind.kind, well_formed(probe), kind.name)
+            row = (*head, record.tid, well_formed(record.thread), *content)
+            self._sink.add(EVENTS, self._partition(EVENTS, nanos), row, content.size + len(record.thread))
+            self._written[probe] += 1
+
+    def map(self, content: MapContent, template: Template | None, nanos: int | None) -> None:
+        at = self._now() if nanos is None else self._context.clock.wall(nanos)
+        self._readings += 1
+        self._put(content, at, final=False)
+
+    def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:
+        for content in contents:
+            self.map(content, None, nanos)
+
+    def read(self, contents: Iterable[MapContent], accounts: Iterable[ProbeAccount], *, at_end: bool = False) -> None:
+        """Takes the current maps. Maps that the script flushes are left out until the end: each flush sends their
+        samples, and a reading could arrive before an earlier flush.
+        """
+        at = self._now()
+        self._readings += 1
+        for content in contents:
+            if at_end or not self._is_flushed(content):
+                self._put(content, at, final=at_end)
+
+    def end(self, end: End) -> None:
+        nanos = self._context.clock.wall_nanos
+        self._sink.end_run(self.run, self.losses, [self._loss(report, end.reason, nanos) for report in end.probes])
+
+    def _put(self, content: MapContent, nanos: int, *, final: bool) -> None:
+        head = dict(zip(("ts", "nanos", "run", "pid"), self._head(nanos), strict=True))
+        head |= {"reading": self._readings, "part": self._is_flushed(content), "final": final}
+        partition = self._partition(MAPS, nanos)
+        for columns in map_rows(content, self._context.stacks):
+            columns |= head
+            size = sum(len(cell) for cell in columns.values() if isinstance(cell, str | bytes | list))
+            self._sink.add(MAPS, partition, tuple([columns.get(name) for name in _NAMES_OF_MAPS]), 8 * size)
+
+    def _now(self) -> int:
+        return time.time_ns() if self._sink.now is None else self._sink.now
+
+    def _is_flushed(self, content: MapContent) -> bool:
+        return any(content.map.id in template.flushed for template in self._context.outline.templates)
+
+    def _loss(self, report: ProbeReport, reason: str, nanos: int) -> tuple[Any, ...]:
+        account = report.account
+        counts = (
+            *(account.fired, account.skipped, account.limited, report.errors, account.produced, account.delivered),
+            *(self._written[report.probe], report.withheld, report.discarded),
+            *(account.dropped_by.get(cause, 0) for cause in Cause),
+            *(account.map_full, report.restraints),
+        )
+        return (*self._head(nanos), well_formed(report.probe), reason, *map(limited, counts))
+
+    def _head(self, nanos: int) -> tuple[int, int, str, int]:
+        return nanos // 1000, nanos, self.run, self._origin.pid
+
+    def _partition(self, data_set: DataSet, nanos: int) -> str:
+        """Raises ProtocolError for a time that no calendar has, OutputError for times too far apart."""
+        key = data_set.name, nanos // HOUR_NANOS
+        path = self._partitions.get(key)
+        if path is None:
+            if len(self._partitions) >= self._hours:
+                raise OutputError(
+                    f"the times of events spread over {self._hours} hours: each hour would be a file",
+                    help=["the clock of the target is wrong; btpy replay --from --to leaves a part out"],
+                )
+            origin = self._origin
+            path = path_of(data_set.name, origin.host, origin.service, self._script, hour_of(nanos))
+            self._partitions[key] = path
+        return path
