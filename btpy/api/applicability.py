@@ -91,10 +91,16 @@ def _other_versions(session: BaseSession, program: Program, loaded: Iterable[Loa
         _other_version(probe, probe.attachment, names)
         for probe in tested
         if isinstance(probe.attachment, MethodAttachment)
+        and _is_by_name(probe.attachment)
         and probe.id in missing
         and missing[probe.id].code in _OTHER_METHODS
     ]
     return tuple(dict.fromkeys(sentences))
+
+
+def _is_by_name(attachment: MethodAttachment) -> bool:
+    """Whether a probe names its classes. Other patterns can match classes that the author does not mean."""
+    return all(classes.is_name for pattern in attachment.classes for classes in pattern.classes)
 
 
 def _other_version(probe: Probe, attachment: MethodAttachment, loaded: Sequence[str]) -> str:
