@@ -17,6 +17,7 @@ TESTS = {
     "engine": ("tests/engine", "tests/live/test_changes.py"),
     "jvm": ("tests/jvm/test_attach.py",),
     "cli": ("tests/cli/test_options.py", "tests/cli/test_words.py", "tests/cli/test_run.py"),
+    "output": ("tests/output", "tests/cli/test_command.py"),
     "repl": ("tests/repl/test_commands.py", "tests/repl/test_entry.py"),
     "probes": ("tests/probes/test_manual.py",),
     "docs": ("tests/examples/test_pages.py", "tests/lang/test_reference.py", "tests/output/test_schema.py"),

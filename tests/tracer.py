@@ -108,7 +108,9 @@ class Tracer:
         return [record["data"] for record in self.of("event") if record["name"] == name]
 
     def maps(self) -> dict[str, Any]:
-        """The last state of each map that was printed, by its name without ``@``; parts of keys joined by commas."""
+        """The last state of each map that was printed: ``n`` for ``@n``, ``lib.@n`` for a map of a library. Parts of
+        keys are joined by commas; a comma or backslash in a part has a backslash before it.
+        """
         results: dict[str, Any] = {}
         for record in self.records:
             if record["type"] in ("map", "hist", "stats"):
