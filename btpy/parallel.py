@@ -93,7 +93,7 @@ class _Workers(Generic[T, R]):
         self._work = work
         self._values = values
         self._first = first
-        self._drawn, self._numbers = os.pipe()
+        self._number_source, self._numbers = os.pipe()
         self._processes: dict[int, int] = {}  # workers by the end of the pipe of their results
 
     def fork(self, processes: int) -> int:
@@ -144,7 +144,7 @@ class _Workers(Generic[T, R]):
             os.waitpid(process, 0)
             os.close(results)
         os.close(self._numbers)
-        os.close(self._drawn)
+        os.close(self._number_source)
 
     def _received(self, results: int) -> tuple[int, list[R] | Exception]:
         number, length = _HEADER.unpack(self._read(results, _HEADER.size))
@@ -186,7 +186,7 @@ class _Workers(Generic[T, R]):
         """Works until the parent closes the pipe of the numbers."""
         rest = iter(self._values())
         passed = 0
-        while drawn := os.read(self._drawn, _NUMBER.size):
+        while drawn := os.read(self._number_source, _NUMBER.size):
             (number,) = _NUMBER.unpack(drawn)
             first = self._first + number * _RUN
             try:

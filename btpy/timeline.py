@@ -45,7 +45,7 @@ class Timeline:
         self.steps: list[Step] = []
         self.omitted = 0
         self._lock = threading.Lock()
-        self._seen: set[str] = set()
+        self._moment_names: set[str] = set()
 
     def add(self, name: str, begin: int, end: int, thread: str = "", **details: object) -> None:
         """``thread``: the current one if it is empty."""
@@ -58,8 +58,8 @@ class Timeline:
 
     def first(self, name: str) -> None:
         """Adds a moment, the first time that it is called with this name."""
-        if name not in self._seen:
-            self._seen.add(name)
+        if name not in self._moment_names:
+            self._moment_names.add(name)
             now = time.monotonic_ns()
             self.add(name, now, now)
 

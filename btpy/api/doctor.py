@@ -118,7 +118,7 @@ class _Patient:
     def __init__(self, target: str, method: AttachMethod) -> None:
         self._target = target
         self._method = method
-        self._found: JvmProcess | None = None
+        self._jvm_process: JvmProcess | None = None
         self._connecting: Connecting | None = None
         self._attached: Session | None = None
         self._listens = False
@@ -162,8 +162,8 @@ class _Patient:
 
     @property
     def _process(self) -> JvmProcess:
-        assert self._found is not None
-        return self._found
+        assert self._jvm_process is not None
+        return self._jvm_process
 
     @property
     def _session(self) -> Session:
@@ -172,7 +172,7 @@ class _Patient:
 
     def _find(self, name: str) -> Step:
         try:
-            self._found = processes.find(self._target)
+            self._jvm_process = processes.find(self._target)
         except AttachError as error:
             if error.code != _NOT_A_JVM:
                 raise

@@ -109,7 +109,7 @@ class Feed(Generic[T]):
         self.ended = False
         self.failure: BtpyError | None = None
         self.forgotten = 0
-        self._kept: deque[T] = deque(maxlen=kept)
+        self._past_items: deque[T] = deque(maxlen=kept)
         self._most_kept = kept
         self._readers: list[Reader[T]] = []
 
@@ -121,15 +121,15 @@ class Feed(Generic[T]):
             reader: Reader[T] = Reader(self, max(most, self._most_kept))
             if from_start and self._most_kept:
                 reader.dropped = self.forgotten
-                reader._put(self._kept)
+                reader._put(self._past_items)
             self._readers.append(reader)
             return reader
 
     def put(self, entries: Iterable[T]) -> None:
         listed = list(entries)
         with self.changed:
-            self.forgotten += max(0, len(self._kept) + len(listed) - self._most_kept)
-            self._kept += listed
+            self.forgotten += max(0, len(self._past_items) + len(listed) - self._most_kept)
+            self._past_items += listed
             for reader in self._readers:
                 reader._put(listed)
             self.changed.notify_all()

@@ -31,7 +31,7 @@ class Histogram:
     """A distribution: of ``hist``, ``pctl`` or ``lhist``. Numbers are in ``unit`` (``ns``, ``bytes`` or nothing)."""
 
     def __init__(self, histogram: aggregates.Histogram | LinearHistogram, kind: Kind) -> None:
-        self._held = histogram
+        self._histogram = histogram
         self._kind = kind
 
     @property
@@ -40,32 +40,32 @@ class Histogram:
 
     @property
     def count(self) -> int:
-        return self._held.n
+        return self._histogram.n
 
     @property
     def total(self) -> Number:
-        return self._held.total
+        return self._histogram.total
 
     @property
     def mean(self) -> Number:
         """NaN without samples."""
-        return self._held.mean
+        return self._histogram.mean
 
     @property
     def min(self) -> Number | None:
         """Exact; None without samples."""
-        return self._held.least
+        return self._histogram.least
 
     @property
     def max(self) -> Number | None:
         """Exact; None without samples."""
-        return self._held.greatest
+        return self._histogram.greatest
 
     def percentile(self, percent: float) -> Number | None:
         """The sample that ``percent`` of the samples do not exceed, with the precision of its bucket; None without
         samples.
         """
-        at = self._held.percentile(percent)
+        at = self._histogram.percentile(percent)
         return at if at is None or isinstance(at, int | float) else at.estimate
 
     @property
@@ -76,16 +76,16 @@ class Histogram:
     @property
     def buckets(self) -> list[Bucket] | list[LinearBucket]:
         """The buckets from the first occupied one to the last: ``low``, ``high`` and ``count``."""
-        return self._held.buckets()
+        return self._histogram.buckets()
 
     def __repr__(self) -> str:
-        return f"<Histogram {headline(self._held, self._kind)}>"
+        return f"<Histogram {headline(self._histogram, self._kind)}>"
 
     def __str__(self) -> str:
-        return "\n".join([headline(self._held, self._kind), *bars(self._held, self._kind, Style())])
+        return "\n".join([headline(self._histogram, self._kind), *bars(self._histogram, self._kind, Style())])
 
     def _repr_html_(self) -> str:
-        histogram_rows = rows(self._held, self._kind)
+        histogram_rows = rows(self._histogram, self._kind)
         most = max((count for _, count in histogram_rows), default=1)
         table = "".join(
             f'<tr><td style="text-align:right">{_escaped(label)}</td>'
@@ -94,7 +94,7 @@ class Histogram:
             f'<td style="text-align:right">{count}</td></tr>'
             for label, count in histogram_rows
         )
-        return f"<div>{_escaped(headline(self._held, self._kind))}</div><table>{table}</table>"
+        return f"<div>{_escaped(headline(self._histogram, self._kind))}</div><table>{table}</table>"
 
 
 class MapView(Mapping[Any, Any]):

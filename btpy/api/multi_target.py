@@ -76,7 +76,7 @@ class Sessions:
         self._sessions = {session.target.pid: session for session in sessions}
         self._shares = Shares()
         self._feed: Feed[Event] = Feed()
-        self._left = len(self._sessions)
+        self._running_count = len(self._sessions)
         self._state = threading.Lock()
         for session in self._sessions.values():
             threading.Thread(target=self._pump, args=(session,), name="btpy-several", daemon=True).start()
@@ -163,8 +163,8 @@ class Sessions:
         except BtpyError as error:
             self.failures.setdefault(session.target.pid, error)
         with self._state:
-            self._left -= 1
-            if self._left == 0:
+            self._running_count -= 1
+            if self._running_count == 0:
                 all_gone = all(isinstance(self.failures.get(pid), TargetGone) for pid in self._sessions)
                 self._feed.end(TargetGone("all targets have ended") if all_gone else None)
 

@@ -199,15 +199,15 @@ class BaseSession:
         self.joined: JoinedSession | None = engine.joined
         self._script_names = 0
         self._receipt: Receipt | None = None
-        self._left = False
-        self._gone: TargetGone | None = None
+        self._is_left = False
+        self._loss: TargetGone | None = None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         try:
-            if not self._left:
+            if not self._is_left:
                 self.detach()
         except TargetGone:
             pass  # all classes are restored; readers of events get the error
@@ -382,7 +382,7 @@ class BaseSession:
         with self.scripts.changing:
             last_maps = self._engine.delivery.snapshots()
             number = self._engine.departure.leave(seconds, name)
-            self._left = True
+            self._is_left = True
             self.maps.freeze(last_maps)
         self._wait_for_end()
         return f"{number:08x}"
@@ -391,11 +391,11 @@ class BaseSession:
         """Take all probes out, put every class back and leave. Returns the receipt of the target. Maps, and events that
         have arrived, can still be read. Later calls return the same receipt. Raises UsageError after :meth:`leave`."""
         with self.scripts.changing:
-            if self._left:
+            if self._is_left:
                 raise UsageError("this client has left the session", help=["btpy stop PID ID ends it"])
             if self._receipt is None:
-                if self._gone is not None:
-                    raise self._gone
+                if self._loss is not None:
+                    raise self._loss
                 self._engine.departure.restore()
                 self.maps.freeze(self._engine.delivery.snapshots())
                 self._receipt = self._engine.departure.detach()
@@ -491,8 +491,8 @@ class Session(BaseSession):
         except BtpyError as error:
             failure = error
             if isinstance(error, TargetGone):
-                self._gone = self._gone or error
-        self._feed.end(self._gone or failure)
+                self._loss = self._loss or error
+        self._feed.end(self._loss or failure)
         self._engine.close()
 
     def _take(self, item: Item) -> None:
@@ -515,7 +515,7 @@ class Session(BaseSession):
             self._engine.departure.restore()
             self.maps.freeze(self._engine.delivery.snapshots())
             self._engine.departure.detach()
-        self._gone = error
+        self._loss = error
 
 
 class PulledSession(BaseSession):

@@ -37,7 +37,7 @@ class Keyboard:
         self._descriptor = descriptor
         self._attributes: list[Any] | None = None  # while keys come one by one: the previous state of the terminal
         self._rest = b""
-        self._gone = False
+        self._is_closed = False
 
     def __enter__(self) -> Keyboard:
         self.take()
@@ -62,7 +62,7 @@ class Keyboard:
 
     def take(self) -> None:
         """Make keys come one by one, unless another job uses the terminal."""
-        if self._attributes is not None or self._gone or not self.in_foreground:
+        if self._attributes is not None or self._is_closed or not self.in_foreground:
             return
         try:
             attributes = termios.tcgetattr(self._descriptor)
@@ -71,7 +71,7 @@ class Keyboard:
             termios.tcsetattr(self._descriptor, termios.TCSANOW, modes)
             self._attributes = attributes
         except termios.error:
-            self._gone = True
+            self._is_closed = True
 
     def give_back(self) -> None:
         attributes, self._attributes = self._attributes, None
@@ -92,7 +92,7 @@ class Keyboard:
         except OSError:
             data = b""
         if not data:
-            self._gone = True
+            self._is_closed = True
             self.give_back()
             return []
         keys, self._rest = decoded(self._rest + data)

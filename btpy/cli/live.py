@@ -104,7 +104,7 @@ class Live:
         self._history = History()
         self._arrangement = Arrangement()
         self._help = False
-        self._began = self._turned = time.monotonic()
+        self._began = self._last_turn = time.monotonic()
         self._pauses = deque([0.0, 0.0], maxlen=_REMEMBERED_TURNS)
         if terms.fresh:
             self._history.add(self._began, [])
@@ -143,13 +143,13 @@ class Live:
     @property
     def absent(self) -> float:
         """The longest time between two of the last turns, in seconds: long when the process was stopped."""
-        return max(*self._pauses, time.monotonic() - self._turned)
+        return max(*self._pauses, time.monotonic() - self._last_turn)
 
     def turn(self) -> None:
         """Does all due work, and reacts to signals and keys. Raises ProtocolError, OutputError."""
         now = time.monotonic()
-        self._pauses.append(now - self._turned)
-        self._turned = now
+        self._pauses.append(now - self._last_turn)
+        self._last_turn = now
         for key in self._keyboard.pressed() if self._keyboard is not None else ():
             self._press(key)
         if self._signals.take(signal.SIGQUIT):
@@ -160,9 +160,9 @@ class Live:
             self._suspend()
         if self._signals.take(signal.SIGWINCH):
             self._draw()
-        if self._turned >= self._due:
+        if self._last_turn >= self._due:
             self._look()
-        elif self._turned >= self._stale:
+        elif self._last_turn >= self._stale:
             self._draw()
 
     def _look(self) -> None:

@@ -32,7 +32,7 @@ class AtEnd:
         self._shares = Shares(self.stacks)
         self._writer = None if writer is None else writer(self.stacks)
         self._at_end: set[str] = set()  # titles of maps to show at the end
-        self._asked: dict[int, list[MapContent]] = {}  # the maps that @OnEnd prints, by template
+        self._printed_at_end: dict[int, list[MapContent]] = {}  # the maps that @OnEnd prints, by template
         self._killed: list[MapContent] = []
         self._outline = first.outline
 
@@ -41,7 +41,7 @@ class AtEnd:
         self._put(one, contents)
         for template, content in one.showing.asked_at_end.items():
             moved = with_stacks(content, one.context.stacks, self.stacks)
-            self._asked.setdefault(template, []).append(moved)
+            self._printed_at_end.setdefault(template, []).append(moved)
         self._at_end.update(content.map.title for content in one.showing.unprinted(contents))
 
     def shown(self, moment: Mapping[One, Sequence[MapContent]]) -> None:
@@ -56,7 +56,7 @@ class AtEnd:
         OutputError."""
         if self._writer is None:
             return
-        for template, shares in self._asked.items():
+        for template, shares in self._printed_at_end.items():
             map_ = shares[0].map
             killed = [content for content in self._killed if content.map.id == map_.id]
             self._writer.map(merge([*shares, *killed]), self._outline.templates[template], None)

@@ -84,7 +84,7 @@ class RunLoop:
         )
         self._exporters: tuple[Exporter, ...] = ()
         self._exit_code = 0
-        self._gone = 0
+        self._gone_count = 0
         self._has_begun = False
         self._stream: Stream
         self._signals: Signals
@@ -297,11 +297,11 @@ class RunLoop:
             self._together.left(one, one.leave(reason))
             self._exit_code = self._exit_code or one.exit_code
             if one.showing.exiting:
-                self._gone += 1
+                self._gone_count += 1
                 if self._alone:
                     raise TargetGone(f"the JVM {pid} has ended; everything its probes had recorded is shown")
             elif died := died_of(one.session.target.process):
-                self._gone += 1
+                self._gone_count += 1
                 self._fail(pid, LostInTheEnd(pid, died))
                 return
             one.require_clean()
@@ -339,7 +339,7 @@ class RunLoop:
 
     def _lost(self, one: TargetRun, error: TargetGone, absent: float) -> None:
         """``absent``: seconds for which btpy itself was stopped."""
-        self._gone += 1
+        self._gone_count += 1
         lease = self._limits.lease_ms / 1000
         alive = jvms.is_alive(one.session.target.process)
         if absent > lease / 2 and alive and not one.showing.exiting:
@@ -360,10 +360,10 @@ class RunLoop:
         self._together.end()
         self._stream.flush()
         of = len(self._targets)
-        if self._gone == of:
+        if self._gone_count == of:
             raise TargetGone(f"all {of} JVMs have ended; everything their probes had recorded is shown")
-        if self._gone:
-            self._console.say(f"{self._gone} of {counted(of, 'JVM')} ended meanwhile")
+        if self._gone_count:
+            self._console.say(f"{self._gone_count} of {counted(of, 'JVM')} ended meanwhile")
         return self._exit_code
 
 

@@ -24,7 +24,7 @@ class Screen:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._drawn: tuple[str, ...] = ()
+        self._lines: tuple[str, ...] = ()
         self._columns = 0
 
     @staticmethod
@@ -55,22 +55,22 @@ class Screen:
         """Replaces the lines on the screen. None of them may be wider than ``size``."""
         columns = self.size[0]
         # A terminal that has wrapped rows to another width remembers that they belong together until they are erased.
-        before = self._erasing() if columns != self._columns or len(lines) != len(self._drawn) else b"\r"
-        self._drawn = tuple(lines)
+        before = self._erasing() if columns != self._columns or len(lines) != len(self._lines) else b"\r"
+        self._lines = tuple(lines)
         self._columns = columns
         self._put(before + self._drawing())
 
     def clear(self) -> None:
         """Erases the lines. The cursor is then at the position for the next line of output."""
-        if self._drawn:
+        if self._lines:
             self._put(self._erasing())
-            self._drawn = ()
+            self._lines = ()
 
     def write(self, descriptor: int, data: bytes | memoryview) -> int:
         """Like ``os.write``, for whole lines. On the same terminal they appear above the drawn lines. Raises
         OSError.
         """
-        if not self._drawn or not self._is_mine(descriptor):
+        if not self._lines or not self._is_mine(descriptor):
             return os.write(descriptor, data)
         _write_all(self._descriptor, b"".join((self._erasing(), data, self._drawing())))
         return len(data)
@@ -79,7 +79,7 @@ class Screen:
         """The control sequences that draw the lines from the cursor on, and put the cursor back. The lines that fit, if
         they were made for a larger window. They will soon be made again.
         """
-        lines = self._drawn[: self.size[1]]
+        lines = self._lines[: self.size[1]]
         rows = "\r\n".join(f"{line}{_ERASE_RIGHT}" for line in lines)
         up = f"\x1b[{len(lines) - 1}A" if len(lines) > 1 else ""
         return f"{_CUT}{rows}{_ERASE_BELOW}{_WRAP}{up}\r".encode("utf-8", "backslashreplace")
@@ -88,7 +88,7 @@ class Screen:
         """The control sequences that erase the rows that are drawn. It erases row by row, because tmux moves rows to
         its history when everything from the first row on is erased.
         """
-        rows = _NEXT_ROW.join([_ERASE_RIGHT] * max(1, len(self._drawn)))
+        rows = _NEXT_ROW.join([_ERASE_RIGHT] * max(1, len(self._lines)))
         return f"\r{_SAVE}{rows}{_RESTORE}{_ERASE_BELOW}".encode()
 
     def _is_mine(self, descriptor: int) -> bool:

@@ -24,7 +24,7 @@ class Signals:
     def __init__(self, *, to_file: bool) -> None:
         self.stop: str | None = None
         self.echoed = os.isatty(2)
-        self._noted: set[int] = set()
+        self._pending_signals: set[int] = set()
         self._to_file = to_file
         self._asking = False
         self._attended = False
@@ -43,14 +43,14 @@ class Signals:
     @property
     def pending(self) -> bool:
         """Whether a stored signal has not been handled yet."""
-        return self.stop is not None or bool(self._noted)
+        return self.stop is not None or bool(self._pending_signals)
 
     def take(self, number: signal.Signals) -> bool:
         """Whether this signal arrived since the last call: SIGUSR1 (the user asks for the maps), SIGQUIT (pause),
         SIGWINCH, SIGTSTP, or SIGHUP with output going to a file, which may have been rotated away.
         """
-        pending = number in self._noted
-        self._noted.discard(number)
+        pending = number in self._pending_signals
+        self._pending_signals.discard(number)
         return pending
 
     def suspend(self) -> None:
@@ -98,4 +98,4 @@ class Signals:
             self.suspend()
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        self._noted.add(number)
+        self._pending_signals.add(number)

@@ -92,7 +92,7 @@ class TargetRun:
         self._started = time.monotonic()
         self._writer: Writer | None = None
         self._recorder: Recorder | None = None
-        self._gone: TargetGone | None = None
+        self._loss: TargetGone | None = None
         self._backlog: dict[
             tuple[object, ...], PrintedMaps
         ] = {}  # the latest prints before the join, by the printed maps
@@ -188,13 +188,13 @@ class TargetRun:
         try:
             yield
         except TargetGone as error:
-            self._gone = error
+            self._loss = error
 
     def turn(self, poll: float, signals: Signals) -> str:
         """Shows the items of the next ``poll`` seconds. Returns the reason why the run must end; empty: there is
         none."""
-        if self._gone is not None:
-            raise self._gone
+        if self._loss is not None:
+            raise self._loss
         showing = self.showing
         for message in self.session.received(timeout=poll):
             self._take(message)

@@ -51,13 +51,13 @@ class Watching:
         self._console = console
         self._missing = missing
         self._files: tuple[Path, ...] = (path,)
-        self._running = self._seen = _state(self._files)
+        self._running_state = self._last_state = _state(self._files)
         self._due = 0.0
 
     def follow(self, program: Program) -> None:
         """Its libraries are watched, too."""
         self._files = (self._path, *(library.path for library in program.libraries if library.path is not None))
-        self._running = self._seen = _state(self._files)
+        self._running_state = self._last_state = _state(self._files)
 
     def turn(self, targets: Sequence[TargetRun]) -> None:
         """If a check is due and there is a new version, replaces the probes in all targets. Raises ProtocolError."""
@@ -65,10 +65,10 @@ class Watching:
         if now < self._due:
             return
         self._due = now + _INTERVAL
-        before, self._seen = self._seen, _state(self._files)
-        if self._seen == self._running or self._seen != before or None in self._seen:
+        before, self._last_state = self._last_state, _state(self._files)
+        if self._last_state == self._running_state or self._last_state != before or None in self._last_state:
             return  # the file is unchanged, or a program is still writing it
-        self._running = self._seen
+        self._running_state = self._last_state
         versions: list[_Version] = []
         for target in targets:
             with target.noticing():

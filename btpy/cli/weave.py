@@ -231,7 +231,7 @@ class _WovenFiles:
 
     def __init__(self, write: Write) -> None:
         self._write = write
-        self._written: set[str] = set()
+        self._written_paths: set[str] = set()
         self._entries: dict[str, set[str]] = {}  # entries of the woven classes, by their jar or directory
 
     def add(self, report: _Report) -> None:
@@ -262,8 +262,8 @@ class _WovenFiles:
             self._write(MANIFEST, (text,))
 
     def _add_file(self, path: str, content: Iterable[bytes]) -> None:
-        if path not in self._written:  # a JVM loads the first of two classes with this path
-            self._written.add(path)
+        if path not in self._written_paths:  # a JVM loads the first of two classes with this path
+            self._written_paths.add(path)
             self._write(path, content)
 
 

@@ -40,7 +40,7 @@ class Inventory:
         self._index = ClassIndex()
         self._types: dict[str, LoadedType] = {}
         self._members: dict[str, Members | None] = {}
-        self._wanted: list[str] = []
+        self._requests: list[str] = []
         self._state = threading.Condition()
         self._stale = True
         self._ready = False
@@ -62,7 +62,7 @@ class Inventory:
     def members(self, class_name: str) -> Members | None:
         with self._state:
             if class_name not in self._members:
-                self._wanted.append(class_name)
+                self._requests.append(class_name)
                 self._state.notify_all()
                 self._state.wait_for(lambda: class_name in self._members or self._closed, _WAIT)
             return self._members.get(class_name)
@@ -77,10 +77,10 @@ class Inventory:
     def _run(self) -> None:
         while True:
             with self._state:
-                self._state.wait_for(lambda: self._closed or self._stale or self._wanted)
+                self._state.wait_for(lambda: self._closed or self._stale or self._requests)
                 if self._closed:
                     return
-                request = self._wanted.pop() if self._wanted else None
+                request = self._requests.pop() if self._requests else None
             try:
                 if request is not None:
                     self._read(request)

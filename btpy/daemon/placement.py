@@ -70,7 +70,7 @@ class Placement:
         self.error: BtpyError | None = None
         self._session_name = session_name
         self._terms = terms
-        self._asked: Ending | None = None
+        self._requested_ending: Ending | None = None
         self._last: list[MapContent] = []  # the maps of the last reading
         self._thread = threading.Thread(target=self._run, name="btpy-placement", daemon=True)
 
@@ -83,7 +83,7 @@ class Placement:
 
     def ask(self, ending: Ending) -> None:
         """Asks the placement to end soon."""
-        self._asked = self._asked or ending
+        self._requested_ending = self._requested_ending or ending
 
     def wait(self, seconds: float) -> bool:
         """Waits for that time; returns whether it has ended."""
@@ -158,7 +158,7 @@ class Placement:
             with terms.exporting:
                 export.end("target-exited", self._last, _reports(session, export), None)
             raise
-        if self._asked is Ending.KEEP and not export.why_over:
+        if self._requested_ending is Ending.KEEP and not export.why_over:
             session.leave(terms.ttl, self._session_name)
             self._end(session, export, "left", None)
             return Outcome.ENDED
@@ -167,19 +167,19 @@ class Placement:
         receipt.require_clean(session.target.pid)
         if export.why_over == "target-exited":
             return Outcome.GONE
-        return Outcome.ENDED if self._asked is not None else Outcome.STOPPED
+        return Outcome.ENDED if self._requested_ending is not None else Outcome.STOPPED
 
     def _export_all(self, session: PulledSession, export: Export) -> None:
         """Exports until the daemon asks it to end, or the target sends no more."""
         due = time.monotonic() + self._terms.interval
-        while self._asked is None and not export.why_over:
+        while self._requested_ending is None and not export.why_over:
             for message in session.received(timeout=_POLL):
                 item = session.item(message)
                 with self._terms.exporting:
                     export.item(item)
                 if isinstance(message, Restrained) and message.rest_ppm:
                     self._take_out(session, message.probe)
-                if self._asked is not None or export.why_over:
+                if self._requested_ending is not None or export.why_over:
                     break
             if time.monotonic() >= due:
                 due = time.monotonic() + self._terms.interval

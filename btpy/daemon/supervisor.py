@@ -37,7 +37,7 @@ class Supervisor:
         self._retries: dict[Key, tuple[float, float]] = {}  # the time of the next attempt, and the length of the wait
         self._stopped: set[Key] = set()
         self._was_in: set[Key] = set()
-        self._seen: set[tuple[int, int]] = set()
+        self._known_processes: set[tuple[int, int]] = set()
 
     def turn(self) -> None:
         """Compares the directory with the JVMs, and begins and ends placements. It does not wait for them.
@@ -61,8 +61,8 @@ class Supervisor:
             if key not in wanted:
                 placement.ask(Ending.WITHDRAW)
         for identity, process in processes.items():
-            if identity not in self._seen:
-                self._seen.add(identity)
+            if identity not in self._known_processes:
+                self._known_processes.add(identity)
                 names = {self._session_name(probe) for key, (_, probe) in wanted.items() if key[:2] == identity}
                 threading.Thread(target=self._clear, args=(process, names), name="btpy-clearing", daemon=True).start()
         for key, (process, probe) in wanted.items():
@@ -124,7 +124,7 @@ class Supervisor:
             keys.difference_update([key for key in keys if key[:2] not in alive])
         for key in [key for key in self._retries if key[:2] not in alive]:
             del self._retries[key]
-        self._seen &= alive
+        self._known_processes &= alive
 
     def _retry(self, key: Key) -> None:
         wait = min(_LAST_RETRY, 2 * self._retries[key][1] if key in self._retries else _FIRST_RETRY)

@@ -39,9 +39,9 @@ class EventQueue:
         self._event_bytes = 0
         self._other_bytes = 0
         self._used = 0
-        self._owed = 0
+        self._unreturned_credit = 0
         self._unbounded = False
-        self._ended = False
+        self._has_ended = False
         self.failure: BtpyError | None = None
         self.dropped = 0
         self.delivered: Counter[int] = Counter()
@@ -78,7 +78,7 @@ class EventQueue:
     def end(self, failure: BtpyError | None) -> None:
         """No more messages will come."""
         with self._state:
-            self._ended = True
+            self._has_ended = True
             self.failure = failure
             self._state.notify_all()
 
@@ -86,7 +86,7 @@ class EventQueue:
         """The next message; None at ``deadline`` (``time.monotonic``) and at the end."""
         with self._state:
             while not self._waiting:
-                if self._ended:
+                if self._has_ended:
                     return None
                 remaining = None if deadline is None else deadline - time.monotonic()
                 if remaining is not None and remaining <= 0:
@@ -105,7 +105,7 @@ class EventQueue:
     def exhausted(self) -> bool:
         """Whether the caller has taken all messages and no more will come."""
         with self._state:
-            return self._ended and not self._waiting
+            return self._has_ended and not self._waiting
 
     def accept_all(self) -> None:
         """From now on give all credit back at once: the agent is leaving, and has to empty its buffers."""
@@ -117,15 +117,15 @@ class EventQueue:
 
     def _settle(self, size: int, *, at_once: bool = False) -> int:
         """The credit to return now, when ``size`` more bytes are due."""
-        self._owed += size
-        if self._owed < RELEASE_BYTES and not at_once:
+        self._unreturned_credit += size
+        if self._unreturned_credit < RELEASE_BYTES and not at_once:
             return 0
-        owed, self._owed = self._owed, 0
+        owed, self._unreturned_credit = self._unreturned_credit, 0
         self._used -= owed
         return owed
 
     def _give_back(self, owed: int) -> None:
-        if owed and not self._ended:
+        if owed and not self._has_ended:
             self._release(owed)
 
     def _count(self, records: bytes) -> None:

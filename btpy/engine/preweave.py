@@ -111,11 +111,11 @@ class Preweaver:
         self._agent = agent
         self._process = process
         self._version = version
-        self._wanted = is_wanted
+        self._is_wanted = is_wanted
         self._stopped = threading.Event()
         self._awaited = threading.Event()
-        self._begun = 0.0
-        self._known: set[bytes] = set()
+        self._class_start = 0.0
+        self._digests: set[bytes] = set()
         self._waiting: list[PrewovenAnswer] = []
         self._waiting_bytes = self._bytes = self._classes = self._handlers = 0
         self._thread = threading.Thread(target=self._run, name="btpy-preweave", daemon=True)
@@ -147,9 +147,9 @@ class Preweaver:
         from btpy.engine.class_sources import ClassPath  # while the other parts start
 
         path = ClassPath(self._process, self._agent.locations())
-        self._begun = time.perf_counter()
+        self._class_start = time.perf_counter()
         for place in path.places():
-            for name, data in place(self._wanted):
+            for name, data in place(self._is_wanted):
                 self._add(name, data)
                 if self._waiting_bytes > AT_ONCE_BYTES:
                     self._send()
@@ -163,15 +163,15 @@ class Preweaver:
     def _is_over(self) -> bool:
         """Whether to stop weaving. If no caller waits, it rests first."""
         if not self._awaited.is_set():
-            self._stopped.wait(min(LONGEST_REST, 3 * (time.perf_counter() - self._begun)))
-        self._begun = time.perf_counter()
+            self._stopped.wait(min(LONGEST_REST, 3 * (time.perf_counter() - self._class_start)))
+        self._class_start = time.perf_counter()
         return self._stopped.is_set() or self._classes == MOST_CLASSES or self._bytes > MOST_BYTES
 
     def _add(self, name: str, data: bytes) -> None:
         digest = fingerprint(data)
-        if digest in self._known:  # in several archives
+        if digest in self._digests:  # in several archives
             return
-        self._known.add(digest)
+        self._digests.add(digest)
         prewoven = self._version.preweave(name, data, MOST_HANDLERS - self._handlers)
         if prewoven is None:
             return

@@ -38,7 +38,7 @@ class AddedSecrets:
     def __init__(self, secrets: Secrets) -> None:
         self._secrets = secrets
         self._searches = [TextSearch(compile_regex(regex)) for regex in secrets.texts]
-        self._remembered = lru_cache(maxsize=4096)(self._hidden)
+        self._hidden_cached = lru_cache(maxsize=4096)(self._hidden)
 
     def records(self, payload: bytes) -> bytes:
         """Of ``EVENTS``. A malformed record loses its values, and stays malformed. Raises ProtocolError."""
@@ -69,7 +69,7 @@ class AddedSecrets:
 
     def _of(self, text: str, *, cut: bool) -> str:
         """``text``: one character for each UTF-16 unit. The same object if it has no secret."""
-        hidden = self._remembered(text, cut) if len(text) <= _REMEMBERED_CHARACTERS else self._hidden(text, cut)
+        hidden = self._hidden_cached(text, cut) if len(text) <= _REMEMBERED_CHARACTERS else self._hidden(text, cut)
         return text if hidden is None else hidden
 
     def _hidden(self, text: str, cut: bool) -> str | None:

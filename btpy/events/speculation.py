@@ -36,7 +36,7 @@ class Speculations:
         self._templates = templates
         self._looked_at = 0
         self._is_needed = False
-        self._held: dict[Hashable, _Held] = {}  # oldest first
+        self._speculations: dict[Hashable, _Held] = {}  # oldest first
         self._count = 0
         self.dropped: Counter[int] = Counter()
         self.controls: Counter[int] = Counter()
@@ -65,9 +65,9 @@ class Speculations:
 
     def close(self) -> None:
         """Called at the end: the remaining records are dropped."""
-        for speculation in self._held.values():
+        for speculation in self._speculations.values():
             self._drop(speculation.records)
-        self._held.clear()
+        self._speculations.clear()
 
     def _needed(self) -> bool:
         """Whether a template has speculative records. New templates may have been added."""
@@ -86,27 +86,27 @@ class Speculations:
     def _taken(self, record: Record) -> list[Record]:
         self.controls[record.probe] += 1
         id_, _ = _split(record)
-        speculation = self._held.pop(id_, None)
+        speculation = self._speculations.pop(id_, None)
         if speculation is None:
             return []
         self._count -= len(speculation.records)
         return speculation.records
 
     def _hold(self, id_: Hashable, record: Record) -> None:
-        self._held.setdefault(id_, _Held(record.nanos)).records.append(record)
+        self._speculations.setdefault(id_, _Held(record.nanos)).records.append(record)
         self._count += 1
         if self._count > MAX_RECORDS:
-            self._give_up(next(iter(self._held)))
+            self._give_up(next(iter(self._speculations)))
 
     def _expire(self, now: int) -> None:
-        while self._held:
-            oldest = next(iter(self._held))
-            if now - self._held[oldest].since <= MAX_NANOS:
+        while self._speculations:
+            oldest = next(iter(self._speculations))
+            if now - self._speculations[oldest].since <= MAX_NANOS:
                 return
             self._give_up(oldest)
 
     def _give_up(self, id_: Hashable) -> None:
-        speculation = self._held.pop(id_)
+        speculation = self._speculations.pop(id_)
         self._count -= len(speculation.records)
         self._drop(speculation.records)
 

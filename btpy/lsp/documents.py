@@ -70,7 +70,7 @@ class Words:
 
     def __init__(self, text: str, program: Program | None, libraries: Libraries, target: LiveTarget | None) -> None:
         self._text = text
-        self._known = program
+        self._program = program
         self._libraries = libraries
         self._target = target
 
@@ -83,7 +83,7 @@ class Words:
 
     @property
     def maps(self) -> Sequence[Word]:
-        kinds = {map_.title: map_.kind.value for map_ in self._known.maps} if self._known is not None else {}
+        kinds = {map_.title: map_.kind.value for map_ in self._program.maps} if self._program is not None else {}
         return [Word(name, kinds.get(name, "")) for name in dict.fromkeys([*kinds, *_MAP.findall(self._text)])]
 
     @property

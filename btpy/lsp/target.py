@@ -30,7 +30,7 @@ class LiveTarget:
         self._session: Session | None = None
         self._inventory: Inventory | None = None
         self._tried = float("-inf")
-        self._said = ""
+        self._last_text = ""
 
     @property
     def session(self) -> Session | None:
@@ -77,6 +77,6 @@ class LiveTarget:
         self._session = self._inventory = None
 
     def _say(self, text: str, *, good: bool) -> None:
-        if text != self._said:
-            self._said = text
+        if text != self._last_text:
+            self._last_text = text
             self._tell(text, good)

@@ -81,7 +81,7 @@ class ArrowWriter(SilentWriter):
         self._context = context
         self._format = format_
         self._files = files
-        self._chosen = chosen(context.outline, only, format_) if files is None else None
+        self._single_shape = chosen(context.outline, only, format_) if files is None else None
         self._tables: dict[tuple[str, tuple[str, ...]], _Table | None] = {}
         self._rows: dict[int, tuple[_Table | None, Callable[[Record], Row]]] = {}
         for template in context.outline.templates:  # so that a shape without rows is also a table
@@ -135,7 +135,10 @@ class ArrowWriter(SilentWriter):
             stream: Stream | None = None
             if self._files is not None:
                 stream = self._stream.beside(file_name(name, self._tables), self._files)
-            elif self._chosen is not None and (name, columns) == (self._chosen.name, self._chosen.columns):
+            elif self._single_shape is not None and (name, columns) == (
+                self._single_shape.name,
+                self._single_shape.columns,
+            ):
                 stream = self._stream
             table = None if stream is None else _Table(stream, self._context, self._format, columns, kinds)
             self._tables[name, columns] = table

@@ -68,7 +68,7 @@ class SeparatedWriter(SilentWriter):
         self._dialect = dialect
         self._files = files
         self._safe = safe
-        self._chosen = chosen(context.outline, only, dialect.value) if files is None else None
+        self._single_shape = chosen(context.outline, only, dialect.value) if files is None else None
         self._second, self._second_text = -1, ""  # columns of the last row
         pid = None if context.pid is None else str(context.pid)
         self._source = {"host": context.host, "pid": pid} if context.of_hosts else {"pid": pid}
@@ -79,8 +79,8 @@ class SeparatedWriter(SilentWriter):
         }
         self._streams: dict[tuple[str, tuple[str, ...]], Stream | None] = {}
         self._rows: dict[int, tuple[Stream | None, Callable[[Record], Row]]] = {}
-        if self._chosen is not None:
-            self._stream_of(self._chosen.name, self._chosen.columns)
+        if self._single_shape is not None:
+            self._stream_of(self._single_shape.name, self._single_shape.columns)
         else:
             for shape in shapes(context.outline):
                 if not only or shape.names & only:
@@ -122,7 +122,10 @@ class SeparatedWriter(SilentWriter):
     def _made(self, name: str, columns: tuple[str, ...]) -> Stream | None:
         if self._files is not None:
             stream = self._stream.beside(file_name(name, self._streams), self._files)
-        elif self._chosen is not None and (name, columns) == (self._chosen.name, self._chosen.columns):
+        elif self._single_shape is not None and (name, columns) == (
+            self._single_shape.name,
+            self._single_shape.columns,
+        ):
             stream = self._stream
         else:
             return None

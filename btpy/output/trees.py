@@ -38,7 +38,7 @@ class TreeWriter(SilentWriter):
         self._most = most
         self._trees = CallTrees()
         self.merged = MergedTrees()
-        self._shown = 0
+        self._drawn_before = 0
 
     def records(self, records: Sequence[Record]) -> None:
         probes, sites = self._context.outline.probes, self._context.sites
@@ -65,9 +65,9 @@ class TreeWriter(SilentWriter):
 
     def draw(self) -> None:
         """Writes the current trees, unless they are unchanged since the last time."""
-        if isinstance(self._writer, NdjsonWriter) or self._shown == self.drawn:
+        if isinstance(self._writer, NdjsonWriter) or self._drawn_before == self.drawn:
             return
-        self._shown = self.drawn
+        self._drawn_before = self.drawn
         for root in self.merged.roots:
             lines = [*tree_lines(root, self._style, self._least), ""]
             self._stream.write("".join(line + "\n" for line in lines))

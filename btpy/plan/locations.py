@@ -67,7 +67,7 @@ class Selector:
         self._member = None if pattern.member is None else pattern.member.methods
         self._signature = None if pattern.signature is None else SignaturePattern.parse(pattern.signature.text)
         self._supertypes = supertypes
-        self._known: dict[tuple[str, str, str], bool] = {}
+        self._selections: dict[tuple[str, str, str], bool] = {}
         self.lines = pattern.lines
         self.undecided: set[str] = set()
 
@@ -85,15 +85,15 @@ class Selector:
         if self._owner is None or name not in self.undecided or not self._owner.matches(name, self._supertypes):
             return False
         self.undecided.discard(name)
-        self._known.clear()
+        self._selections.clear()
         return True
 
     def selects(self, owner: str, name: str = "", descriptor: str = "") -> bool:
         """``owner``: a descriptor; ``name`` and ``descriptor`` of a call or a field."""
         key = (owner, name, descriptor)
-        selected = self._known.get(key)
+        selected = self._selections.get(key)
         if selected is None:
-            selected = self._known[key] = self._selects(*key)
+            selected = self._selections[key] = self._selects(*key)
         return selected
 
     def _selects(self, owner: str, name: str, descriptor: str) -> bool:

@@ -21,7 +21,7 @@ class ProbeErrors:
 
     def __init__(self) -> None:
         self.totals: dict[_Key, ProbeError] = {}
-        self._shown: dict[_Key, int] = {}
+        self._shown_counts: dict[_Key, int] = {}
         self._last_shown = float("-inf")
 
     def add(self, error: ProbeError) -> ProbeError | None:
@@ -31,18 +31,18 @@ class ProbeErrors:
         before = self.totals.get(key)
         self.totals[key] = total = error if before is None else replace(error, count=before.count + error.count)
         now = time.monotonic()
-        if key in self._shown or now - self._last_shown < _SECONDS:
+        if key in self._shown_counts or now - self._last_shown < _SECONDS:
             return None
         self._last_shown = now
-        self._shown[key] = total.count
+        self._shown_counts[key] = total.count
         return total
 
     def remaining(self) -> Iterator[tuple[ProbeError, bool]]:
         """The errors at the end of a run whose last count has not been shown, and whether each was shown before."""
         for key, total in self.totals.items():
-            if self._shown.get(key) != total.count:
-                yield total, key in self._shown
-                self._shown[key] = total.count
+            if self._shown_counts.get(key) != total.count:
+                yield total, key in self._shown_counts
+                self._shown_counts[key] = total.count
 
     def count(self, probe: str | None = None) -> int:
         """Of one probe; None: of all."""

@@ -94,7 +94,7 @@ class Presenter:
         self._for_people = isinstance(writer, TextWriter)
         self._console = console
         self._hits = hits
-        self._shown = 0
+        self._hits_shown = 0
         self._paused = False
         self._unseen: Counter[str] = Counter()  # items not shown during the pause
         self._dropped: Counter[tuple[int, str]] = Counter()
@@ -224,7 +224,7 @@ class Presenter:
     @property
     def hits_left(self) -> int | None:
         """None: no limit."""
-        return None if self._hits is None else max(0, self._hits - self._shown)
+        return None if self._hits is None else max(0, self._hits - self._hits_shown)
 
     @property
     def is_over(self) -> bool:
@@ -327,7 +327,7 @@ class Presenter:
                     self._writer.note(line)
                 if not passed:
                     continue
-                self._shown += 1
+                self._hits_shown += 1
             if template.kind is TemplateKind.WARN:
                 self._console.script(self._warnings(template)(record))
             self.events += template.kind is not TemplateKind.EXIT

@@ -18,7 +18,7 @@ class ProbeStates:
         self._outline = outline
         self._states: dict[int, ProbeState] = {}
         self._taken_out: set[int] = set()  # by the budget
-        self._told: set[tuple[str, str]] = set()  # probes and the steps of the budget against them
+        self._announced_steps: set[tuple[str, str]] = set()  # probes and the steps of the budget against them
 
     def change(self, account: ProbeAccount) -> str:
         """The reason why a probe is disabled now; empty if it was reported before."""
@@ -49,9 +49,9 @@ class ProbeStates:
         further steps of the same kind.
         """
         step = restraint.probe, restraint.step
-        if restraint.taken <= restraint.allowed or step in self._told:
+        if restraint.taken <= restraint.allowed or step in self._announced_steps:
             return False
-        self._told.add(step)
+        self._announced_steps.add(step)
         return True
 
     @property

@@ -21,7 +21,7 @@ class ProbeRateLimit:
     name: Callable[[int], str]
     withheld: Counter[int] = field(default_factory=Counter)
     _second: dict[int, int] = field(default_factory=dict)
-    _seen: Counter[int] = field(default_factory=Counter)
+    _counts: Counter[int] = field(default_factory=Counter)
     _notes: list[str] = field(default_factory=list)
 
     def passes(self, probe: int, nanos: int) -> bool:
@@ -33,9 +33,9 @@ class ProbeRateLimit:
         if second > self._second.get(probe, second - 1):
             self._sum_up(probe)
             self._second[probe] = second
-            self._seen[probe] = 0
-        self._seen[probe] += 1
-        if self._seen[probe] <= self.limit:
+            self._counts[probe] = 0
+        self._counts[probe] += 1
+        if self._counts[probe] <= self.limit:
             return True
         self.withheld[probe] += 1
         return False
@@ -46,13 +46,13 @@ class ProbeRateLimit:
         return notes
 
     def close(self) -> list[str]:
-        for probe in list(self._seen):
+        for probe in list(self._counts):
             self._sum_up(probe)
-        self._seen.clear()
+        self._counts.clear()
         return self.take_notes()
 
     def _sum_up(self, probe: int) -> None:
-        more = self._seen[probe] - (self.limit or 0)
+        more = self._counts[probe] - (self.limit or 0)
         if self.limit is not None and more > 0:
             self._notes.append(f"+{more:,} more of {self.name(probe)}")
 

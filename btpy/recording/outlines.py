@@ -42,15 +42,15 @@ class OutlineWriter:
 
     def __init__(self, outline: Outline) -> None:
         self._outline = outline
-        self._written = (0, 0, 0, 0)
+        self._written_sizes = (0, 0, 0, 0)
 
     def addition(self) -> Program | None:
         """None: nothing was added."""
         outline = self._outline
         size = len(outline.probes), len(outline.templates), len(outline.maps), len(outline.sources)
-        if size == self._written:
+        if size == self._written_sizes:
             return None
-        probes, templates, maps, sources = self._written
+        probes, templates, maps, sources = self._written_sizes
         addition = _Addition(
             tuple(outline.probes[probes : size[0]]),
             tuple(outline.templates[templates : size[1]]),
@@ -59,7 +59,7 @@ class OutlineWriter:
         texts = tuple(
             SourceText(source.name, source.text, source.base) for source in outline.sources[sources : size[3]]
         )
-        self._written = size
+        self._written_sizes = size
         return Program(texts, plain.dump(addition, _Addition))
 
 

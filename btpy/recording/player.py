@@ -93,7 +93,7 @@ class Playback:
         self._started: Started | None = None
         self._at_end: list[MapContent] = []
         self._delivered: Counter[int] = Counter()
-        self._counted: dict[int, ProbeAccount] = {}
+        self._agent_accounts: dict[int, ProbeAccount] = {}
         self.complete = False
 
     @property
@@ -106,7 +106,7 @@ class Playback:
     def accounts(self) -> tuple[ProbeAccount, ...]:
         """The account of each probe in the entries that were read."""
         return tuple(
-            self._counted.get(probe, ProbeAccount(probe)).with_delivered(self._delivered[probe])
+            self._agent_accounts.get(probe, ProbeAccount(probe)).with_delivered(self._delivered[probe])
             for probe in range(len(self.outline.probes))
         )
 
@@ -143,7 +143,7 @@ class Playback:
             if any(count.probe >= len(self.outline.probes) for count in message.probes):
                 raise ProtocolError("counters of a probe that is not there")
             counted = [count.account.with_delivered(self._delivered[count.probe]) for count in message.probes]
-            self._counted.update({account.probe: account for account in counted})
+            self._agent_accounts.update({account.probe: account for account in counted})
             return Totals(tuple(counted))
         elif isinstance(message, ProbesAttached):
             return message

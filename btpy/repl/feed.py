@@ -90,12 +90,12 @@ class Feed:
         self._texts = RecordText(self.context, screen.style)
         self._warnings: Callable[..., Renderer] = warnings(self.context, screen.style)
         self._reports: deque[_Report] = deque(maxlen=64)
-        self._seen: deque[tuple[float, int]] = deque()
+        self._arrivals: deque[tuple[float, int]] = deque()
         self._second = 0
-        self._kept = SharedRateLimit()
-        self._shown = SharedRateLimit()
+        self._text_limit = SharedRateLimit()
+        self._display_limit = SharedRateLimit()
         self._withheld: Counter[int] = Counter()
-        self._ended = threading.Event()
+        self._end_event = threading.Event()
         self.rate_shown = SHOWN_A_SECOND
 
     def start(self) -> None:
@@ -103,7 +103,7 @@ class Feed:
 
     def finish(self) -> None:
         """After the end of the session, waits until everything that was sent before is shown."""
-        self._ended.wait(_PATIENCE_SECONDS)
+        self._end_event.wait(_PATIENCE_SECONDS)
 
     def has_gone(self, why: str) -> None:
         """Stores why the target can no longer be reached. The first reason is kept."""
@@ -123,7 +123,7 @@ class Feed:
     def rate(self) -> float:
         """Events a second of the last seconds."""
         now = time.monotonic()
-        recent = [(at, count) for at, count in list(self._seen) if now - at <= _RATE_SECONDS]
+        recent = [(at, count) for at, count in list(self._arrivals) if now - at <= _RATE_SECONDS]
         return sum(count for _, count in recent) / _RATE_SECONDS
 
     def firing_rate(self, probe: Probe) -> float | None:
@@ -186,7 +186,7 @@ class Feed:
             self.has_gone(f"events cannot be shown any more: {type(error).__name__}: {error}")
             self._screen.warning(f"{self.gone}; this is a bug in btpy")
         finally:
-            self._ended.set()
+            self._end_event.set()
 
     def _take_all(self, entries: list[Record | Item]) -> None:
         records: list[Record] = []
@@ -231,7 +231,7 @@ class Feed:
         self._came(len(records))
         lines: list[str] = []
         for record in records:
-            if not self._kept.passes(record.probe, max(_KEPT_A_SECOND, self.rate_shown)):
+            if not self._text_limit.passes(record.probe, max(_KEPT_A_SECOND, self.rate_shown)):
                 self.recent.skip(1)
                 self._withheld[record.probe] += 1
                 continue
@@ -245,7 +245,7 @@ class Feed:
                 self._where(record),
                 text,
             )
-            if self.showing and self._shown.passes(record.probe, self.rate_shown):
+            if self.showing and self._display_limit.passes(record.probe, self.rate_shown):
                 lines.append(self._prefixed(record.probe, text))
             else:
                 self._withheld[record.probe] += 1
@@ -253,9 +253,9 @@ class Feed:
 
     def _came(self, count: int) -> None:
         now = time.monotonic()
-        self._seen.append((now, count))
-        while now - self._seen[0][0] > _RATE_SECONDS:
-            self._seen.popleft()
+        self._arrivals.append((now, count))
+        while now - self._arrivals[0][0] > _RATE_SECONDS:
+            self._arrivals.popleft()
         self._sum_up(now)
 
     def _text(self, record: Record) -> str | None:
@@ -308,8 +308,8 @@ class Feed:
         if second == self._second:
             return
         self._second = second
-        self._kept.clear()
-        self._shown.clear()
+        self._text_limit.clear()
+        self._display_limit.clear()
         if self._withheld and self.showing:
             parts = (f"+{grouped(count)} of {self._named(id_)}" for id_, count in self._withheld.most_common(3))
             more = sum(self._withheld.values()) - sum(count for _, count in self._withheld.most_common(3))

@@ -33,7 +33,7 @@ class KeptMaps:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._kept: dict[str, KeptMap] = {}
+        self._contents: dict[str, KeptMap] = {}
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="btpy-kept-maps", daemon=True)
 
@@ -52,8 +52,8 @@ class KeptMaps:
         with contextlib.suppress(TargetGone):
             for title in selected:
                 content, now = maps[title].content, time.monotonic()
-                self._kept[title] = KeptMap(content, now, maps.frozen)
-        return {title: self._kept[title] for title in selected if title in self._kept}
+                self._contents[title] = KeptMap(content, now, maps.frozen)
+        return {title: self._contents[title] for title in selected if title in self._contents}
 
     def _run(self) -> None:
         pause = _SECONDS

@@ -523,14 +523,14 @@ class _Checked:
     def __init__(self, repl: Repl, failed: Callable[[str, Exception], None], on_known: Callable[[], None]) -> None:
         self._repl = repl
         self._failed = failed
-        self._known = on_known
+        self._on_known = on_known
         self._text = ""
-        self._found: tuple[Diagnostic, ...] = ()
+        self._diagnostics_found: tuple[Diagnostic, ...] = ()
         self._timer: threading.Timer | None = None
 
     def fault(self, text: str) -> Diagnostic | None:
         """The first fault of the text, if it is known yet."""
-        return self._found[0] if self._found and text == self._text else None
+        return self._diagnostics_found[0] if self._diagnostics_found and text == self._text else None
 
     def later(self, text: str) -> None:
         if self._timer is not None:
@@ -546,7 +546,7 @@ class _Checked:
             self._timer.cancel()
         if text != self._text:
             self._check(text)
-        return self._found
+        return self._diagnostics_found
 
     def _check(self, text: str) -> None:
         try:
@@ -554,8 +554,8 @@ class _Checked:
         except Exception as error:
             self._failed("checking", error)
             diagnostics = ()
-        self._text, self._found = text, diagnostics
-        self._known()
+        self._text, self._diagnostics_found = text, diagnostics
+        self._on_known()
 
 
 class _Underline(Processor):

@@ -33,7 +33,7 @@ class Screen:
         self._wake: Callable[[], None] | None = None
         self._waiting: deque[str] = deque()
         self._unwritten = 0
-        self._held = False
+        self._is_suspended = False
         self._state = threading.Lock()
         self._writing = threading.Lock()
 
@@ -48,12 +48,12 @@ class Screen:
     def held(self) -> Iterator[None]:
         """While another program has the terminal, lines wait and are written afterwards."""
         with self._writing, self._state:
-            self._held = True
+            self._is_suspended = True
         try:
             yield
         finally:
             with self._state:
-                self._held = False
+                self._is_suspended = False
             self.drain()
 
     @property
@@ -66,7 +66,7 @@ class Screen:
         """Write what waits."""
         with self._writing:
             with self._state:
-                if self._held:
+                if self._is_suspended:
                     return
                 lines, unwritten = list(self._waiting), self._unwritten
                 self._waiting.clear()
@@ -82,7 +82,7 @@ class Screen:
         with self._state:
             room = max(0, MOST_LINES - len(self._waiting))
             wake = self._wake
-            if wake is not None or self._held:
+            if wake is not None or self._is_suspended:
                 self._unwritten += max(0, len(visible) - room)
                 visible = visible[:room]
             self._waiting += visible

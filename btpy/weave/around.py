@@ -101,16 +101,19 @@ class _Blocks:
         uninitialized: bool,
     ) -> None:
         self._operation = operation
-        self._given = bindings
+        self._bindings = bindings
         self._variables = variables
         self._before = [call for call in advice if call.point in BEFORE]
         self._after = [call for call in advice if call.point in AFTER]
         self._thrown = [call for call in advice if call.point is Point.CALL_THROW]
-        self._wanted = {operand_key(operand): operand.descriptor for call in advice for operand in call.operands}
+        self._operand_types = {operand_key(operand): operand.descriptor for call in advice for operand in call.operands}
         self._places = _places(operation)
         if uninitialized:
             self._places.pop((OperandKind.TARGET, 0), None)
-        self._reads_old = (OperandKind.OLD_VALUE, 0) in self._wanted and operation.kind is OperationKind.SET_FIELD
+        self._reads_old = (
+            OperandKind.OLD_VALUE,
+            0,
+        ) in self._operand_types and operation.kind is OperationKind.SET_FIELD
         self._reads_old = self._reads_old and not uninitialized
         self._start: Variable | None = None
         self._saved: Bindings = {}
@@ -122,7 +125,7 @@ class _Blocks:
 
     def _scratch(self, key: tuple[OperandKind, int] | None, descriptor: str) -> Variable:
         """A variable for a value. The handler determines whether an element is a ``byte`` or a ``boolean``."""
-        if descriptor == "B" and key is not None and self._wanted.get(key) == "Z":
+        if descriptor == "B" and key is not None and self._operand_types.get(key) == "Z":
             descriptor = "Z"
         return self._variables.scratch(descriptor)
 
@@ -130,7 +133,7 @@ class _Blocks:
         block = Snippet()
         operation = self._operation
         operands = operation.operands
-        places = {place: key for key, place in self._places.items() if key in self._wanted}
+        places = {place: key for key, place in self._places.items() if key in self._operand_types}
         deepest = min(places, default=len(operands))
         reads_owner = self._reads_old and not operation.static
         if reads_owner:
@@ -161,7 +164,7 @@ class _Blocks:
             old = self._variables.scratch(operation.descriptor)
             block.store(old)
             self._saved[OperandKind.OLD_VALUE, 0] = old
-        bindings = {**self._given, **self._saved}
+        bindings = {**self._bindings, **self._saved}
         for call in self._before:
             block.call(call.handler, number(call), call.operands, bindings)
         for place in above:
@@ -186,7 +189,7 @@ class _Blocks:
         operation = self._operation
         clock = Snippet()
         block = Snippet()
-        bindings = {**self._given, **self._saved}
+        bindings = {**self._bindings, **self._saved}
         if self._timed(self._after):
             duration = self._duration(clock)
             if duration is not None:
@@ -213,7 +216,7 @@ class _Blocks:
         if not self._thrown:
             return None
         block = Snippet(depth=1)
-        bindings = {**self._given, **self._saved}
+        bindings = {**self._bindings, **self._saved}
         if self._timed(self._thrown):
             duration = self._duration(block)
             if duration is not None:

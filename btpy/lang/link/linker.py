@@ -142,7 +142,7 @@ class _Linker:
         self._imports: list[tuple[Source, Span]] = []
         self._end = 0
         self._prefixes: set[str] = set()
-        self._known: dict[Path, Source] = {}  # files of other scripts, whose positions stay valid
+        self._earlier_files: dict[Path, Source] = {}  # files of other scripts, whose positions stay valid
 
     def after(self, earlier: Program, source: Source) -> Source:
         """The source, positioned after the program. Raises ScriptError where there is no room."""
@@ -152,7 +152,7 @@ class _Linker:
             message = "the scripts of this session are too long together"
             place = Label(Span(placed, 0, 0))
             raise ScriptError([Diagnostic("BT008", message, place, help=("detach, and attach again",))])
-        self._known = {source.path.resolve(): source for source in earlier.sources if source.path is not None}
+        self._earlier_files = {source.path.resolve(): source for source in earlier.sources if source.path is not None}
         self._prefixes = {probe.name.rpartition(".")[0] for probe in earlier.active}
         return placed
 
@@ -245,7 +245,7 @@ class _Linker:
         except LibraryError as error:
             self._report("BT114", str(error), item.library.span, error.help)
             return None
-        elsewhere = self._known.get(path.resolve())
+        elsewhere = self._earlier_files.get(path.resolve())
         if elsewhere is not None and elsewhere.text == source.text:
             source = elsewhere
         else:
