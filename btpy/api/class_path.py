@@ -98,5 +98,5 @@ class ClassPath:
             *other_lines(program.probes, planner, looked_at(matched)),
             *doubtful(program.probes, matched, inventory, lambda loader, name: name.startswith(_NOT_ON_CLASS_PATH)),
         )
-        matching = replace(matching, missing=missing, told=notes)
+        matching = replace(matching, missing=missing, warnings=notes)
         return matching, tuple(planner.knowledge.late_bound)

@@ -206,7 +206,7 @@ class Hosts:
             yield from host.closed(key.fileobj)
             return
         try:
-            yield from host.came(key.fileobj, data)
+            yield from host.reports_of(key.fileobj, data)
         except BtpyError as error:
             yield from self._remove(host, error)
 
@@ -274,7 +274,7 @@ class _Host:
             self.process.terminate()  # btpy may not have been started there; if it was, its input ends with ssh
         self.send(b"")
 
-    def came(self, file: object, data: bytes) -> Iterator[Report]:
+    def reports_of(self, file: object, data: bytes) -> Iterator[Report]:
         """Raises ProtocolError, UsageError."""
         self._heard = time.monotonic()
         if self._is_silent:

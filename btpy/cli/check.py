@@ -85,7 +85,7 @@ def run(arguments: Arguments, console: Console) -> int:
         from btpy.cli.plan import print_plan
 
         print_plan(program, matching)
-    warnings = (*program.warnings, *(matching.told if matching is not None else ()))
+    warnings = (*program.warnings, *(matching.warnings if matching is not None else ()))
     if as_json:
         _print_json(warnings)
     else:

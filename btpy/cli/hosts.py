@@ -293,7 +293,7 @@ class HostsRun:
         console = self._console.of(report.host)
         if isinstance(report, Came):
             try:
-                self._came(report)
+                self._show_item(report)
             except ProtocolError as error:
                 self._problems[report.host] = str(error)
                 console.error(error)
@@ -302,25 +302,25 @@ class HostsRun:
         elif isinstance(report, Said):
             console.notice(report.line)
         elif isinstance(report, Silent):
-            told = f"has not answered for {report.seconds:.0f} s" if report.seconds else "answers again"
-            console.warning(f"the host {told}")
+            change = f"has not answered for {report.seconds:.0f} s" if report.seconds else "answers again"
+            console.warning(f"the host {change}")
         else:
             self._left(report)
 
-    def _came(self, came: Came) -> None:
+    def _show_item(self, arrival: Came) -> None:
         """Raises ProtocolError, OutputError."""
-        key = (came.host, came.playback.started.pid)
+        key = (arrival.host, arrival.playback.started.pid)
         target = self._targets.get(key)
         if target is None:
             destination = self._destination
-            target = _Target(came.host, came.playback, destination.record, destination.compress)
+            target = _Target(arrival.host, arrival.playback, destination.record, destination.compress)
             self._targets[key] = target
-        target.record(came.entry)
-        if came.item is None:
+        target.record(arrival.entry)
+        if arrival.item is None:
             return
         if target.played is None:
             self._begin(target)
-        self._show(target, came.entry.wall_nanos, came.item)
+        self._show(target, arrival.entry.wall_nanos, arrival.item)
 
     def _begin(self, target: _Target) -> None:
         """Raises ProtocolError."""
@@ -349,8 +349,8 @@ class HostsRun:
             if self._settings.interval:
                 played.showing.maps(played.own(item.contents))
         elif isinstance(item, Ending):
-            asked = item.reason == "interrupt" and self._reason
-            target.ending = replace(item, reason=self._reason) if asked else item
+            is_own_end = item.reason == "interrupt" and self._reason
+            target.ending = replace(item, reason=self._reason) if is_own_end else item
             played.show(wall_nanos, target.ending)
             self._share(target, item.contents if item.left is not None else None)
         else:
@@ -423,8 +423,8 @@ class HostsRun:
             if targets := self._of(host):
                 self._console.of(host).say(_summary(targets))
         if self._problems:
-            told = ", ".join(f"{host}: {problem}" for host, problem in sorted(self._problems.items()))
-            self._console.say(f"{len(self._problems)} of {counted(len(self._names), 'host')} failed: {told}")
+            failures = ", ".join(f"{host}: {problem}" for host, problem in sorted(self._problems.items()))
+            self._console.say(f"{len(self._problems)} of {counted(len(self._names), 'host')} failed: {failures}")
         statuses = [status for status in self._statuses.values() if status]
         if not self._targets:
             if self._problems:
@@ -454,8 +454,8 @@ def _summary(targets: Sequence[_Target]) -> str:
     if restored:
         woven, back = sum(left[0] - left[2] for left in restored), sum(left[1] for left in restored)
         parts.append(f"{back} of {counted(woven, 'class')} put back")
-    gone = len(targets) - len(restored)
-    return ", ".join([*parts, *([f"{gone} of them lost"] if gone else [])])
+    lost = len(targets) - len(restored)
+    return ", ".join([*parts, *([f"{lost} of them lost"] if lost else [])])
 
 
 def _shape(outline: Outline) -> list[object]:

@@ -56,15 +56,15 @@ def run(arguments: Arguments, console: Console) -> int:
     stream = StreamWriter(os.dup(1))
     os.dup2(2, 1)  # nothing else may write into the stream
     request = _request()
-    asked = parse(run_script.COMMAND, request["arguments"])
+    run_arguments = parse(run_script.COMMAND, request["arguments"])
     destination = Destination(silent=True, channel=Channel(request["host"], stream))
-    settings = settings_of(asked, asked.positionals[1:])._replace(destination=destination)
-    present(settings, asked, console)
+    settings = settings_of(run_arguments, run_arguments.positionals[1:])._replace(destination=destination)
+    present(settings, run_arguments, console)
     program = _program(request)
     stream.begin()
     for work in (_watch, _say_alive):
         threading.Thread(target=work, args=(stream,), name="btpy-node", daemon=True).start()
-    return multi_target.run(lambda: program, asked, settings, console)
+    return multi_target.run(lambda: program, run_arguments, settings, console)
 
 
 def _request() -> dict[str, Any]:

@@ -44,7 +44,7 @@ def words(step: Step, seconds: float) -> str:
 
 
 @contextmanager
-def told(progress: Progress, console: Console, process: JvmProcess) -> Iterator[None]:
+def reported(progress: Progress, console: Console, process: JvmProcess) -> Iterator[None]:
     """While the block runs, reports its progress, and the part of the time for which ``process`` is the cause."""
     if console.verbosity < 0:
         yield

@@ -24,7 +24,7 @@ from btpy.api.results import (
     tally,
 )
 from btpy.api.session import Deployment, PulledSession, Receipt
-from btpy.cli.progress import told
+from btpy.cli.progress import reported
 from btpy.cli.run_report import Drawing, RunReport
 from btpy.errors import BudgetExceeded, OutputError, TargetGone
 from btpy.model.attachments import EndAttachment
@@ -106,7 +106,7 @@ class TargetRun:
         session, console, settings = self.session, self.console, self._settings
         if session.target.agent_build != agent_build():
             console.warning(_OTHER_AGENT)
-        with told(session.progress, console, session.target.process):
+        with reported(session.progress, console, session.target.process):
             if program is not None:
                 session.scripts.load(program, missing=settings.missing, level=settings.level)
             session.go()
@@ -314,7 +314,7 @@ class TargetRun:
         content of the maps. If there are several targets, maps that can be merged are not shown.
         """
         session = self.session
-        with told(session.progress, self.console, session.target.process):
+        with reported(session.progress, self.console, session.target.process):
             self.receipt = receipt = session.detach()
         for message in session.received():  # all arrived items, even if the reader of the output is slow
             self._take(message)

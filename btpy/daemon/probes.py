@@ -92,28 +92,28 @@ def read(path: Path) -> StandingProbe:
         raise UsageError(f"{path.name}: a name has up to 40 letters, digits, dots, hyphens and underscores")
     data = _content(path)
     try:
-        said = tomllib.loads(data.decode())
+        entries = tomllib.loads(data.decode())
     except ValueError as cause:  # also for invalid UTF-8
         raise UsageError(f"{path.name} is not TOML: {cause}") from cause
-    unknown = sorted(said.keys() - _KEYS)
+    unknown = sorted(entries.keys() - _KEYS)
     if unknown:
         raise UsageError(f"{path.name}: unknown key {unknown[0]!r}", help=[f"one of {', '.join(sorted(_KEYS))}"])
-    source = _script(path, said.get("script", f"{path.stem}.bt"))
-    parameters = _parameters(path, said.get("parameters", {}))
-    allow = _texts(path, "allow", said.get("allow", []))
+    source = _script(path, entries.get("script", f"{path.stem}.bt"))
+    parameters = _parameters(path, entries.get("parameters", {}))
+    allow = _texts(path, "allow", entries.get("allow", []))
     permissions = Permissions(frozenset(allow), True, (), Secrets.of(()).with_(configured(os.environ)))
     program = check_source(source, Libraries.of(os.environ, [path.parent]), parameters, permissions, NOTHING_KNOWN)
     if not program.own:
         raise UsageError(f"{source.name} has no probes")
-    jvms = _texts(path, "jvms", said.get("jvms", []))
+    jvms = _texts(path, "jvms", entries.get("jvms", []))
     if not jvms or "" in jvms:
         raise UsageError(f'{path.name} does not say which JVMs it is for:  jvms = ["OrderApp"]')
     return StandingProbe(
         name=path.stem,
         jvms=jvms,
         program=program,
-        budget=_budget(path, said.get("budget")),
-        expires=_expires(path, said.get("expires")),
+        budget=_budget(path, entries.get("budget")),
+        expires=_expires(path, entries.get("expires")),
         digest=_digest(data, source, program),
     )
 

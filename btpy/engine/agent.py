@@ -114,7 +114,7 @@ class Agent:
         self._loaded = loaded
         self._weave_at_once = WEAVE_FIRST
 
-    def found(self, patterns: tuple[Pattern, ...], *, refuse_more: bool = True) -> Classes:
+    def matching_classes(self, patterns: tuple[Pattern, ...], *, refuse_more: bool = True) -> Classes:
         """All loaded classes that match. Raises UsageError if there are too many, unless a part of them is enough."""
         classes = self.search(patterns, MAX_CLASSES) if patterns else Classes(0, self._loaded, 0, ())
         if refuse_more and classes.matched > len(classes.classes):
@@ -141,10 +141,10 @@ class Agent:
         """
         chunks = [classes[start : start + READ_AT_ONCE] for start in range(0, len(classes), READ_AT_ONCE)]
         with self.progress.of(Work.READING, len(classes)):
-            begun = [self._begun(chunk, local_file) for chunk in chunks[:1]]
+            readings = [self._begin_reading(chunk, local_file) for chunk in chunks[:1]]
             for number, chunk in enumerate(chunks, 1):
-                begun += [self._begun(following, local_file) for following in chunks[number : number + 1]]
-                files, read = begun.pop(0)
+                readings += [self._begin_reading(following, local_file) for following in chunks[number : number + 1]]
+                files, read = readings.pop(0)
                 if read is not None:
                     files.update(self._answered(read))
                 while unread := [loaded for loaded in chunk if loaded.id not in files]:
@@ -156,7 +156,7 @@ class Agent:
                     yield loaded, files.get(loaded.id, b"")
                     self.progress.advance()
 
-    def _begun(
+    def _begin_reading(
         self, classes: Sequence[LoadedClass], local_file: ClassFileOf
     ) -> tuple[dict[int, bytes], _Reading | None]:
         """The known class files of these classes, and a function that waits for the others."""

@@ -49,9 +49,9 @@ class Matcher:
         Raises UsageError for patterns that match more than MAX_CLASSES classes, unless ``first`` is given.
         """
         instrumentation, ids = self.instrumentation, self._ids
-        for loaded in self.agent.found(instrumentation.owner_patterns(ids)).classes:
+        for loaded in self.agent.matching_classes(instrumentation.owner_patterns(ids)).classes:
             instrumentation.weave_state.learn(loaded)
-        matches = self.agent.found(instrumentation.patterns(ids), refuse_more=first is None)
+        matches = self.agent.matching_classes(instrumentation.patterns(ids), refuse_more=first is None)
         self._searched = matches.request
         first_classes = (
             matches.classes if first is None else sorted(matches.classes, key=lambda class_: class_.name)[:first]
@@ -73,7 +73,7 @@ class Matcher:
             *other_lines(self.probes, instrumentation.planner, looked_at(classes)),
             *doubtful(self.probes, classes, inventory, self._exists),
         )
-        return replace(matching, missing=missing, told=notes)
+        return replace(matching, missing=missing, warnings=notes)
 
     def loaded_meanwhile(self, matching: Matching) -> Matching:
         """Classes of its probes that were loaded after this matching."""
@@ -92,7 +92,7 @@ class Matcher:
         NothingMatched.
         """
         warnings = self._unfit(matching, missing)
-        notes = list(matching.told)
+        notes = list(matching.warnings)
         check_limits(self.probes, matching)
         for probe in self.probes:
             attachment = probe.attachment
@@ -108,7 +108,7 @@ class Matcher:
         on_methods = sum(isinstance(probe.attachment, MethodAttachment) for probe in self.probes)
         if missing == "all" and len(warnings) == on_methods:
             missing = "error"
-        return (*_raised_or_told(warnings, missing), *notes)
+        return (*_checked_problems(warnings, missing), *notes)
 
     def _unfit(self, matching: Matching, missing: str) -> list[Diagnostic]:
         """Warnings for methods that match but do not fit, if they may be left out. Raises ScriptError."""
@@ -146,7 +146,7 @@ class Matcher:
             refusal = matching.refusal(probe.id, refusals)
             if refusal is not None:
                 diagnostics.append(diagnose.place_refused(probe, refusal))
-        return _raised_or_told(diagnostics, missing)
+        return _checked_problems(diagnostics, missing)
 
     @timeline.timed("read and plan classes")
     def planned(self, loaded_classes: Sequence[LoadedClass]) -> tuple[list[MatchedClass], list[Refusal]]:
@@ -257,7 +257,7 @@ def look_up(agent: Agent, instrumentation: Instrumentation) -> tuple[str, ...]:
     return tuple(changed)
 
 
-def _raised_or_told(missed: list[Diagnostic], missing: str) -> tuple[Diagnostic, ...]:
-    if missed and missing == "error":
-        raise NothingMatched(tuple(missed))
-    return tuple(missed) if missing in ("error", "warn") else ()
+def _checked_problems(problems: list[Diagnostic], missing: str) -> tuple[Diagnostic, ...]:
+    if problems and missing == "error":
+        raise NothingMatched(tuple(problems))
+    return tuple(problems) if missing in ("error", "warn") else ()

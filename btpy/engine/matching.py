@@ -48,7 +48,7 @@ def looked_at(classes: Iterable[MatchedClass]) -> list[tuple[ClassFile, PlannedC
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """``missing``: a diagnostic for each probe that matches no code, by probe id; ``told``: warnings about matching
+    """``missing``: a diagnostic for each probe that matches no code, by probe id; ``warnings``: warnings about matching
     probes. ``beyond``: the number of matching classes that were not examined.
     """
 
@@ -58,7 +58,7 @@ class Matching:
     problems: tuple[Diagnostic, ...]
     missing: Mapping[int, Diagnostic]
     beyond: int = 0
-    told: tuple[Diagnostic, ...] = ()
+    warnings: tuple[Diagnostic, ...] = ()
 
     def methods(self, probe: int) -> int:
         """Methods that get the probe, as known before weaving."""

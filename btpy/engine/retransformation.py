@@ -88,7 +88,7 @@ def weave_loaded_meanwhile(
 def weave_callers_of_loaded(agent: Agent, version: Instrumentation, probes: Collection[int]) -> None:
     """Weave the callers of types that were loaded between the first SEARCH and WATCH and that an operation of
     ``probes`` names."""
-    for loaded in agent.found(version.owner_patterns(probes)).classes:
+    for loaded in agent.matching_classes(version.owner_patterns(probes)).classes:
         version.weave_state.learn(loaded)
         weave_named(agent, version, version.callers(loaded.name))
 

@@ -52,7 +52,7 @@ class WeaveState:
 
     ``woven``: by class and loader, the sites in the bytes that the JVM got last. ``naming``: for each type for which it
         is undecided whether operations on it match, the classes that name it, and their loaders.
-    ``prewoven``: by id. ``told``: the reports about loaded classes. ``looked_up``: loaders and types.
+    ``prewoven``: by id. ``reported``: the reports about loaded classes. ``looked_up``: loaders and types.
     ``extended``: loader and supertype of classes being loaded.
     """
 
@@ -63,7 +63,7 @@ class WeaveState:
     hierarchy: Hierarchy = field(default_factory=Hierarchy)
     refusals: dict[Refusal, None] = field(default_factory=dict)  # an ordered set
     problems: dict[Diagnostic, None] = field(default_factory=dict)  # likewise
-    told: set[Diagnostic] = field(default_factory=set)
+    reported: set[Diagnostic] = field(default_factory=set)
     installed: set[str] = field(default_factory=set)
     woven: dict[tuple[str, str], frozenset[Place]] = field(default_factory=dict)
     naming: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -209,7 +209,7 @@ class WeaveState:
     def add_told(self, diagnostics: Iterable[Diagnostic]) -> None:
         """Marks diagnostics as reported, so they are not repeated for classes that are loaded later. Takes the lock."""
         with self.lock:
-            self.told.update(diagnostics)
+            self.reported.update(diagnostics)
 
     @property
     def all_sites(self) -> tuple[Site, ...]:
@@ -246,7 +246,7 @@ class WeaveState:
         return names
 
     def find(self, problems: Iterable[Diagnostic]) -> None:
-        self.problems.update(dict.fromkeys(problem for problem in problems if problem not in self.told))
+        self.problems.update(dict.fromkeys(problem for problem in problems if problem not in self.reported))
 
     def refuse(self, refusal: Refusal) -> None:
         self.refusals[refusal] = None

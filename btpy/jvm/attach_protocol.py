@@ -74,8 +74,8 @@ def version_request() -> bytes:
 
 def version(answered: str) -> int:
     """The meaning of the answer to :func:`version_request`."""
-    found = re.match(r"0\n(\d{1,3})\b", answered)
-    return min(int(found[1]), SECOND_VERSION) if found else FIRST_VERSION
+    match = re.match(r"0\n(\d{1,3})\b", answered)
+    return min(int(match[1]), SECOND_VERSION) if match else FIRST_VERSION
 
 
 def load_request(jar: str, options: str, version: int = FIRST_VERSION) -> bytes:

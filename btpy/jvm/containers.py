@@ -235,18 +235,18 @@ def _from_state(container: Container, host: Path) -> Container:
     runtimes = [container.runtime] if container.runtime else ["containerd", "cri-o", "docker"]
     for runtime in runtimes:
         reader = readers.get(runtime)
-        told = reader(container.id, host) if reader is not None else Container()
-        if told != Container():
-            return replace(told, runtime=runtime)
+        facts = reader(container.id, host) if reader is not None else Container()
+        if facts != Container():
+            return replace(facts, runtime=runtime)
     return Container()
 
 
 def _docker(id_: str, host: Path) -> Container:
     state = _json(host / "var/lib/docker/containers" / id_ / "config.v2.json")
     config = _members(state, "Config")
-    told = _annotated(_members(config, "Labels"), "io.kubernetes.container.name", "io.kubernetes.pod", "")
+    facts = _annotated(_members(config, "Labels"), "io.kubernetes.container.name", "io.kubernetes.pod", "")
     name = _valid(str(state.get("Name", "")).removeprefix("/"), _NAME)
-    return replace(told, name=told.name or name, image=_valid(config.get("Image"), _IMAGE))
+    return replace(facts, name=facts.name or name, image=_valid(config.get("Image"), _IMAGE))
 
 
 def _containerd(id_: str, host: Path) -> Container:
@@ -290,14 +290,14 @@ def _from_logs(container: Container, host: Path) -> Container:
     """The facts in the names that kubelet gives to directories (NAMESPACE_POD_UID) and links
     (POD_NAMESPACE_CONTAINER-ID.log) of logs.
     """
-    told = Container()
+    facts = Container()
     for entry in _entries(host / "var/log/containers", f"-{container.id}.log") if container.id else ():
         pod, namespace, name = [*entry.removesuffix(f"-{container.id}.log").split("_"), "", ""][:3]
-        told = Container(name=_valid(name, _LABEL), pod=_valid(pod, _POD), namespace=_valid(namespace, _LABEL))
+        facts = Container(name=_valid(name, _LABEL), pod=_valid(pod, _POD), namespace=_valid(namespace, _LABEL))
     for entry in _entries(host / "var/log/pods", f"_{container.pod_uid}"):
         namespace, pod = [*entry.split("_"), ""][:2]
-        told = _completed(told, Container(pod=_valid(pod, _POD), namespace=_valid(namespace, _LABEL)))
-    return told
+        facts = _completed(facts, Container(pod=_valid(pod, _POD), namespace=_valid(namespace, _LABEL)))
+    return facts
 
 
 def _entries(directory: Path, end: str) -> Iterable[str]:

@@ -17,7 +17,7 @@ from btpy.wire.channel import UNIX_SOCKETS_SINCE, Listener
 from btpy.wire.messages import Welcome
 
 START_SECONDS = 30.0
-"""Seconds from the start of a JVM to the connection of the agent, and the longest that it waits for the probes."""
+"""Seconds from the start of a JVM to the connection of the agent, and the longest time that it waits for the probes."""
 
 _NO_SUCH_PROCESS = "BT502"
 

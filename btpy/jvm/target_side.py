@@ -132,7 +132,7 @@ class _TargetSide:
         server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         server.bind(str(path))  # fails if the name already exists, also as a symbolic link
         server.listen(_BACKLOG)
-        return {"path": self._seen(path)}, server.detach()
+        return {"path": self._path_in_target(path)}, server.detach()
 
     def _copy(self, name: str, source: int) -> str:
         path = self._own_directory() / name
@@ -145,12 +145,12 @@ class _TargetSide:
         finally:
             os.close(copy)
             os.close(source)
-        return self._seen(path)
+        return self._path_in_target(path)
 
     def _keep(self, name: str) -> str:
         directory = self._own_directory()
         os.close(os.open(directory / name, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_WRONLY, 0o600))
-        return self._seen(directory)
+        return self._path_in_target(directory)
 
     def _room(self, size: int) -> None:
         directory = Temporary(self._tmp_path)
@@ -170,7 +170,7 @@ class _TargetSide:
     def _tmp_path(self) -> Path:
         return Path(f"/proc/self/fd/{self._tmp}")
 
-    def _seen(self, path: Path) -> str:
+    def _path_in_target(self, path: Path) -> str:
         return str("/tmp" / path.relative_to(self._tmp_path))
 
     def _connect(self) -> int:

@@ -95,17 +95,17 @@ class Secrets:
     texts: tuple[str, ...] = ()
 
     @staticmethod
-    def of(entries: Iterable[str], said: str = "--secret") -> Secrets:
-        """Parses the values of ``--secret``: names with commas between them, or one ``/REGEX/``. ``said``: the name of
-        the source of the values in messages. Raises UsageError.
+    def of(entries: Iterable[str], origin: str = "--secret") -> Secrets:
+        """Parses the values of ``--secret``: names with commas between them, or one ``/REGEX/``. ``origin``: the
+        name of the source of the values in messages. Raises UsageError.
         """
         names: dict[str, None] = {}
         texts: dict[str, None] = {}
         for text in entries:
             if text.startswith("/"):
-                texts[_checked_regex(text, said)] = None
+                texts[_checked_regex(text, origin)] = None
             else:
-                names.update(dict.fromkeys(_checked_name(name.strip(), text, said) for name in text.split(",")))
+                names.update(dict.fromkeys(_checked_name(name.strip(), text, origin) for name in text.split(",")))
         return NO_SECRETS.with_(Secrets(tuple(names), tuple(texts)))
 
     def with_(self, others: Secrets) -> Secrets:
@@ -163,44 +163,46 @@ def _matches(pattern: str, letters: str) -> bool:
     return not pattern[place:].strip("*")
 
 
-def _checked_name(name: str, text: str, said: str) -> str:
+def _checked_name(name: str, text: str, origin: str) -> str:
     if not name:
-        raise UsageError(f"{said} {text!r} has an empty name", help=_HELP)
+        raise UsageError(f"{origin} {text!r} has an empty name", help=_HELP)
     if not _NAME.fullmatch(name):
-        alone = [f"a regular expression stands alone, since it may have commas: {said} '{name}'"]
+        alone = [f"a regular expression stands alone, since it may have commas: {origin} '{name}'"]
         is_regex = name.startswith("/") and name.endswith("/")
         raise UsageError(
-            f"{said} {name!r} is neither a name nor a regular expression", help=alone if is_regex else _HELP
+            f"{origin} {name!r} is neither a name nor a regular expression", help=alone if is_regex else _HELP
         )
     letters = "*".join(map(_letters, re.split(r"\*+", name)))
     if not letters.strip("*"):
-        raise UsageError(f"{said} {name!r} is the name of everything", help=["a name needs a letter or a digit"])
+        raise UsageError(f"{origin} {name!r} is the name of everything", help=["a name needs a letter or a digit"])
     if len(letters) > _LONGEST:
-        raise UsageError(f"{said} {name!r} is too long", help=[f"names have {_LONGEST} characters at most"])
+        raise UsageError(f"{origin} {name!r} is too long", help=[f"names have {_LONGEST} characters at most"])
     return letters
 
 
-def _checked_regex(text: str, said: str) -> str:
+def _checked_regex(text: str, origin: str) -> str:
     regex = text[1:-1]
     if len(text) < 3 or not text.endswith("/"):
-        raise UsageError(f"{said} {text} is no regular expression", help=["it stands between slashes: '/AC-[0-9]{6}/'"])
+        raise UsageError(
+            f"{origin} {text} is no regular expression", help=["it stands between slashes: '/AC-[0-9]{6}/'"]
+        )
     if len(regex) > LONGEST_TEXT:
         raise UsageError(
-            f"{said} {text} is too long", help=[f"a regular expression has {LONGEST_TEXT} characters at most"]
+            f"{origin} {text} is too long", help=[f"a regular expression has {LONGEST_TEXT} characters at most"]
         )
     bare = regex.removeprefix("(?i)")
     if bare.startswith("^") or re.search(r"(?<!\\)(?:\\\\)*\$\Z", bare):
         raise UsageError(
-            f"{said} {text}: ^ and $ are not possible", help=["leave them out: texts are searched from end to end"]
+            f"{origin} {text}: ^ and $ are not possible", help=["leave them out: texts are searched from end to end"]
         )
     try:
         table = compile_regex(regex)
     except PatternError as error:
         help_ = [error.help] if error.help else []
-        raise UsageError(f"{said} {text}: {error}, at character {error.at + 1}", help=help_) from None
+        raise UsageError(f"{origin} {text}: {error}, at character {error.at + 1}", help=help_) from None
     if _matches_empty_text(table):
         raise UsageError(
-            f"{said} {text} also matches an empty text", help=["what is to be hidden has at least one character"]
+            f"{origin} {text} also matches an empty text", help=["what is to be hidden has at least one character"]
         )
     return regex
 

@@ -58,7 +58,7 @@ _CAUSES = {
 
 @dataclass(frozen=True, slots=True)
 class _Report:
-    """The counts of the agent at a moment of this process. ``cpu_ns``: of all probes."""
+    """The counts of the agent at a moment of this process. ``cpu_ns``: the processor time of all probes."""
 
     at: float
     fired: Counter[int]

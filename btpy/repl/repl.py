@@ -175,7 +175,7 @@ class Repl:
                 return [_without_body(text)]
             if kind is Kind.PROBES and not self.left:
                 source = Source("<repl>", as_script(text))
-                parameters = self._given(source)
+                parameters = self._parameters_of(source)
                 diagnostics = self.session.check(source.text, name=source.name, parameters=parameters, match=False)
                 return [diagnostic for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR]
             if kind is Kind.EXPRESSION:
@@ -216,12 +216,12 @@ class Repl:
     def add(self, text: str) -> None:
         self.require_target()
         source = self.source(as_script(text))
-        self.announce(self.session.add(source.text, name=source.name, parameters=self._given(source)))
+        self.announce(self.session.add(source.text, name=source.name, parameters=self._parameters_of(source)))
 
     def load(self, path: Path) -> None:
         """The script of a file."""
         self.require_target()
-        self.announce(self.session.add(path, parameters=self._given(source_of(path, ""))))
+        self.announce(self.session.add(path, parameters=self._parameters_of(source_of(path, ""))))
 
     def replace(self, probes: Sequence[Probe], text: str) -> None:
         """Replaces probes by the new version of their text. If it fails, the old ones stay, and the error is
@@ -230,7 +230,7 @@ class Repl:
         source = self.source(text)
         old = probes[0] if len(probes) == 1 else probes
         try:
-            parameters = self._given(source)
+            parameters = self._parameters_of(source)
             self.announce(self.session.replace(old, text, name=source.name, parameters=parameters))
         except BtpyError as error:
             self.screen.error(error)
@@ -255,7 +255,7 @@ class Repl:
             place = scripts.where(self.session, probe)
             self.screen.say(f"#{probe.number} {probe.name} · {place}{of} · {state}{took}")
 
-    def _given(self, source: Source) -> dict[str, str]:
+    def _parameters_of(self, source: Source) -> dict[str, str]:
         """The given texts of the parameters that the script declares. Raises ScriptError."""
         declared = {parameter.name for parameter in parameters(source)} if self.parameters else set()
         return {name: text for name, text in self.parameters.items() if name in declared}

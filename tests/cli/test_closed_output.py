@@ -59,20 +59,20 @@ class Btpy:
             env=ENVIRONMENT,
         )
         os.close(output)
-        self.told: list[str] = []
+        self.lines: list[str] = []
 
     def wait_for(self, words: str) -> None:
         assert self.process.stderr is not None
         for line in self.process.stderr:
-            self.told.append(line.rstrip("\n"))
+            self.lines.append(line.rstrip("\n"))
             if words in line:
                 return
-        raise AssertionError(f"no {words!r} in {self.told}")
+        raise AssertionError(f"no {words!r} in {self.lines}")
 
     def end(self) -> tuple[int, list[str]]:
         """Exit status, and lines of standard error."""
         _, rest = self.process.communicate(timeout=PATIENCE)
-        return self.process.returncode, [*self.told, *rest.splitlines()]
+        return self.process.returncode, [*self.lines, *rest.splitlines()]
 
 
 def run(script: str) -> subprocess.CompletedProcess[str]:
@@ -112,10 +112,10 @@ def test_a_run_that_writes_nothing_notices_the_closed_output(program: Target, ki
     btpy = Btpy(output, program.pid, "-e", COUNTS, "-f", format_)
     btpy.wait_for("Ctrl-C to end")
     close()
-    status, told = btpy.end()
-    assert status == BROKEN_PIPE, told
-    assert "btpy: standard output was closed by its reader" in told
-    assert "classes restored 1/1" in told[-1]
+    status, lines = btpy.end()
+    assert status == BROKEN_PIPE, lines
+    assert "btpy: standard output was closed by its reader" in lines
+    assert "classes restored 1/1" in lines[-1]
     call(program, 3)
     assert sessions(program) == []
 
@@ -126,9 +126,9 @@ def test_a_run_with_several_jvms(program: Target) -> None:
         btpy = Btpy(output, f"{program.pid},{other.pid}", "-e", COUNTS)
         btpy.wait_for("tracing 2 JVMs")
         close()
-        status, told = btpy.end()
-    assert status == BROKEN_PIPE, told
-    assert sum("classes restored 1/1" in line for line in told) == 2, told
+        status, lines = btpy.end()
+    assert status == BROKEN_PIPE, lines
+    assert sum("classes restored 1/1" in line for line in lines) == 2, lines
 
 
 def test_a_closed_pipe_does_not_end_an_unattended_session(program: Target) -> None:
@@ -150,8 +150,8 @@ def test_keep_keeps_it(program: Target) -> None:
     btpy = Btpy(output, program.pid, "-e", COUNTS, "--keep", "--name", "kept")
     btpy.wait_for("Ctrl-C leaves it running")
     close()
-    status, told = btpy.end()
-    assert status == BROKEN_PIPE, told
+    status, lines = btpy.end()
+    assert status == BROKEN_PIPE, lines
     assert [session["name"] for session in sessions(program)] == ["kept"]
     assert run(shlex.join(command("stop", program.pid, "kept"))).returncode == 0
 
@@ -201,8 +201,8 @@ def test_a_file_needs_no_reader_of_standard_output(program: Target, tmp_path: Pa
         if name == "run.txt":
             waited(lambda: (tmp_path / "run.txt").read_text() == "0\n1\n2\n3\n4\n5\n6\n", "nothing is written")
         btpy.process.terminate()
-        status, told = btpy.end()
-        assert (status, "classes restored 1/1" in told[-1]) == (0, True), told
+        status, lines = btpy.end()
+        assert (status, "classes restored 1/1" in lines[-1]) == (0, True), lines
     replayed = run(shlex.join(command("replay", tmp_path / "run.btz")))
     assert replayed.stdout.split() == list("0123456")
 

@@ -123,7 +123,7 @@ def run(directory: Path) -> Iterator[Target]:
         running.stop()
 
 
-def told(running: Target, words: str) -> list[str]:
+def lines_until(running: Target, words: str) -> list[str]:
     """Waits until a line of standard error has these words; returns all lines."""
     deadline = time.monotonic() + PATIENCE
     while not any(words in line for line in running.stderr):
@@ -137,7 +137,7 @@ def test_a_class_that_is_woven_while_it_is_loaded_keeps_its_names(tmp_path: Path
         assert whispered(running) == TRACED
         assert whispered(running) == TRACED
         running.process.send_signal(signal.SIGTERM)
-        assert not any("BT338" in line for line in told(running, "classes restored 1/1"))
+        assert not any("BT338" in line for line in lines_until(running, "classes restored 1/1"))
         assert whispered(running) == TRACED, "put back"
         assert "@n[psst]  2" in running.stdout
 
@@ -147,10 +147,10 @@ def test_a_class_that_was_loaded_without_an_answer_is_refused_once(tmp_path: Pat
         running.process.send_signal(signal.SIGSTOP)  # no answer in time: the class is loaded unchanged
         assert whispered(running) == TRACED
         running.process.send_signal(signal.SIGCONT)
-        told(running, "BT338")
+        lines_until(running, "BT338")
         assert whispered(running) == TRACED
         running.process.send_signal(signal.SIGTERM)
-        lines = told(running, "classes restored 0/0")
+        lines = lines_until(running, "classes restored 0/0")
     (remedy,) = [line for line in lines if "= help: to trace it nevertheless:  btpy run" in line]
     assert remedy.index("--allow lost-parameter-names") < remedy.index(" -- ")
     lines.remove(remedy)

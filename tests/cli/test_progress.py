@@ -10,7 +10,7 @@ import pytest
 
 from btpy.cli import progress as telling
 from btpy.cli.console import Console
-from btpy.cli.progress import told, words
+from btpy.cli.progress import reported, words
 from btpy.events.progress import Progress, Step, Work
 from btpy.jvm.processes import JvmProcess
 
@@ -72,16 +72,16 @@ def test_where_nothing_can_be_drawn_a_line_is_printed_now_and_then(monkeypatch: 
     monkeypatch.setattr(telling, "_SOON", 0.001)
     monkeypatch.setenv("TERM", "dumb")
     progress, console = Progress(), Heard()
-    with told(progress, console, RUNNING), progress.of(Work.WEAVING, 31):
+    with reported(progress, console, RUNNING), progress.of(Work.WEAVING, 31):
         assert console.spoken.wait(60)
     assert console.lines == ["weaving 0 of 31 classes · 0 s\n"]
 
 
 def test_short_work_and_quiet_users_hear_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     progress, console = Progress(), Heard()
-    with told(progress, console, RUNNING), progress.of(Work.WEAVING, 31):
+    with reported(progress, console, RUNNING), progress.of(Work.WEAVING, 31):
         pass
     assert console.lines == []
     monkeypatch.setattr(telling, "_SOON", 0.0)
-    with told(progress, quiet := Heard(verbosity=-1), RUNNING), progress.of(Work.WEAVING, 31):
+    with reported(progress, quiet := Heard(verbosity=-1), RUNNING), progress.of(Work.WEAVING, 31):
         assert not quiet.spoken.wait(0.05)

@@ -91,7 +91,7 @@ def test_no_code_is_indented() -> None:
 
 
 def test_lines_wrap_at_100_columns() -> None:
-    """Headings, tables and pictures cannot be broken; generated pages and pages of results are as they are."""
+    """Headings, tables and pictures cannot be broken; generated pages and pages of results are not checked."""
     unwrapped = {"language.md", "events.md", "commands.md", "SECURITY.md"}
     for page in PAGES:
         fenced = False

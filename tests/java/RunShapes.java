@@ -6,7 +6,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Calls every shape a known, mostly prime number of times and prints the results, then how often each was called. The
+ * Calls every shape a known, mostly prime number of times and prints the results, then the number of calls of each. The
  * argument is the number of calls of Shapes.parallel by each of eight threads.
  */
 public final class RunShapes {

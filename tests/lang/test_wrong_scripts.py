@@ -41,7 +41,7 @@ def answers(text: str, *, against_shop: bool) -> list[Diagnostic]:
     if not against_shop:
         return list(program.warnings)
     matching, _ = shop().match(program)
-    return [*together(matching.problems), *matching.missing.values(), *matching.told]
+    return [*together(matching.problems), *matching.missing.values(), *matching.warnings]
 
 
 def words(diagnostic: Diagnostic) -> str:

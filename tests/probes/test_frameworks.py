@@ -26,7 +26,7 @@ def versions(*of: tuple[int, str]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(("jdk", "stacks"), rows)
 
 
-def told(program: Target, word: str) -> list[int]:
+def counts_of(program: Target, word: str) -> list[int]:
     """The numbers of the line in which a program prints the counts of a framework itself."""
     line = next(line for line in program.stdout if line.startswith(f"{word} "))
     return [int(number) for number in line.split()[1:]]
@@ -42,7 +42,7 @@ def test_pools(jdk: int, stacks: str, tmp_path: Path) -> None:
     with target(jdk, "Pooling", classpath=classes("Pooling", *jars(*stacks.split()))) as program:
         with tracing(program.pid, script) as tracer:
             run(program, tracer)
-        acquired, used, timed_out = told(program, "hikari")
+        acquired, used, timed_out = counts_of(program, "hikari")
         assert columns(tracer, "pools.@wait") == {"orders": 78, "stock": 46}
         assert columns(tracer, "pools.@failed") == {"orders": 3, "stock": 2}
         assert (acquired, used, timed_out) == (78, 53 + 17, 3)
@@ -133,7 +133,7 @@ def check_logging(jdk: int, stacks: str, tmp_path: Path, flags: list[str]) -> No
         with tracing(program.pid, script) as tracer:
             run(program, tracer)
         # A handler of java.util.logging passes 11 messages on to Logback; 19 of Log4j go to two appenders.
-        assert told(program, "handled") == [41 + 13 + 2 + 11, 37 + 7 + 2 * 19, 29 + 3 + 11]
+        assert counts_of(program, "handled") == [41 + 13 + 2 + 11, 37 + 7 + 2 * 19, 29 + 3 + 11]
         assert columns(tracer, "logs.@logged") == {
             "INFO,orders.Service": 41,
             "WARN,orders.Service": 13,
@@ -191,10 +191,10 @@ def test_caches(jdk: int, stacks: str, tmp_path: Path) -> None:
         products, sessions = "Caching.read:57", "Caching.look:86"
         rates, prices = "Caching.rates:93", "Caching.prices:104"
         own = {
-            products: told(program, "products"),
-            sessions: told(program, "sessions"),
-            rates: told(program, "rates"),
-            prices: told(program, "prices"),
+            products: counts_of(program, "products"),
+            sessions: counts_of(program, "sessions"),
+            rates: counts_of(program, "rates"),
+            prices: counts_of(program, "prices"),
         }
         assert {cache: counts[:4] for cache, counts in own.items()} == {
             products: [23, 23 + 5, 23 + 5, 13],

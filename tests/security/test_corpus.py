@@ -1,7 +1,7 @@
 """A corpus for every reader of foreign bytes: seeds, and every input that has broken it.
 
-The directories of ``tests/security/corpus`` are named as the readers. Each file is read, and so are mutations of it by
-a seed: changed, removed, doubled and inserted bytes. A reader raises an error of btpy or accepts the input, and its
+The directories of ``tests/security/corpus`` are named like the readers. Each file is read, and so are mutations of it
+by a seed: changed, removed, doubled and inserted bytes. A reader raises an error of btpy or accepts the input, and its
 memory is bounded. To add a finding, put the smallest input that shows it into the directory of its reader, and name the
 file after the fault.
 """

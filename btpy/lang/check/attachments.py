@@ -215,7 +215,7 @@ _SAMPLE_HELP = 'write @OnSample(99), or @OnSample(99, threads="all") for threads
 
 
 def _on_sample(annotation: nodes.Annotation, report: Report) -> Attached | None:
-    arguments = _given(annotation, report, by_position=2)
+    arguments = _named_arguments(annotation, report, by_position=2)
     rate = arguments.get("hz")
     if rate is None:
         report(
@@ -275,7 +275,7 @@ def _on_sample(annotation: nodes.Annotation, report: Report) -> Attached | None:
     return Attached(attachment, (Place.SAMPLE,), Label(annotation.name.span), None, False)
 
 
-def _given(annotation: nodes.Annotation, report: Report, by_position: int = 1) -> dict[str, nodes.Argument]:
+def _named_arguments(annotation: nodes.Annotation, report: Report, by_position: int = 1) -> dict[str, nodes.Argument]:
     """The arguments by name. The first ``by_position`` of them may be given without a name."""
     rule = ANNOTATIONS[annotation.name.text]
     by_name: dict[str, nodes.Argument] = {}
@@ -308,7 +308,7 @@ def _given(annotation: nodes.Annotation, report: Report, by_position: int = 1) -
 
 
 def _on_event(annotation: nodes.Annotation, report: Report) -> Attached | None:
-    argument = _given(annotation, report).get("name")
+    argument = _named_arguments(annotation, report).get("name")
     if argument is None:
         report(
             Diagnostic(
@@ -339,7 +339,7 @@ def _on_uncaught(annotation: nodes.Annotation, outermost: bool, report: Report) 
         signature=Pattern("void (java.lang.Throwable)", span),
         loader=None,
         points=(Point.ENTRY,),
-        thrown=_checked(_given(annotation, report).get("type"), False, report),
+        thrown=_checked(_named_arguments(annotation, report).get("type"), False, report),
         pending=False,
         max_methods=1,
         uncaught=True,
@@ -348,7 +348,7 @@ def _on_uncaught(annotation: nodes.Annotation, outermost: bool, report: Report) 
 
 
 def _on_class_load(annotation: nodes.Annotation, report: Report) -> Attached | None:
-    argument = _given(annotation, report).get("class")
+    argument = _named_arguments(annotation, report).get("class")
     if argument is None:
         report(
             Diagnostic(
@@ -367,7 +367,7 @@ _DEFAULT_ABOVE = 0.9
 
 
 def _on_low_memory(annotation: nodes.Annotation, report: Report) -> Attached | None:
-    arguments = _given(annotation, report)
+    arguments = _named_arguments(annotation, report)
     above: object = _DEFAULT_ABOVE
     if "above" in arguments:
         value = arguments["above"].value

@@ -1,4 +1,4 @@
-"""Records of print, printf and emit: the values that are sent, and how they are shown."""
+"""Records of print, printf and emit: the sent values and their formats."""
 
 from __future__ import annotations
 

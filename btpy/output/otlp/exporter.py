@@ -216,7 +216,7 @@ class _Sender(ABC):
         """Sends one request until it is delivered, refused or given up."""
 
     def _post(self, body: bytes, *, repeat: bool) -> Outcome:
-        """``repeat``: until it is no longer ``Repeatable``, or the time is up."""
+        """``repeat``: sends it again while it is ``Repeatable`` and the time is not over."""
         pause = _FIRST_PAUSE
         while True:
             outcome = self._transport.post(body)

@@ -43,7 +43,7 @@ final class BudgetScenarios extends Scenarios {
         restraints("calm");
         fact("free", Probe.weight(session.fired(1)));
         session.budget(20_000);
-        for (int round = 0; round < 12; round++) { // three times what the budget allows, and records
+        for (int round = 0; round < 12; round++) { // three times the budget, and records
             for (int i = 0; i < 6; i++) {
                 long run = session.fired(2);
                 if (run >= 0) {
