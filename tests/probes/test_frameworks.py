@@ -355,7 +355,7 @@ def test_kafka(jdk: int, stacks: str, tmp_path: Path) -> None:
     with kafka(jars("kafka-broker")) as port, target(jdk, "Messages", str(port), classpath=path) as program:
         with tracing(program.pid, script) as tracer:
             run(program, tracer)
-        (polls,), (rebalances,) = told(program, "polls"), told(program, "rebalances")
+        (polls,), (rebalances,) = counts_of(program, "polls"), counts_of(program, "rebalances")
         assert columns(tracer, "kafka.@send") == {"orders": 53 + 5, "stock": 31, "small": 7}
         assert columns(tracer, "kafka.@delivered") == {"orders": 53, "stock": 31}
         assert columns(tracer, "kafka.@failed") == {"orders": 5, "small": 7}
