@@ -430,7 +430,8 @@ class HostsRun:
             if self._problems:
                 raise NothingTraced(next((status for status in statuses if 0 < status < _STATUS_NOT_FOUND), 3))
             return 0
-        if all(target.ending is None or target.ending.reason == "target-exited" for target in self._targets.values()):
+        endings = [target.ending for target in self._targets.values()]
+        if not self._reason and all(ending is None or ending.reason == "target-exited" for ending in endings):
             raise TargetGone(f"all {counted(len(self._targets), 'JVM')} have ended; everything that came is shown")
         ended = {target.host for target in self._targets.values() if target.ending is not None}
         return next((status for host, status in self._statuses.items() if host in ended and status), 0)
