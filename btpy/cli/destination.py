@@ -304,7 +304,7 @@ def _outputs(outputs: Sequence[str]) -> tuple[str | None, str | None, Path | Non
     for several in (exports, files, directories):
         if len(several) > 1:
             raise UsageError(
-                f"both -o {several[0]} and -o {several[1]}: there is one of a kind",
+                f"both -o {several[0]} and -o {several[1]}: there can be one of each kind",
                 help=["record with -o run.btz, and replay the recording into any number of formats"],
             )
     data_sets = directory_of(directories[0]) if directories else None

@@ -193,8 +193,8 @@ def test_a_backend_that_is_away_costs_the_run_its_status_and_nothing_else() -> N
 @pytest.mark.parametrize(
     ("outputs", "message"),
     [
-        (["otlp://a", "otlp://b"], "there is one file and one export"),
-        (["a.csv", "b.csv"], "there is one file and one export"),
+        (["otlp://a", "otlp://b"], "there can be one of each kind"),
+        (["a.csv", "b.csv"], "there can be one of each kind"),
         (["otlp://a:b"], "is not a valid URL"),
     ],
 )

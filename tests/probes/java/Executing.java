@@ -17,9 +17,7 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/**
- * Tasks in pools of the JDK: some wait, some are rejected, some throw exceptions, which the program reads or ignores.
- */
+/** Tasks in pools of the JDK: some wait, some are rejected, some throw; the program reads some of the exceptions. */
 public final class Executing {
     private Executing() {}
 

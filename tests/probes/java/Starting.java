@@ -2,10 +2,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 
-/**
- * Platform threads, started by the program and by an executor. The argument is the number of additional virtual
- * threads.
- */
+/** Platform threads, started by the program and by an executor. The argument is the number of virtual ones. */
 public final class Starting {
     private Starting() {}
 
