@@ -123,7 +123,14 @@ def test_many_connections_take_no_more_threads_than_a_few() -> None:
             most = max(most, threads())
         assert most <= MOST_CONNECTIONS
         waited(lambda: threads() == 0, "all connections have ended")
-        assert got(running) == (200, PAGE)
+
+        def is_served() -> bool:
+            try:
+                return got(running) == (200, PAGE)
+            except ConnectionError:  # the server may still have to accept some of the many
+                return False
+
+        waited(is_served, "a scrape is answered")
 
 
 def test_a_huge_request_is_refused() -> None:
