@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import Enum
 
 from btpy.frozen import dataclass
@@ -43,6 +44,16 @@ class Linear:
     @property
     def buckets(self) -> int:
         return round((self.high - self.low) / self.step)
+
+    @property
+    def bounds(self) -> list[float]:
+        """The bounds between the buckets, with the outer ones. A bucket has its lower bound, not its upper one."""
+        return [self.low + self.step * bucket for bucket in range(self.buckets + 1)]
+
+    @property
+    def inclusive_bounds(self) -> list[float]:
+        """The largest numbers below the bounds, for formats in which a bucket has its upper bound."""
+        return [math.nextafter(bound, -math.inf) for bound in self.bounds]
 
 
 class SeriesOperator(Enum):

@@ -50,3 +50,8 @@ class Outline:
     sources: list[Source]
     redact: bool = True
     print_maps: bool = True
+
+    @property
+    def flushed_maps(self) -> frozenset[int]:
+        """The ids of the maps that the program flushes."""
+        return frozenset(id_ for template in self.templates for id_ in template.flushed)

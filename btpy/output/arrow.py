@@ -21,6 +21,7 @@ from btpy.output.ndjson import json_value
 from btpy.output.shapes import Row, chosen, columns_of_map, event_row, file_name, is_timed, map_rows, shape_of, wall
 from btpy.output.silent import SilentWriter
 from btpy.output.stream import Stream
+from btpy.output.values import well_formed
 from btpy.output.writer import Context, template_of
 
 if TYPE_CHECKING:
@@ -207,7 +208,7 @@ class _Table:
         if value is None or isinstance(value, bool | int | float):
             return value
         if isinstance(value, str):
-            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+            return well_formed(value)
         if isinstance(value, CutString):
             return self._cell(f"{value.text}…")
         if isinstance(value, EnumValue):

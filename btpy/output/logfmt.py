@@ -26,7 +26,7 @@ from btpy.output.silent import SilentWriter
 from btpy.output.stream import Stream
 from btpy.output.style import Style
 from btpy.output.templates import printed
-from btpy.output.values import ValueText
+from btpy.output.values import ValueText, well_formed
 from btpy.output.writer import Context, site_fact, template_of
 
 _Renderer = Callable[[Record], str]
@@ -105,8 +105,7 @@ class LogfmtWriter(SilentWriter):
 def quoted(text: str, *, always: bool = False) -> str:
     """A text as a value. It gets quotes if it needs them, or ``always``. Lone surrogates become U+FFFD."""
     if not text.isprintable():
-        whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        return json.dumps(whole, ensure_ascii=True)
+        return json.dumps(well_formed(text), ensure_ascii=True)
     if always or not text or any(char in text for char in ' ="'):
         return json.dumps(text, ensure_ascii=False)
     return text

@@ -6,11 +6,13 @@ metric must only grow. So this module keeps the removed values and adds them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from btpy.events.accounts import ProbeAccount
 from btpy.events.aggregates import (
+    Aggregate,
     Average,
     Count,
     Histogram,
@@ -80,6 +82,39 @@ class Series:
                 exact = OVERFLOW
             self._keys.add(exact)
             yield exact, value
+
+
+class Readings:
+    """The maps of one target at their last reading, and the counts of its probes, by their ids. The caller has a lock
+    if several threads use it.
+    """
+
+    def __init__(self) -> None:
+        self.accounts: dict[int, ProbeAccount] = {}
+        self._series: dict[int, Series] = {}
+        self._others: dict[int, dict[ExactKey, Aggregate | Value]] = {}  # the values that cannot be added
+
+    def put(self, content: MapContent, *, flushed: bool) -> None:
+        """``flushed``: the content has been taken out of the map."""
+        self._others[content.map.id] = {
+            exact_key(key): value for key, value in content.entries if not isinstance(value, Summable)
+        }
+        series = self._series.setdefault(content.map.id, Series())
+        if flushed:
+            series.add(content)
+        else:
+            series.put(content)
+
+    def count(self, accounts: Iterable[ProbeAccount]) -> None:
+        self.accounts.update((account.probe, account) for account in accounts)
+
+    def totals(self) -> dict[int, dict[ExactKey, Summable]]:
+        """The counts since the start, by map and key."""
+        return {id_: series.totals() for id_, series in self._series.items()}
+
+    def others(self, id_: int) -> dict[ExactKey, Aggregate | Value]:
+        """The values of a map that cannot be added, by key."""
+        return self._others.get(id_, {})
 
 
 def exact_key(key: Key) -> ExactKey:

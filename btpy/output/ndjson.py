@@ -58,7 +58,7 @@ from btpy.output.stream import Document, Stream
 from btpy.output.style import Style
 from btpy.output.tables import TableOptions, joined, table
 from btpy.output.templates import are_the_values, is_carried, printed
-from btpy.output.values import ValueText
+from btpy.output.values import ValueText, well_formed
 from btpy.output.writer import (
     Arity,
     Attached,
@@ -624,13 +624,6 @@ def finite(number: Number | None) -> int | float | str | None:
     if number is None or isinstance(number, int) or math.isfinite(number):
         return number
     return "NaN" if number != number else "Infinity" if number > 0 else "-Infinity"
-
-
-def well_formed(text: str) -> str:
-    """Lone surrogates cannot be written as UTF-8: they become the replacement character."""
-    if text.isascii() or text.isprintable():
-        return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _report(report: ProbeReport) -> dict[str, Any]:

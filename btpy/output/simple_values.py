@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from btpy.events.aggregates import Aggregate, Number
 from btpy.events.records import ClosedObject, CutString, EnumValue, StackRef, Value, Withheld
+from btpy.events.sketches import First, Last
 from btpy.events.stacks import StackTable
 from btpy.output.style import Style
 from btpy.output.values import ValueText
@@ -32,6 +34,11 @@ class SimpleValues:
         return self._text.show(value)
 
 
-def well_formed(text: str) -> str:
-    """Protocol buffers have no lone surrogates: they become the replacement character."""
-    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+def number_of(value: Aggregate | Value) -> Number | None:
+    """The one number of a value or an aggregate; None: it has none."""
+    if isinstance(value, First | Last):
+        value = value.value
+    number = value.number if isinstance(value, Aggregate) else value
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        return None
+    return number

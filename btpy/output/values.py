@@ -52,6 +52,13 @@ def visible(text: str) -> str:
     return "".join([char if char.isprintable() else _escape(char) for char in text])
 
 
+def well_formed(text: str) -> str:
+    """Lone surrogates cannot be written as UTF-8: they become the replacement character."""
+    if text.isascii() or text.isprintable():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def _escape(char: str) -> str:
     escape = _ESCAPES.get(char)
     if escape is not None:

@@ -21,7 +21,7 @@ class ExportWriter(Writer, Protocol):
     """The output of one target for a backend."""
 
     def read(self, contents: Iterable[MapContent], accounts: Iterable[ProbeAccount], *, at_end: bool = False) -> None:
-        """Takes the current maps and the counts of the probes."""
+        """Takes the current maps and the counts of the probes. ``at_end``: it is the last reading, and complete."""
 
 
 class Exporter(Protocol):
@@ -69,6 +69,7 @@ class Export:
 
     def __init__(self, exporter: Exporter, context: Context, origin: Origin, hits: int | None) -> None:
         alone = replace(context, several=False)  # the resource tells targets apart
+        self._outline = context.outline
         self._writer = exporter.writer(alone, origin)
         self._presenter = Presenter(alone, self._writer, _NoConsole(), hits=hits, displayed=None)
 
@@ -86,8 +87,11 @@ class Export:
         return self._presenter.reports(accounts, sites)
 
     def read(self, contents: Iterable[MapContent], accounts: Iterable[ProbeAccount]) -> None:
-        """The current content of all maps."""
-        self._writer.read(contents, accounts)
+        """The current content of all maps. Maps that the script flushes are left out until the end: each flush sends
+        their samples, and a reading could arrive before an earlier flush.
+        """
+        flushed = self._outline.flushed_maps
+        self._writer.read([content for content in contents if content.map.id not in flushed], accounts)
 
     def end(
         self,
@@ -99,10 +103,10 @@ class Export:
         latest: Collection[MapContent] = (),
     ) -> None:
         """``contents``: all maps at the end; ``latest``: in their place, where the target has ended without sending
-        them. Of those the maps that the script flushes are left out, because a flush has sent their samples.
+        them.
         """
         self._presenter.give_up()
         if latest:
-            self._writer.read(latest, ())
+            self.read(latest, ())
         self._writer.read(contents, (report.account for report in reports), at_end=True)
         self._presenter.end(reason, reports, restoration)

@@ -12,7 +12,8 @@ from btpy.events.records import (
     SequenceValue,
     Value,
 )
-from btpy.output.simple_values import SimpleValues, well_formed
+from btpy.output.simple_values import SimpleValues
+from btpy.output.values import well_formed
 
 _LONG_MIN, _LONG_MAX = -(1 << 63), (1 << 63) - 1
 _UNSIGNED_MAX = (1 << 64) - 1

@@ -16,10 +16,9 @@ from btpy.model.templates import Template, TemplateKind
 from btpy.output.otlp.attributes import key_value, scalar, unsigned
 from btpy.output.otlp.record_attributes import RecordAttributes
 from btpy.output.otlp.trace_fields import traced
-from btpy.output.simple_values import well_formed
 from btpy.output.style import Style
 from btpy.output.templates import is_carried, printed
-from btpy.output.values import ValueText
+from btpy.output.values import ValueText, well_formed
 from btpy.output.writer import Context, ProbeError, Restraint, template_of
 
 INFO = SeverityNumber.SEVERITY_NUMBER_INFO

@@ -10,12 +10,11 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric, ResourceMetrics, 
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
 from btpy.events.accounts import ProbeAccount
-from btpy.events.aggregates import Aggregate, MapContent
-from btpy.events.records import Value
+from btpy.events.aggregates import MapContent
 from btpy.frozen import dataclass
 from btpy.model.maps import Map
 from btpy.model.outline import Outline
-from btpy.output.map_series import ExactKey, Series, Summable, difference, exact_key
+from btpy.output.map_series import ExactKey, Readings, Summable, difference
 from btpy.output.otlp.attributes import Values
 from btpy.output.otlp.points import SUMMED, Window, cumulative_count, metric_of
 from btpy.output.otlp.settings import Temporality
@@ -59,34 +58,24 @@ class Metrics:
         self._temporality = temporality
         self._started = self._delivered_at = self._read_at = started
         self._lock = threading.Lock()
-        self._series: dict[int, Series] = {}
-        self._gauges: dict[int, dict[ExactKey, Aggregate | Value]] = {}
-        self._accounts: dict[int, ProbeAccount] = {}
+        self._readings = Readings()
         self._delivered: _Totals = {}
 
     def put(self, content: MapContent, nanos: int, *, flushed: bool = False) -> None:
         """The content of a map at a moment, ns since 1970; ``flushed``: it has been taken out of the map."""
-        gauges: dict[ExactKey, Aggregate | Value] = {
-            exact_key(key): value for key, value in content.entries if not isinstance(value, Summable)
-        }
         with self._lock:
             self._read_at = max(self._read_at, nanos)
-            self._gauges[content.map.id] = gauges
-            series = self._series.setdefault(content.map.id, Series())
-            if flushed:
-                series.add(content)
-            else:
-                series.put(content)
+            self._readings.put(content, flushed=flushed)
 
     def count(self, accounts: Iterable[ProbeAccount]) -> None:
         """Takes the counts of hits and records since the start."""
         with self._lock:
-            self._accounts.update((account.probe, account) for account in accounts)
+            self._readings.count(accounts)
 
     def report(self) -> Report | None:
         """All current values; None: there is nothing yet."""
         with self._lock:
-            totals = {id_: series.totals() for id_, series in self._series.items()}
+            totals = self._readings.totals()
             metrics = [self._metric(self._outline.maps[id_], own) for id_, own in totals.items()]
             present = [metric for metric in (*metrics, *self._about_probes()) if metric is not None]
             if not present:
@@ -102,7 +91,7 @@ class Metrics:
     def _metric(self, map_: Map, totals: Mapping[ExactKey, Summable]) -> Metric | None:
         window = Window.of(self._started, self._read_at)
         if self._temporality is Temporality.CUMULATIVE or map_.kind not in SUMMED:
-            entries = [*self._gauges.get(map_.id, {}).items(), *totals.items()]
+            entries = [*self._readings.others(map_.id).items(), *totals.items()]
             return metric_of(map_, entries, window, Temporality.CUMULATIVE, self._values)
         before = self._delivered.get(map_.id, {})
         grown = [(key, difference(value, before[key]) if key in before else value) for key, value in totals.items()]
@@ -114,7 +103,7 @@ class Metrics:
         window = Window.of(self._started, self._read_at)
         hits: list[tuple[Mapping[str, str], int]] = []
         records: list[tuple[Mapping[str, str], int]] = []
-        for account in self._accounts.values():
+        for account in self._readings.accounts.values():
             probe = {"probe": self._outline.probes[account.probe].name}
             hits += [
                 ({**probe, "outcome": "fired"}, account.fired),

@@ -6,7 +6,6 @@ Summary; hist and pctl an ExponentialHistogram; lhist a Histogram; all other num
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -30,12 +29,13 @@ from btpy.events.aggregates import (
 )
 from btpy.events.buckets import Exponential, otlp_counts
 from btpy.events.records import Value
-from btpy.events.sketches import First, Last, Top
+from btpy.events.sketches import Top
 from btpy.model.maps import Map, MapKind
 from btpy.model.types import Kind
 from btpy.output.map_series import OVERFLOW, ExactKey
 from btpy.output.otlp.attributes import Values, key_value, unsigned
 from btpy.output.otlp.settings import Temporality
+from btpy.output.simple_values import number_of
 
 PREFIX = "btpy."
 """The prefix of all metric names, so that they differ from metrics of the application."""
@@ -129,7 +129,7 @@ def _add(
             own = [*attributes, key_value("value", values.simple(frequent.value))]
             metric.gauge.data_points.append(_number_point(own, frequent.count))
     else:
-        number = _number(value)
+        number = number_of(value)
         if number is not None and map_.kind in (MapKind.COUNT, MapKind.SUM):
             metric.sum.data_points.append(_number_point(attributes, number))
         elif number is not None:
@@ -239,10 +239,7 @@ def _buckets(value: Histogram) -> tuple[list[float], list[int]]:
 
 
 def _linear_buckets(value: LinearHistogram) -> tuple[list[float], list[int]]:
-    """Buckets of ``lhist`` have an exclusive upper bound: the next smaller double is the inclusive one."""
-    linear = value.linear
-    bounds = [linear.low + linear.step * bucket for bucket in range(linear.buckets + 1)]
-    return [math.nextafter(bound, -math.inf) for bound in bounds], list(value.counts)
+    return value.linear.inclusive_bounds, list(value.counts)
 
 
 def _summary_point(attributes: list[KeyValue], value: Average | Stats) -> SummaryDataPoint:
@@ -262,16 +259,6 @@ def _number_point(attributes: list[KeyValue], number: Number) -> NumberDataPoint
     else:
         point.as_double = number
     return point
-
-
-def _number(value: Aggregate | Value) -> Number | None:
-    """None for a value that is no number."""
-    if isinstance(value, First | Last):
-        value = value.value
-    number = value.number if isinstance(value, Aggregate) else value
-    if isinstance(number, bool) or not isinstance(number, int | float):
-        return None
-    return number
 
 
 def _unit(map_: Map) -> str:

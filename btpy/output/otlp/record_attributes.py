@@ -12,9 +12,8 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue, KeyValu
 from btpy.events.records import Record
 from btpy.model.templates import SiteFact, Slot, Template
 from btpy.output.otlp.attributes import Values, key_value, scalar
-from btpy.output.simple_values import well_formed
 from btpy.output.style import Style
-from btpy.output.values import ValueText
+from btpy.output.values import ValueText, well_formed
 from btpy.output.writer import Arity, Context, pairs, site_fact, slot_value
 
 Reader = Callable[[Record], list[KeyValue]]

@@ -17,7 +17,7 @@ from btpy.model.templates import SiteFact, Slot, SpanField, Template
 from btpy.output.otlp.attributes import Values, key_value, unsigned
 from btpy.output.otlp.record_attributes import Reader, RecordAttributes
 from btpy.output.otlp.trace_fields import SPAN_ID_FORM, TRACE_ID_FORM
-from btpy.output.simple_values import well_formed
+from btpy.output.values import well_formed
 from btpy.output.writer import Context, site_fact, template_of
 
 _EXCEPTION = {

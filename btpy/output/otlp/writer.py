@@ -65,13 +65,9 @@ class OtlpWriter(SilentWriter):
             self._put(content, template, nanos)
 
     def read(self, contents: Iterable[MapContent], accounts: Iterable[ProbeAccount], *, at_end: bool = False) -> None:
-        """Takes the current maps and the counts of the probes. Maps that the script flushes are left out until the end:
-        each flush sends their samples, and a reading could arrive before an earlier flush.
-        """
-        flushed = {id_ for template in self._context.outline.templates for id_ in template.flushed if not at_end}
+        """Takes the current maps and the counts of the probes."""
         for content in contents:
-            if content.map.id not in flushed:
-                self._put(content, None, None)
+            self._put(content, None, None)
         self._metrics.count(accounts)
 
     def probe_error(self, error: ProbeError) -> None:

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from btpy.events.records import Record
 from btpy.model.templates import Template, TemplateKind
-from btpy.output.ndjson import carried_members, event_members, well_formed
+from btpy.output.ndjson import carried_members, event_members
 from btpy.output.style import Style
 from btpy.output.templates import is_carried, printed
-from btpy.output.values import ValueText
+from btpy.output.values import ValueText, well_formed
 from btpy.output.writer import Context
 
 encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode

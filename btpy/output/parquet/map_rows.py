@@ -26,10 +26,10 @@ from btpy.events.records import Value
 from btpy.events.sketches import Distinct, Examples, First, Last, Top
 from btpy.events.stacks import StackTable
 from btpy.model.types import Kind
-from btpy.output.ndjson import json_value, well_formed
+from btpy.output.ndjson import json_value
 from btpy.output.parquet.event_rows import encode
 from btpy.output.style import Style
-from btpy.output.values import ValueText
+from btpy.output.values import ValueText, well_formed
 
 UNITS = {Kind.DURATION: "ns", Kind.BYTES: "By"}
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
@@ -125,9 +125,7 @@ def _extreme(name: str, number: Number | None) -> Columns:
 
 def _buckets(value: Histogram | LinearHistogram) -> Columns:
     if isinstance(value, LinearHistogram):
-        linear = value.linear
-        bounds = [linear.low + linear.step * bucket for bucket in range(linear.buckets + 1)]
-        return {"bounds": bounds, "bucket_counts": [limited(count) for count in value.counts]}
+        return {"bounds": value.linear.bounds, "bucket_counts": [limited(count) for count in value.counts]}
     if not isinstance(value.layout, Exponential):
         return _old_buckets(value)
     positive, negative = otlp_counts(value.layout, value.counts)

@@ -15,13 +15,13 @@ from btpy.events.accounts import Cause, ProbeAccount
 from btpy.events.aggregates import MapContent
 from btpy.events.records import Record
 from btpy.model.templates import SiteFact, Template
-from btpy.output.ndjson import well_formed
 from btpy.output.origin import Origin
 from btpy.output.parquet.event_rows import Kind, kind_of
 from btpy.output.parquet.map_rows import limited, map_rows
 from btpy.output.parquet.partitions import HOUR_NANOS, hour_of, path_of
 from btpy.output.parquet.schemas import EVENTS, LOSSES, MAPS, DataSet
 from btpy.output.silent import SilentWriter
+from btpy.output.values import well_formed
 from btpy.output.writer import Context, End, ProbeReport, site_fact, template_of
 
 _RUNS = uuid.UUID("6f1f0c86-6a47-4c0e-9d0b-2f8f6f0f3c55")  # the namespace of the ids of runs
@@ -85,14 +85,11 @@ class ParquetWriter(SilentWriter):
             self.map(content, None, nanos)
 
     def read(self, contents: Iterable[MapContent], accounts: Iterable[ProbeAccount], *, at_end: bool = False) -> None:
-        """Takes the current maps. Maps that the script flushes are left out until the end: each flush sends their
-        samples, and a reading could arrive before an earlier flush.
-        """
+        """Takes the current maps."""
         at = self._now()
         self._readings += 1
         for content in contents:
-            if at_end or not self._is_flushed(content):
-                self._put(content, at, final=at_end)
+            self._put(content, at, final=at_end)
 
     def end(self, end: End) -> None:
         nanos = self._context.clock.wall_nanos
@@ -100,7 +97,11 @@ class ParquetWriter(SilentWriter):
 
     def _put(self, content: MapContent, nanos: int, *, final: bool) -> None:
         head = dict(zip(("ts", "nanos", "run", "pid"), self._head(nanos), strict=True))
-        head |= {"reading": self._readings, "part": self._is_flushed(content), "final": final}
+        head |= {
+            "reading": self._readings,
+            "part": content.map.id in self._context.outline.flushed_maps,
+            "final": final,
+        }
         partition = self._partition(MAPS, nanos)
         for columns in map_rows(content, self._context.stacks):
             columns |= head
@@ -109,9 +110,6 @@ class ParquetWriter(SilentWriter):
 
     def _now(self) -> int:
         return time.time_ns() if self._sink.now is None else self._sink.now
-
-    def _is_flushed(self, content: MapContent) -> bool:
-        return any(content.map.id in template.flushed for template in self._context.outline.templates)
 
     def _loss(self, report: ProbeReport, reason: str, nanos: int) -> tuple[Any, ...]:
         account = report.account

@@ -15,14 +15,15 @@ from typing import NamedTuple
 from prometheus_client.core import Metric
 
 from btpy.events.accounts import ProbeAccount
-from btpy.events.aggregates import Aggregate, Average, Histogram, LinearHistogram, Number, Stats
+from btpy.events.aggregates import Aggregate, Average, Histogram, LinearHistogram, Stats
 from btpy.events.records import Value
-from btpy.events.sketches import First, Last, Top
+from btpy.events.sketches import Top
 from btpy.model.maps import Map, MapKind
 from btpy.model.outline import Outline
 from btpy.model.types import Kind
 from btpy.output.map_series import OVERFLOW, ExactKey
-from btpy.output.simple_values import SimpleValues, well_formed
+from btpy.output.simple_values import SimpleValues, number_of
+from btpy.output.values import well_formed
 
 PREFIX = "btpy_"
 MOST_SAMPLES = 200_000
@@ -205,7 +206,7 @@ def _samples(
         return samples
     if isinstance(value, Top):
         return [("", {**labels, "value": label_text(values, one.value)}, one.count) for one in value.shown]
-    number = _number(value)
+    number = number_of(value)
     if number is None:
         return []
     is_counter = _type_of(map_) == "counter"
@@ -217,14 +218,13 @@ def _histogram(
     map_: Map, value: Histogram | LinearHistogram, labels: dict[str, str], scale: float
 ) -> list[tuple[str, Mapping[str, str], float]]:
     """The bounds of a map are always the same. A bucket that appeared later would have no rate at first."""
+    bounds: Sequence[float]
+    counts: Sequence[int]
     if isinstance(value, Histogram):
-        bounds = list(map(float, _NS_BOUNDS if map_.type.kind is Kind.DURATION else _BOUNDS))
-        counts = _counts(value, _NS_BOUNDS if map_.type.kind is Kind.DURATION else _BOUNDS)
+        powers = _NS_BOUNDS if map_.type.kind is Kind.DURATION else _BOUNDS
+        bounds, counts = powers, _counts(value, powers)
     else:
-        linear = value.linear
-        exclusive = [linear.low + linear.step * bucket for bucket in range(linear.buckets + 1)]
-        bounds = [math.nextafter(bound, -math.inf) for bound in exclusive]
-        counts = list(value.counts)
+        bounds, counts = value.linear.inclusive_bounds, value.counts
     samples: list[tuple[str, Mapping[str, str], float]] = []
     below = 0
     for bound, count in zip([*bounds, math.inf], counts, strict=True):
@@ -237,8 +237,8 @@ def _histogram(
 
 
 def _counts(value: Histogram, bounds: Sequence[int]) -> list[int]:
-    """How many samples are in each bucket, of which the last has no bound. Exact, because each power of two is the
-    upper bound of a bucket."""
+    """The number of samples in each bucket. The last bucket has no bound. The numbers are exact, because each power of
+    two is also the upper bound of a bucket of the map."""
     counts = [0] * (len(bounds) + 1)
     at = 0
     for index, count in value.counts:
@@ -247,13 +247,3 @@ def _counts(value: Histogram, bounds: Sequence[int]) -> list[int]:
             at += 1
         counts[at] += count
     return counts
-
-
-def _number(value: Aggregate | Value) -> Number | None:
-    """None for a value that is no number."""
-    if isinstance(value, First | Last):
-        value = value.value
-    number = value.number if isinstance(value, Aggregate) else value
-    if isinstance(number, bool) or not isinstance(number, int | float):
-        return None
-    return number

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from btpy.distribution import version
 from btpy.events.accounts import ProbeAccount
-from btpy.events.aggregates import Aggregate, MapContent
-from btpy.events.records import Value
+from btpy.events.aggregates import MapContent
 from btpy.model.outline import Outline
-from btpy.output.map_series import ExactKey, Series, Summable, exact_key
+from btpy.output.map_series import Readings
 from btpy.output.origin import Origin
 from btpy.output.prometheus.families import PREFIX, TARGET, Families, add_map, add_probes, names_of
-from btpy.output.simple_values import SimpleValues, well_formed
+from btpy.output.simple_values import SimpleValues
+from btpy.output.values import well_formed
 
 
 class TargetMetrics:
@@ -26,41 +26,31 @@ class TargetMetrics:
         self._labels = {"service": well_formed(origin.service), "pid": str(origin.pid)}
         self._names = names_of(outline, tuple(self._labels))
         self._lock = threading.Lock()
-        self._series: dict[int, Series] = {}
-        self._gauges: dict[int, dict[ExactKey, Aggregate | Value]] = {}
-        self._accounts: dict[int, ProbeAccount] = {}
+        self._readings = Readings()
 
     def put(self, content: MapContent, *, flushed: bool = False) -> None:
         """``flushed``: it has been taken out of the map."""
-        gauges: dict[ExactKey, Aggregate | Value] = {
-            exact_key(key): value for key, value in content.entries if not isinstance(value, Summable)
-        }
         with self._lock:
-            self._gauges[content.map.id] = gauges
-            series = self._series.setdefault(content.map.id, Series())
-            if flushed:
-                series.add(content)
-            else:
-                series.put(content)
+            self._readings.put(content, flushed=flushed)
 
-    def count(self, accounts: Sequence[ProbeAccount]) -> None:
+    def count(self, accounts: Iterable[ProbeAccount]) -> None:
         with self._lock:
-            self._accounts.update((account.probe, account) for account in accounts)
+            self._readings.count(accounts)
 
     def add_to(self, families: Families) -> None:
         with self._lock:
-            totals = {id_: series.totals() for id_, series in self._series.items()}
-            gauges = dict(self._gauges)
-            accounts = list(self._accounts.values())
+            entries = {
+                id_: [*self._readings.others(id_).items(), *totals.items()]
+                for id_, totals in self._readings.totals().items()
+            }
+            accounts = list(self._readings.accounts.values())
         about = families.family(PREFIX + TARGET, "info", "the targets of btpy")
         families.add(about, [("_info", {**self._labels, **self._described()}, 1)])
         add_probes(families, self._outline, accounts, self._labels)
-        maps = {map_.id: map_ for map_ in self._outline.maps}
-        for id_, own in totals.items():
+        for id_, own in entries.items():
             if id_ not in self._names:  # of a script that was added later
                 self._names = names_of(self._outline, tuple(self._labels))
-            entries = [*gauges.get(id_, {}).items(), *own.items()]
-            add_map(families, maps[id_], self._names[id_], entries, self._values, self._labels)
+            add_map(families, self._outline.maps[id_], self._names[id_], own, self._values, self._labels)
 
     def _described(self) -> Mapping[str, str]:
         origin = self._origin

@@ -27,14 +27,10 @@ class ExpositionWriter(SilentWriter):
             self._metrics.put(content, flushed=content.map.id in template.flushed)
 
     def read(self, contents: Iterable[MapContent], accounts: Iterable[ProbeAccount], *, at_end: bool = False) -> None:
-        """Takes the current maps and the counts of the probes. Maps that the script flushes are left out until the end:
-        each flush brings their samples, and a reading could arrive before an earlier flush.
-        """
-        flushed = {id_ for template in self._context.outline.templates for id_ in template.flushed if not at_end}
+        """Takes the current maps and the counts of the probes."""
         for content in contents:
-            if content.map.id not in flushed:
-                self._metrics.put(content)
-        self._metrics.count(list(accounts))
+            self._metrics.put(content)
+        self._metrics.count(accounts)
 
     def end(self, end: End) -> None:
-        self._metrics.count([report.account for report in end.probes])
+        self._metrics.count(report.account for report in end.probes)
