@@ -47,8 +47,7 @@ service:
 
 
 def built() -> Path | None:
-    """The program; The path of the program; None if it is not built and Go is not installed. Raises
-    CalledProcessError."""
+    """The path of the program; None if it is not built and Go is not installed. Raises CalledProcessError."""
     directory = cache() / f"collector-{VERSION}"
     program = directory / "otelcol"
     go = shutil.which("go")

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from tests.jdks import java
+from tests.ports import free_ports, wait_until_it_listens
 
 _PATIENCE = 120  # seconds until the broker listens
 
@@ -33,7 +32,7 @@ def kafka(jars: list[Path]) -> Iterator[int]:
     """Runs an empty broker until the block ends, and gives its port. ``jars``: those of the broker, of Kafka 4."""
     command = [str(java(21)), "-Xmx384m", "-XX:+UseSerialGC", "-cp", os.pathsep.join(map(str, jars))]
     with tempfile.TemporaryDirectory(prefix="btpy-kafka-") as directory:
-        broker, controller = _free_ports()
+        broker, controller = free_ports(2)
         properties = Path(directory) / "server.properties"
         properties.write_text(_PROPERTIES.format(broker=broker, controller=controller, directory=directory))
         format_storage = ["kafka.tools.StorageTool", "format", "-t", "MkU3OEVBNTcwNTJENDM2Qk", "-c", str(properties)]
@@ -43,25 +42,8 @@ def kafka(jars: list[Path]) -> Iterator[int]:
                 [*command, "kafka.Kafka", str(properties)], stdin=subprocess.DEVNULL, stdout=log, stderr=log
             )
             try:
-                _wait_for(broker, process)
+                wait_until_it_listens(broker, process, _PATIENCE)
                 yield broker
             finally:
                 process.kill()
                 process.wait()
-
-
-def _free_ports() -> tuple[int, int]:
-    with socket.create_server(("127.0.0.1", 0)) as first, socket.create_server(("127.0.0.1", 0)) as second:
-        return first.getsockname()[1], second.getsockname()[1]
-
-
-def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + _PATIENCE
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-            return
-        except OSError:
-            if process.poll() is not None or time.monotonic() > deadline:
-                raise
-            time.sleep(0.1)

@@ -6,10 +6,11 @@ import re
 import shutil
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+
+from tests.ports import free_port, wait_until_it_listens
 
 _PATIENCE = 30  # seconds until the server listens
 
@@ -49,24 +50,11 @@ def redis() -> Iterator[Redis]:
     server = shutil.which("redis-server") or shutil.which("valkey-server")
     if server is None:
         raise MissingRedisError("no redis-server: make tools installs it")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     options = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
     with subprocess.Popen([server, *options], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
         try:
-            _wait_for(port, process)
+            wait_until_it_listens(port, process, _PATIENCE)
             yield Redis(port)
         finally:
             process.kill()
-
-
-def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + _PATIENCE
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-            return
-        except OSError:
-            if process.poll() is not None or time.monotonic() > deadline:
-                raise
-            time.sleep(0.05)

@@ -20,14 +20,11 @@ from btpy.distribution import install_command
 from btpy.errors import BtpyError, ProtocolError, UsageError
 from btpy.frozen import dataclass
 from btpy.recording.file import Entry
-from btpy.recording.multiplex import StreamReader
+from btpy.recording.multiplex import ALIVE_SECONDS, StreamReader
 from btpy.recording.player import Playback, Recorded
 
 if TYPE_CHECKING:
     from selectors import SelectorKey
-
-ALIVE_SECONDS = 1.0
-"""Seconds between two signs of life from the client."""
 
 SILENT_SECONDS = 10.0
 """Seconds without a byte after which a host counts as silent."""

@@ -70,8 +70,9 @@ class Destination(NamedTuple):
     """``path`` None: standard output. ``record``: the file of a recording; ``silent``: the recording is the only
     output. ``slash``: the path ends in a slash, so it is a directory. ``width``: columns that charts fill; None: the
     default.
-        ``export``: the URL of a backend that also gets everything; ``data_sets``: the directory of Parquet files.
-        ``exposition``: where Prometheus scrapes the run. ``channel``: replaces ``record``."""
+    ``export``: the URL of a backend that also gets everything; ``data_sets``: the directory of Parquet files.
+    ``exposition``: the address at which Prometheus scrapes the run. ``channel``: replaces ``record``.
+    """
 
     format: Format = formats.FORMATS[0]
     path: Path | None = None

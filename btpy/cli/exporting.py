@@ -76,7 +76,8 @@ def exposing(settings: ExpositionSettings | None, console: Console) -> Iterator[
 @contextlib.contextmanager
 def exporting(url: str | None, console: Console, *, patient: bool = False) -> Iterator[OtlpExport | None]:
     """A context with the export; None without a URL. At the end it sends everything and reports the numbers to the
-    user. ``patient``: the run waits for the backend. Raises UsageError; Raises OutputError if records were lost.
+    user. ``patient``: the run waits for the backend. Raises UsageError, and OutputError if
+    records were lost.
     """
     if url is None:
         yield None

@@ -125,15 +125,13 @@ def _request(host: str, program: Program, words: Sequence[str]) -> bytes:
 
 
 class _Target:
-    """A JVM on a host. ``ending``: its end, once it has arrived; ``latest``: the last maps by their ids, which were
-    read at ``read``."""
+    """A JVM on a host. ``ending``: its end, once it has arrived; ``read``: when its maps were read last."""
 
     def __init__(self, host: str, playback: Playback, record: Path | None, compress: bool) -> None:
         self.host = host
         self.playback = playback
         self.played: PlayedTarget | None = None  # set once its probes are in
         self.ending: Ending | None = None
-        self.latest: dict[int, MapContent] = {}
         self.read: float | None = None
         self._written_at = 0
         self._file: ChunkWriter | None = None
@@ -342,7 +340,6 @@ class HostsRun:
         played = target.played
         assert played is not None
         if isinstance(item, ShownMaps):
-            target.latest |= {content.map.id: content for content in item.contents}
             target.read = time.monotonic()
             played.keep(item.contents)
             self._latest.put(target.source, item.contents, target.playback.stacks)
@@ -362,13 +359,13 @@ class HostsRun:
         assert played is not None
         assert together is not None
         if contents is None:
-            contents = list(target.latest.values())
+            contents = list(played.latest.values())
             if target.read is not None and any(content.entries for content in contents):
                 age = time.monotonic() - target.read
                 self._console.of(f"{target.host}  {target.source[1]}").say(f"its maps were last read {age:.1f} s ago")
             played.showing.maps(played.own(contents))
         self._latest.put(target.source, contents, target.playback.stacks)
-        target.latest = {content.map.id: content for content in contents}
+        played.keep(contents)
         together.left(played, contents)
 
     def _show_maps(self) -> None:
@@ -377,7 +374,7 @@ class HostsRun:
             moment: dict[One, Sequence[MapContent]] = {}
             for target in self._targets.values():
                 if target.played is not None:
-                    moment[target.played] = list(target.latest.values())
+                    moment[target.played] = list(target.played.latest.values())
             self._together.shown(moment)
 
     def _left(self, left: Left) -> None:

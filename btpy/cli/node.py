@@ -11,6 +11,7 @@ import select
 import signal
 import threading
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from btpy.cli.options import Arguments, Command
@@ -36,9 +37,6 @@ COMMAND = Command(
     ),
 )
 
-ALIVE_SECONDS = 1.0
-"""Seconds between two signs of life of each side."""
-
 SILENT_SECONDS = 20.0
 """Seconds without a byte from the client after which the node ends."""
 
@@ -62,8 +60,8 @@ def run(arguments: Arguments, console: Console) -> int:
     present(settings, run_arguments, console)
     program = _program(request)
     stream.begin()
-    for work in (_watch, _say_alive):
-        threading.Thread(target=work, args=(stream,), name="btpy-node", daemon=True).start()
+    for work in (_watch, partial(_say_alive, stream)):
+        threading.Thread(target=work, name="btpy-node", daemon=True).start()
     return multi_target.run(lambda: program, run_arguments, settings, console)
 
 
@@ -99,7 +97,7 @@ def _program(request: dict[str, Any]) -> Program:
     return compiled(request["scripts"], configured(os.environ))
 
 
-def _watch(stream: StreamWriter) -> None:
+def _watch() -> None:
     """Waits until the client is gone or asks for the end."""
     while select.select([0], [], [], SILENT_SECONDS)[0] and os.read(0, 1 << 12):
         pass
@@ -107,6 +105,8 @@ def _watch(stream: StreamWriter) -> None:
 
 
 def _say_alive(stream: StreamWriter) -> None:
+    from btpy.api.recordings import ALIVE_SECONDS
+
     try:
         while True:
             time.sleep(ALIVE_SECONDS)

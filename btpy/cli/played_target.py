@@ -61,8 +61,8 @@ class PlayTerms(NamedTuple):
 
 
 class PlayedTarget:
-    """``host``: its name in a run on several hosts. ``moments``: the maps that were shown before the end; ``last``: the
-    maps at the end, once it was shown.
+    """``host``: its name in a run on several hosts. ``moments``: the maps that were shown before the end;
+    ``latest``: the maps of the last reading, by their ids; ``last``: the maps at the end, once it was shown.
     """
 
     def __init__(self, playback: Playback, host: str | None, terms: PlayTerms) -> None:
@@ -91,7 +91,7 @@ class PlayedTarget:
             hits=(started.hits if terms.hits is None else terms.hits) or None,
             displayed=terms.where.displayed(terms.stream, terms.rate),
         )
-        self._latest: dict[int, MapContent] = {}  # the last maps before the end, by their ids
+        self.latest: dict[int, MapContent] = {}
         self._exports: list[Export] = []
         if terms.exporters:
             from btpy.api.export import recorded_origin
@@ -129,7 +129,7 @@ class PlayedTarget:
 
     def keep(self, contents: Iterable[MapContent]) -> None:
         """Maps as they were read last: exports get them if the target ends without sending its maps."""
-        self._latest |= {content.map.id: content for content in contents}
+        self.latest |= {content.map.id: content for content in contents}
 
     def _show(self, item: Item) -> None:
         self.showing.item(item)
@@ -148,7 +148,7 @@ class PlayedTarget:
             self.console.warning(line)
         restoration = None if ending.left is None else Restoration(*ending.left)
         showing.end(ending.reason, reports, restoration)
-        latest = () if ending.left is not None or ending.contents else tuple(self._latest.values())
+        latest = () if ending.left is not None or ending.contents else tuple(self.latest.values())
         for export in self._exports:
             export.end(ending.reason, ending.contents, reports, restoration, latest=latest)
         self.last = contents
@@ -160,7 +160,7 @@ class PlayedTarget:
         reports = showing.reports(playback.accounts, playback.sites.values())
         showing.end(reason, reports, None)
         for export in self._exports:
-            export.end(reason, (), reports, None, latest=tuple(self._latest.values()))
+            export.end(reason, (), reports, None, latest=tuple(self.latest.values()))
 
     def close(self) -> None:
         self._writer.close()

@@ -20,7 +20,6 @@ generated with the guard first, and again without it if it needs none.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 
 from btpy.classfile import opcodes as op
@@ -30,7 +29,7 @@ from btpy.classfile.jvms import ACC_FINAL, ACC_PUBLIC, ACC_STATIC, ACC_SUPER, AC
 from btpy.codegen import runtime_api as api
 from btpy.codegen.emitter import Emitter
 from btpy.codegen.expressions import emit_as
-from btpy.codegen.handler_class import PLACEHOLDER, HandlerClass
+from btpy.codegen.handler_class import PLACEHOLDER, HandlerClass, content_name
 from btpy.codegen.runtime_api import RuntimeMethod
 from btpy.codegen.statements import emit_addition, emit_failure, emit_firing, emit_statements, single_addition
 from btpy.codegen.work import work_of_value
@@ -190,8 +189,7 @@ class _Method:
 
     def finish(self) -> HandlerClass:
         anonymous = self._class.to_bytes()
-        digest = hashlib.sha1(anonymous, usedforsecurity=False).hexdigest()
-        name = api.HANDLER_PREFIX + digest
+        name = content_name(anonymous)
         # The class's own name is the first constant; a text of the script may contain it too.
         data = anonymous.replace(PLACEHOLDER.encode(), name.encode(), 1)
         return HandlerClass(name.replace("/", "."), data, self._descriptor)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 from btpy.codegen import runtime_api as api
 from btpy.frozen import dataclass
 
@@ -19,3 +21,8 @@ class HandlerClass:
     class_name: str
     data: bytes
     descriptor: str
+
+
+def content_name(anonymous: bytes) -> str:
+    """The internal name of a class that is complete but for the PLACEHOLDER in place of its name."""
+    return api.HANDLER_PREFIX + hashlib.sha1(anonymous, usedforsecurity=False).hexdigest()

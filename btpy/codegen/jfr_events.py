@@ -12,7 +12,6 @@ asked whether a recording has the event enabled, so that a firing creates no obj
 
 from __future__ import annotations
 
-import hashlib
 import struct
 from functools import cache
 
@@ -20,8 +19,7 @@ from btpy.classfile import opcodes as op
 from btpy.classfile.assembler import ClassBuilder
 from btpy.classfile.jvms import ACC_FINAL, ACC_PUBLIC, ACC_STATIC, ACC_SUPER
 from btpy.classfile.pool import ConstantPool
-from btpy.codegen import runtime_api as api
-from btpy.codegen.handler_class import PLACEHOLDER, HandlerClass
+from btpy.codegen.handler_class import PLACEHOLDER, HandlerClass, content_name
 from btpy.codegen.runtime_api import RuntimeMethod
 from btpy.model.jfr import JfrEvent
 from btpy.model.types import Kind, Type
@@ -83,7 +81,7 @@ def event_class(event: JfrEvent) -> HandlerClass:
     start.field(op.PUTSTATIC, PLACEHOLDER, SAMPLE, own)
     start.return_()
     anonymous = builder.to_bytes()
-    name = api.HANDLER_PREFIX + hashlib.sha1(anonymous, usedforsecurity=False).hexdigest()
+    name = content_name(anonymous)
     # No name of an event or a field has a slash, so only the names of the class itself are replaced.
     return HandlerClass(name.replace("/", "."), anonymous.replace(PLACEHOLDER.encode(), name.encode()), "()V")
 

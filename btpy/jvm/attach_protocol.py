@@ -89,7 +89,7 @@ def fits(jar: str, options: str) -> bool:
 
 
 def answer(connection: socket.socket, request: bytes, seconds: float) -> str:
-    """Send a request and read all of the answer. Raises OSError; Raises TimeoutError if this takes longer than
+    """Send a request and read all of the answer. Raises OSError, and TimeoutError if this takes longer than
     ``seconds``.
     """
     deadline = time.monotonic() + seconds

@@ -26,6 +26,9 @@ _MAX_NOISE = 64 * 1024  # bytes before the stream
 _ALIVE = _FRAME.pack(0, 0)
 MAX_TARGETS = 10_000
 
+ALIVE_SECONDS = 1.0
+"""Seconds between two signs of life of the client, and of a node."""
+
 
 class StreamWriter:
     """Writes the stream of a node; several threads can use it. ``descriptor``: the file descriptor of the stream."""

@@ -19,11 +19,11 @@ from btpy.model.source import Source
 from btpy.model.templates import Slot
 from tests.collector import collector
 from tests.live.scripts import waited
-from tests.live.test_collector import free_port
 from tests.live.test_contexts import SDK, program
 from tests.live.test_otlp import started
 from tests.output.otlp.backend import attributes, backend
 from tests.output.test_schema import SCHEMA
+from tests.ports import free_port
 from tests.targets import Target
 from tests.tracer import Tracer, tracing
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import socket
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -14,12 +13,7 @@ from tests.live.scripts import waited
 from tests.live.test_otlp import DELTA, SCRIPT, number, started
 from tests.live.traffic import called, traffic
 from tests.output.otlp.backend import Backend, attributes, backend
-
-
-def free_port() -> int:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return int(sock.getsockname()[1])
+from tests.ports import free_port
 
 
 def events(running: Backend) -> list[object]:

@@ -34,14 +34,7 @@ def type_bodies(checking: Checking) -> None:
     checking.bodies = [
         _typed(checking, draft, lambda *_: 0, lambda _: None, NOTHING_KNOWN, {})
         if draft.probe.id in readers
-        else _typed(
-            checking,
-            draft,
-            _template_maker(checking, draft.probe.id),
-            checking.report,
-            checking.classes,
-            checking.jfr_events,
-        )
+        else _reported(checking, draft)
         for draft in checking.hosts
     ]
     shared, trees = checking.shared, checking.trees
@@ -54,14 +47,7 @@ def type_bodies(checking: Checking) -> None:
 def type_readers(checking: Checking) -> None:
     """Types the bodies that read maps or thread variables, whose types are known now."""
     for draft in checking.readers:
-        _typed(
-            checking,
-            draft,
-            _template_maker(checking, draft.probe.id),
-            checking.report,
-            checking.classes,
-            checking.jfr_events,
-        )
+        _reported(checking, draft)
 
 
 def bound_statements(checking: Checking) -> None:
@@ -103,6 +89,12 @@ def _typed(
         permissions=checking.permissions,
         classes=classes,
     )
+
+
+def _reported(checking: Checking, draft: Draft) -> Body:
+    """The typed body of a probe, with its reports, templates and events."""
+    make_template = _template_maker(checking, draft.probe.id)
+    return _typed(checking, draft, make_template, checking.report, checking.classes, checking.jfr_events)
 
 
 def _template_maker(checking: Checking, host: int) -> MakeTemplate:

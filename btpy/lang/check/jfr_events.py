@@ -70,7 +70,7 @@ def write_event(context: Context, call: nodes.Call) -> Statement:
 
 
 def running_events(events: Mapping[str, JfrEvent], trees: Iterable[nodes.Tree]) -> dict[str, JfrEvent]:
-    """Those of ``events``, by name, that probes with these trees write."""
+    """The events that these trees of probes write, by name. ``events``: all events of the program."""
     written = {name for tree in trees for name in _written(tree)} if events else set()
     return {name: event for name, event in events.items() if name in written}
 
