@@ -313,7 +313,7 @@ def _outputs(outputs: Sequence[str]) -> tuple[str | None, str | None, Path | Non
 
 
 def exposition_of(arguments: Arguments) -> ExpositionSettings | None:
-    """What PROMETHEUS_OPTIONS say. Raises UsageError."""
+    """The settings of PROMETHEUS_OPTIONS; None: the user gave none. Raises UsageError."""
     address, token_file = arguments.text("prometheus"), arguments.text("prometheus_token_file")
     if address is None:
         if token_file is not None:

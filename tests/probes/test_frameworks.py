@@ -235,7 +235,7 @@ def check_http_server(jdk: int, stacks: str, program: str, probe: str, tmp_path:
         "use btpy.http_server(slow=1h) as http;\n"
         f"@OnProbe(http.{probe}) {{ @by[event.verb, event.status, event.duration >= 50ms] = count(); }}\n"
     )
-    with target(jdk, program, classpath=classes(program, *jars(*stacks.split()))) as server:
+    with target(jdk, program, classpath=classes(program, *jars(*stacks.split()), beside=["Served"])) as server:
         with tracing(server.pid, script) as tracer:
             run(server, tracer)
         assert columns(tracer, "http.@took") == {

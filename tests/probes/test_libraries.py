@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,10 @@ TOMCAT = ("org.apache.tomcat.embed:tomcat-embed-core:10.1.33", "org.apache.tomca
 jdks = pytest.mark.parametrize("jdk", [17, 21, 25], ids=["jdk17", "jdk21", "jdk25"])
 
 
-def classes(name: str, *jars: Path) -> list[Path]:
-    sources = [TESTS / "java" / "Gate.java", TESTS / "probes" / "java" / f"{name}.java"]
+def classes(name: str, *jars: Path, beside: Sequence[str] = ()) -> list[Path]:
+    """``beside``: the other programs whose classes it uses."""
+    own = [TESTS / "probes" / "java" / f"{source}.java" for source in (name, *beside)]
+    sources = [TESTS / "java" / "Gate.java", *own]
     return [compiled(sources, classpath=jars), *jars]
 
 
@@ -117,7 +120,7 @@ def test_http_server_of_the_jdk(jdk: int) -> None:
 
 @jdks
 def test_http_server_of_tomcat(jdk: int) -> None:
-    path = classes("TomcatServing", *map(artifact, TOMCAT))
+    path = classes("TomcatServing", *map(artifact, TOMCAT), beside=["Served"])
     with target(jdk, "TomcatServing", classpath=path) as server:
         with tracing(server.pid, "http_server", "--slow", "1h") as tracer:
             run(server, tracer)
@@ -265,7 +268,7 @@ def test_executors(jdk: int, tmp_path: Path) -> None:
 
 @jdks
 def test_executors_sees_the_pool_of_tomcat(jdk: int) -> None:
-    path = classes("TomcatServing", *map(artifact, TOMCAT))
+    path = classes("TomcatServing", *map(artifact, TOMCAT), beside=["Served"])
     with target(jdk, "TomcatServing", classpath=path) as server:
         with tracing(server.pid, "executors") as tracer:
             run(server, tracer)

@@ -1,4 +1,4 @@
-/** Does 7 pieces of work, of which 2 fail. */
+/** Does 7 pieces of work; 2 of them fail. */
 public final class Work {
     private Work() {}
 

@@ -38,8 +38,8 @@ from btpy.model.types import BOOLEAN, INT, Type
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """What elaboration gives. ``samples``: the type of each value for a map, by map id, in order; ``thread_samples``:
-    the type of each value for a thread variable, by its name, and whether it is a secret."""
+    """The result of elaboration. ``samples``: the type of each value for a map, by map id, in order;
+    ``thread_samples``: the type of each value for a thread variable, by its name, and whether it is a secret."""
 
     inputs: tuple[Input, ...]
     entries: tuple[Entry, ...]

@@ -72,7 +72,7 @@ def _json(value: Value, stacks: StackTable) -> str:
 
 
 def _bounds(value: Aggregate | Value) -> Columns:
-    """Where the number of samples, or the one number, lies with 99 % confidence. Empty for exact values."""
+    """The interval of the number of samples, or of the one number, with 99 % confidence. Empty for exact values."""
     own = intervals(value)
     interval = own.get("", own.get("count"))
     if interval is None:

@@ -1,4 +1,4 @@
-"""Where an exposition listens, and who may read it."""
+"""The address on which an exposition listens, and the token of its readers."""
 
 from __future__ import annotations
 

@@ -93,8 +93,8 @@ def test_histograms_of_any_scales_merge_as_in_btpy(values: list[Histogram], macr
 @settings(max_examples=40, deadline=None)
 @given(values=_HISTOGRAMS)
 def test_percentiles_are_those_of_btpy(values: list[Histogram], macros: duckdb.DuckDBPyConnection) -> None:
-    """btpy has a bucket for each small whole number, of which OpenTelemetry's buckets can have several. All other
-    percentiles are the same."""
+    """btpy has a bucket for each small whole number. A bucket of OpenTelemetry can have several of these numbers. All
+    other percentiles are the same."""
     whole = reduce(Histogram.merge, values)
     every = ", ".join(f"btpy_bounds(h, {percent})" for percent in PERCENTS)
     results = answer(macros, MapKind.HIST, values, f"(SELECT [{every}] FROM (SELECT {MERGED} AS h FROM some_rows))")
