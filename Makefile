@@ -27,6 +27,7 @@ lint: $(VENV)/.installed
 	$(BIN)/vulture
 
 proof: $(VENV)/.installed artifacts collector
+	$(BIN)/python -m tests.prometheus
 	$(BIN)/python -m pytest -q -m proof --timeout 0
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --every-jdk
 

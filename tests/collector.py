@@ -69,12 +69,19 @@ def built() -> Path | None:
 @contextmanager
 def collector(directory: Path, port: int, onward: str) -> Iterator[Target]:
     """A Collector that listens on ``port`` and sends everything to ``onward``, a URL of HTTP. Skips without Go."""
+    with collector_with(directory, _CONFIGURATION.format(port=port, onward=onward)) as running:
+        yield running
+
+
+@contextmanager
+def collector_with(directory: Path, configuration: str) -> Iterator[Target]:
+    """A Collector with a configuration in YAML, which is written to a file in ``directory``. Skips without Go."""
     program = built()
     if program is None:
         pytest.skip("the Collector is built with Go, which is not installed")
-    configuration = directory / "collector.yaml"
-    configuration.write_text(_CONFIGURATION.format(port=port, onward=onward))
-    running = Target([str(program), "--config", str(configuration)])
+    file = directory / "collector.yaml"
+    file.write_text(configuration)
+    running = Target([str(program), "--config", str(file)])
     try:
         waited(lambda: any("Everything is ready" in line for line in running.stderr), "a Collector that is ready")
         yield running

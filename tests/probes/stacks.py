@@ -269,4 +269,4 @@ STACKS: dict[str, tuple[str, ...]] = {
 
 def jars(*names: str) -> list[Path]:
     """The jars of these stacks, each once. Raises MissingArtifactError."""
-    return [artifact(each) for each in dict.fromkeys(each for name in names for each in STACKS[name])]
+    return [artifact(jar) for jar in dict.fromkeys(jar for name in names for jar in STACKS[name])]

@@ -1,0 +1,89 @@
+"""A real Prometheus, built from its Go modules into the cache: ``python -m tests.prometheus``.
+
+The version pins all modules; Go checks them against its database of checksums. The build takes three minutes of
+processor time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.jdks import cache, locked
+from tests.live.scripts import waited
+from tests.ports import free_port
+from tests.targets import PATIENCE, Target
+
+VERSION = "v0.316.0"
+"""Of the module; the program calls itself 3.16.0."""
+
+
+def built() -> Path | None:
+    """The path of the program; None if it is not built and Go is not installed. Raises CalledProcessError."""
+    directory = cache() / f"prometheus-{VERSION}"
+    program = directory / "prometheus"
+    go = shutil.which("go")
+    with locked("prometheus"):
+        if program.exists() or go is None:
+            return program if program.exists() else None
+        directory.mkdir(parents=True, exist_ok=True)
+        environment = {**os.environ, "GOBIN": str(directory), "CGO_ENABLED": "0"}
+        package = f"github.com/prometheus/prometheus/cmd/prometheus@{VERSION}"
+        subprocess.run([go, "install", "-tags", "remove_all_sd", package], check=True, env=environment)
+        return program
+
+
+@dataclass(frozen=True)
+class Prometheus:
+    port: int
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def query(self, expression: str) -> list[dict[str, Any]]:
+        """The series of an instant query, each with ``metric`` and ``value`` or ``histogram``. Raises HTTPError."""
+        words = urllib.parse.urlencode({"query": expression})
+        with urllib.request.urlopen(f"http://{self.address}/api/v1/query?{words}", timeout=PATIENCE) as answer:
+            series = json.load(answer)["data"]["result"]
+            assert isinstance(series, list)
+            return series
+
+    def number(self, expression: str) -> float:
+        """The value of an expression that gives one series; -1 if there is none yet."""
+        series = self.query(expression)
+        assert len(series) <= 1, series
+        return float(series[0]["value"][1]) if series else -1.0
+
+
+@contextmanager
+def prometheus(directory: Path, configuration: str) -> Iterator[Prometheus]:
+    """A Prometheus that takes OTLP; its data is below ``directory``. Skips without Go."""
+    program = built()
+    if program is None:
+        pytest.skip("Prometheus is built with Go, which is not installed")
+    file = directory / "prometheus.yml"
+    file.write_text(configuration)
+    running = Prometheus(free_port())
+    flags = (f"--config.file={file}", f"--storage.tsdb.path={directory / 'data'}", "--web.enable-otlp-receiver")
+    server = Target([str(program), *flags, f"--web.listen-address={running.address}"])
+    try:
+        waited(lambda: any("ready to receive web requests" in line for line in server.stderr), "a Prometheus")
+        yield running
+    finally:
+        server.stop()
+
+
+if __name__ == "__main__":
+    print(built() or "no Prometheus: its tests are skipped, because Go is not installed")
