@@ -2,8 +2,8 @@
 
 ``python docs/draw_sentences.py SEED [COUNT]``
 
-The same seed draws the same sentences of the same commit. They come from docstrings, comments, diagnostics with their
-explanations, pages, and the headers of scripts.
+The same seed draws the same sentences of the same commit. They come from docstrings, comments, messages, help texts,
+explanations of diagnostics, pages, and the headers of scripts.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ INPUTS = {"corpus", "golden"}  # folders of tests that hold inputs and expected 
 GENERATED = {"language.md", "events.md", "commands.md", "libraries.md"}
 FEWEST_WORDS = 4
 
+_WORDS = re.compile(r"(?:[A-Za-z',;:…{}`]+ ){3}[A-Za-z]")
 _END = re.compile(r"(?<=[.:;!?])\s+(?=[A-Z`\"(@])")
 _JAVA_COMMENT = re.compile(r"/\*\*?([\s\S]*?)\*/|((?:^[ \t]*//.*\n)+)|//(.*)", re.MULTILINE)
 _SCRIPT_COMMENT = re.compile(r"(?:^//.*(?:\n|\Z))+", re.MULTILINE)
@@ -58,6 +59,8 @@ def _texts(path: Path) -> Iterator[tuple[int, str]]:
             ):
                 yield node.lineno, node.value.value
         yield from _python_comments(content)
+        if "btpy" in path.relative_to(ROOT).parts:
+            yield from _messages(ast.parse(content))
     elif path.suffix == ".java":
         for comment in _JAVA_COMMENT.finditer(content):
             text = re.sub(r"^\s*(\*|//)", "", comment[1] or comment[2] or comment[3] or "", flags=re.MULTILINE)
@@ -65,12 +68,32 @@ def _texts(path: Path) -> Iterator[tuple[int, str]]:
     elif path.suffix == ".bt":
         for block in _SCRIPT_COMMENT.finditer(content):
             yield from _paragraphs(re.sub(r"^//", "", block[0], flags=re.MULTILINE), content, block.start())
+    elif path.name == "topics.toml":
+        for topic, text in tomllib.loads(content).items():
+            yield from _paragraphs(text, content, content.index(f"\n{topic} = ") + 1)
     elif path.suffix == ".toml":
         for explanation in tomllib.loads(content).values():
             yield content.count("\n", 0, content.index(explanation["title"])) + 1, explanation["text"]
     else:
         content = _FENCED.sub(lambda block: "\n" * block[0].count("\n"), content)
         yield from _paragraphs(content, content, 0)
+
+
+def _messages(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """The texts in code that consist of words; an expression in an f-string is shown as {…}."""
+    apart = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}  # docstrings
+    apart |= {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in ast.walk(tree):
+        if id(node) in apart:
+            continue
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            text = node.value
+        elif isinstance(node, ast.JoinedStr):
+            text = "".join(str(part.value) if isinstance(part, ast.Constant) else "{…}" for part in node.values)
+        else:
+            continue
+        if _WORDS.search(text):
+            yield node.lineno, text
 
 
 def _python_comments(content: str) -> Iterator[tuple[int, str]]:
@@ -108,7 +131,7 @@ def main(seed: str, count: str = "200") -> None:
     suffixes = {".py", ".java", ".md", ".bt"}
     paths = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*")) if path.suffix in suffixes]
     paths = [path for path in paths if not INPUTS & set(path.parts)]
-    paths += [*sorted(ROOT.glob("*.md")), ROOT / "btpy" / "explanations.toml"]
+    paths += [*sorted(ROOT.glob("*.md")), *(ROOT / "btpy" / f"{name}.toml" for name in ("explanations", "topics"))]
     everything = [sentence for path in paths if path.name not in GENERATED for sentence in sentences(path)]
     for sentence in random.Random(int(seed)).sample(everything, int(count)):
         print(f"{sentence.path}:{sentence.line}: {sentence.text}")

@@ -320,13 +320,13 @@ class _Patient:
             return Step(name, Outcome.PASSED, "enough: the agent was loaded before")
         attach.wake(process)
         spaces = [f"{megabytes(space.left)} of {space.name}" for space in attach.require_metaspace(process)]
-        detail = f"left: {', '.join(spaces)}" if spaces else "this JVM does not report what is left"
+        detail = f"left: {', '.join(spaces)}" if spaces else "this JVM does not report its free space"
         return Step(name, Outcome.PASSED, detail)
 
     def _heap(self, name: str) -> Step:
         heap = attach.require_heap(self._process)
         if heap is None:
-            return Step(name, Outcome.PASSED, "this JVM does not report what is free")
+            return Step(name, Outcome.PASSED, "this JVM does not report its free space")
         return Step(name, Outcome.PASSED, f"at least {megabytes(heap.free)} free, of {megabytes(heap.most)}")
 
     def _limits(self, name: str) -> Step:

@@ -192,7 +192,7 @@ class OfflineWeaver:
             if not (planned.methods or planned.refusals or planned.problems):
                 return None
             if not is_inside(class_file.entry):
-                raise ClassFileError(f"its path, {class_file.entry!r}, leads out of what it is in")
+                raise ClassFileError(f"its path, {class_file.entry!r}, leads out of the archive or directory")
             woven = weave_class(self._factory, file, planned, first_site())
         except Exception as error:
             if isinstance(error, BtpyError | OSError) and not isinstance(error, ClassFileError | CompileError):

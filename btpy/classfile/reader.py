@@ -296,7 +296,7 @@ def _attributes(data: bytes, at: int, end: int, pool: ConstantPool) -> tuple[tup
         name, length = _ATTRIBUTE(data, at)
         at += 6 + length
         if at > end:
-            raise ClassFileError("an attribute passes the end of what it is in (JVMS §4.7)")
+            raise ClassFileError("an attribute passes the end of its structure (JVMS §4.7)")
         attributes.append(new(Attribute, (texts[name], data, at - length, at)))
     return tuple(attributes), at
 

@@ -27,7 +27,7 @@ COMMAND = Command(
         *RECORD_OPTIONS,
         RATE,
         *CONSOLE_OPTIONS,
-        unattended.TTL._replace(help="how long it may run on afterwards (default: what is left of its time)"),
+        unattended.TTL._replace(help="the time that it has after that (default: the rest of its time)"),
     ),
     positionals=(2, 2),
     examples=(

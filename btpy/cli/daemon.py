@@ -39,7 +39,7 @@ COMMAND = Command(
     positionals=(1, 1),
     examples=(
         ("daemon /etc/btpy/probes.d -o otlp://127.0.0.1:4318", "export to the Collector of this machine"),
-        ("daemon probes.d --check", "what it would do"),
+        ("daemon probes.d --check", "shows the effect of a start"),
     ),
 )
 

@@ -26,7 +26,7 @@ COMMAND = Command(
     options=(),
     positionals=(0, 0),
     examples=(
-        ("demo", "see what tracing looks like, and with which script"),
+        ("demo", "shows an example of tracing, with its script"),
         ("ps", "meanwhile, in another terminal: the JVM that it has started"),
     ),
 )

@@ -44,7 +44,7 @@ OUTPUT_OPTIONS = (
     ),
     Option(("--append",), "append to the file of -o instead of replacing it"),
     Option(("--rotate",), "start a new file after a size or a time, and keep this many", "100MB[:10]|1h[:24]"),
-    Option(("--compress",), "gzip what is written to -o FILE"),
+    Option(("--compress",), "compress -o FILE by gzip"),
     Option(("--width",), "width of charts, and the greatest width of a live view, in columns", "N"),
     Option(("--only",), "leave out all but this probe, event or map (@name)", "NAME", repeat=True),
     Option(("--csv-safe",), "csv and tsv for spreadsheets: a text that they would take for a formula begins with '"),

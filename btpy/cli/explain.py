@@ -30,11 +30,11 @@ COMMAND = Command(
 
 
 _SAFE_CALLS = """\
-Methods that a script may call: they run no code of the application, do no I/O, wait for nothing, change nothing.
-Why that is so:
-  plain   the method is called: a test proves from the class files of JDK 8 to 25 that all it calls is known, takes no
-          monitor, writes nothing that others see, and takes no more than is linear in the length of what it gets
-  =       the method is not called: the agent computes the result from the object's fields, within a bound
+Methods that a script may call. They run no code of the application, do no I/O, do not wait, and change nothing.
+  plain   the agent calls the method. A test reads the class files of JDK 8 to 25: the method and all methods that it
+          calls are known, take no monitor, change no object of the application, and take time and memory that are
+          linear in the length of their arguments
+  =       the agent does not call the method: it computes the result from the fields of the object, within a bound
 To allow any other method:  --allow call:com.acme.Foo.bar
 
 """

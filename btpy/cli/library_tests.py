@@ -107,7 +107,7 @@ def _run_test(path: Path, entry: dict[str, Any]) -> RunTest:
         raise UsageError(f"{path}: a [[run]] needs expect, the file with the recorded run")
     java = tuple(_texts(path, entry, "java"))
     if not java:
-        raise UsageError(f"{path}: a [[run]] needs java, what follows the word on a command line")
+        raise UsageError(f"{path}: a [[run]] needs java: the arguments of the command java")
     return RunTest(
         java,
         _parameters(path, entry),

@@ -268,7 +268,7 @@ class Live:
         self._stream.flush()
         if self._screen is None:
             self._console.say(
-                "paused: probes go on; what they print is counted, not shown" if paused else "no longer paused"
+                "paused: probes go on; their output is counted, not shown" if paused else "no longer paused"
             )
         self._draw()
 

@@ -28,7 +28,7 @@ COMMAND = Command(
     about=(
         "PATTERN is Class, Class::method or Class::method @location, as in a script: globs, +Subtype, @Annotation and\n"
         "/regular expressions/ included. Where nothing has that name, PrEn::* is short for PricingEngine::*. With a\n"
-        "script: what each of its probes matches. Class files are read; nothing in the JVM is instrumented."
+        "script: the methods that its probes match. Class files are read; nothing in the JVM is instrumented."
     ),
     options=(
         Option(("-v", "--verbose"), "full names of types, supertypes, whole paths"),
@@ -52,7 +52,7 @@ COMMAND = Command(
         ("ls OrderApp PricingEngine", "the methods of a class by its simple name"),
         ("ls OrderApp '+java.sql.Statement::execute*'", "of all classes that implement an interface"),
         ("ls OrderApp 'com.acme.**::* @call(java.net.URL::open*)'", "the lines that call a method"),
-        ("ls OrderApp slow.bt --json", "what the probes of a script match"),
+        ("ls OrderApp slow.bt --json", "the methods that the probes of a script match"),
     ),
 )
 

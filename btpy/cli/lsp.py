@@ -32,7 +32,7 @@ COMMAND = Command(
     ),
     positionals=(0, 0),
     examples=(
-        ("lsp", "what an editor runs for files *.bt"),
+        ("lsp", "the command that an editor runs for files *.bt"),
         ("lsp --pid OrderApp", "with the classes of a JVM"),
     ),
 )

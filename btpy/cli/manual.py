@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 COMMAND = Command(
     name="help",
     usage=("help FILE|LIBRARY|WORD|COMMAND|otlp",),
-    summary="what a script, a library, a command or a word of the language does",
+    summary="explain a script, a library, a command or a word of the language",
     about=(
-        "Of a script or library: its first comment, its parameters, its probes, and what other scripts can use of it.\n"
+        "Of a script or library: its first comment, its parameters, its probes, and its parts for other scripts.\n"
         "Of a word of the language (hist, @OnTimer, EXIT, duration, …): what it is, with an example."
     ),
     options=(SCRIPT_OPTIONS[0],),
     positionals=(0, 1),
     examples=(
         ("help hist", "an aggregation, with an example"),
-        ("help jdbc", "what a library does and which parameters it has"),
+        ("help jdbc", "a library and its parameters"),
         ("help slow.bt", "the same of a script"),
         ("help weave", "a command; the same as btpy weave --help"),
         ("help otlp", "how to send the results to OpenTelemetry backends"),

@@ -36,7 +36,7 @@ COMMAND = Command(
         ("replay run.btz -f ndjson | jq .data", "for programs"),
         ("replay run.btz --from 10s --to 20s", "a part of it, as text"),
         ("replay run.btz --only slow_quote -o slow.csv", "one probe, event or map, as a table"),
-        ("replay run-4711.btz run-4712.btz", "what one script has seen in two JVMs"),
+        ("replay run-4711.btz run-4712.btz", "the events of one script in two JVMs"),
     ),
     options=(
         *OUTPUT_OPTIONS,

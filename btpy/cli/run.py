@@ -35,7 +35,7 @@ COMMAND = Command(
     takes_command=True,
     examples=(
         ("run exceptions -- java -jar app.jar", "every exception from the first line of main on"),
-        ("run -e 'App::main @entry { print(args) }' -- java App a b", "what is over before anybody can attach"),
+        ("run -e 'App::main @entry { print(args) }' -- java App a b", "code that ends before anybody can attach"),
     ),
 )
 

@@ -23,7 +23,7 @@ COMMAND = Command(
     options=(Option(("--json",), "one JSON object a line"),),
     positionals=(1, 1),
     examples=(
-        ("sessions shop", "what runs there, and for how long yet"),
+        ("sessions shop", "the sessions there, and their remaining time"),
         ("sessions 4711 --json | jq -r .id", "for programs"),
     ),
 )

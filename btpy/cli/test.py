@@ -25,7 +25,7 @@ COMMAND = Command(
     positionals=(1, 1000),
     examples=(
         ("test probes/jdbc.bt", "class files and recorded runs, as jdbc.test.toml says"),
-        ("test --record probes/jdbc.bt", "accept what it does now"),
+        ("test --record probes/jdbc.bt", "accept the present results"),
     ),
 )
 

@@ -13,7 +13,7 @@ LONGEST_TTL = 24 * 3600.0
 UNATTENDED = Option(("-x", "--unattended"), "start the probes, print the session's id, and leave them running")
 KEEP = Option(("--keep",), "leave the probes running at the end: btpy attach joins them again, btpy stop ends them")
 TTL = Option(("--ttl",), "how long they may run without btpy, at most 24h (default 1h)", "TIME")
-NAME = Option(("--name",), "what to call the session", "NAME")
+NAME = Option(("--name",), "the name of the session", "NAME")
 
 
 class Stay(NamedTuple):

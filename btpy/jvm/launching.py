@@ -37,7 +37,7 @@ class Launching:
         if Path(executable).name.removesuffix(".exe") not in ("java", "javaw"):
             raise UsageError(
                 f"{command[0]} is not java",
-                help=["what starts Java by itself can be attached to when it is up: btpy NAME FILE.bt"],
+                help=["a program that starts Java itself can be attached to when it is up: btpy NAME FILE.bt"],
             )
         unix = version is not None and version >= UNIX_SOCKETS_SINCE
         self._listener = Listener.unix() if unix else Listener.tcp(peers.of_user(os.geteuid()))

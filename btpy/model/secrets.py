@@ -201,9 +201,7 @@ def _checked_regex(text: str, origin: str) -> str:
         help_ = [error.help] if error.help else []
         raise UsageError(f"{origin} {text}: {error}, at character {error.at + 1}", help=help_) from None
     if _matches_empty_text(table):
-        raise UsageError(
-            f"{origin} {text} also matches an empty text", help=["what is to be hidden has at least one character"]
-        )
+        raise UsageError(f"{origin} {text} also matches an empty text", help=["a secret has at least one character"])
     return regex
 
 

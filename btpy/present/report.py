@@ -348,12 +348,12 @@ def refusal_reasons(deployment: Deployment, refused: Mapping[str, str]) -> dict[
             codes_there = [code for name, code in refused.items() if any(pattern.matches(name) for pattern in patterns)]
             if codes_there:
                 code = next(filter(None, codes_there), "")
-                reasons[probe.name] = "what it matches cannot be traced" + (f" [{code}]" if code else "")
+                reasons[probe.name] = "its methods cannot be traced" + (f" [{code}]" if code else "")
     codes = {reason.value for reason in RefusalReason}
     missing = deployment.matching.missing
     for probe in deployment.program.probes:
         if probe.id in missing and missing[probe.id].code in codes:
-            reasons[probe.name] = f"what it matches cannot be traced [{missing[probe.id].code}]"
+            reasons[probe.name] = f"its methods cannot be traced [{missing[probe.id].code}]"
     return reasons
 
 

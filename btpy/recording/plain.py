@@ -82,11 +82,11 @@ def _chosen(document: Any, choices: tuple[Any, ...]) -> Any:
             for choice in choices:
                 if choice not in _SCALARS and _name(choice) == name:
                     return _made(inner, choice)
-        raise ProtocolError(f"{str(document)[:40]} is none of what may stand there")
+        raise ProtocolError(f"{str(document)[:40]} is not one of the possible values")
     for choice in choices:
         if choice in _SCALARS and type(document) is choice:
             return document
-    raise ProtocolError(f"{str(document)[:40]!r} is none of what may stand there")
+    raise ProtocolError(f"{str(document)[:40]!r} is not one of the possible values")
 
 
 def _tuple(document: Any, kinds: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -108,7 +108,7 @@ COMMANDS = {
             1,
             ":src PricingEngine::quote",
         ),
-        Command("maps", "", "the maps, what they hold and how much"),
+        Command("maps", "", "the maps, their kinds and their sizes"),
         Command(
             "print",
             "@MAP [top=N] [by=p99] [unit=ms]",
@@ -148,8 +148,8 @@ COMMANDS = {
             -1,
             ":use btpy.exceptions(top=5)",
         ),
-        Command("errors", "", "errors in probes: where, how often, and what helps"),
-        Command("lost", "", "what was lost, by probe and cause"),
+        Command("errors", "", "errors in probes: their places, counts and remedies"),
+        Command("lost", "", "lost records, by probe and cause"),
         Command("save", "FILE", "writes all probes to a script", Takes.TEXT, 1, 1, ":save mine.bt"),
         Command("load", "FILE", "adds the probes of a script", Takes.TEXT, 1, 1, ":load mine.bt"),
         Command("history", "[N]", "the latest entries; !! repeats the last one", Takes.TEXT, 0, 1),
@@ -157,7 +157,7 @@ COMMANDS = {
         Command("detach", "", "removes all probes and leaves the target; maps can still be read"),
         Command("quit", "", "detaches and ends btpy", aliases=("q", "exit")),
         Command("help", "[TOPIC]", "a command, or a word of the language", Takes.TOPIC, 0, 1, ":help hist"),
-        Command("explain", "CODE", "what a diagnostic code means", Takes.CODE, 1, 1, ":explain BT301"),
+        Command("explain", "CODE", "the meaning of a diagnostic code", Takes.CODE, 1, 1, ":explain BT301"),
     )
 }
 

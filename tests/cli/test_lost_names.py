@@ -159,5 +159,5 @@ def test_a_class_that_was_loaded_without_an_answer_is_refused_once(tmp_path: Pat
     assert [line for line in lines if "Bound$Vague" in line or "whisper" in line] == [
         f"warning: Bound$Vague ({loader}) was loaded, but cannot be traced: it would lose the names of its parameters,"
         " and no class file tells them (JDK-8240908) [BT338]",
-        "whisper: 0 hits: what it matches cannot be traced [BT338]",
+        "whisper: 0 hits: its methods cannot be traced [BT338]",
     ]

@@ -149,7 +149,7 @@ def test_a_watcher_is_told_of_a_class_whose_loader_hides_the_run_time(tmp_path: 
         waited(lambda: any(line.endswith(why) for line in tracer.stderr), why)
         tracer.process.send_signal(signal.SIGINT)
         assert tracer.wait() == 0
-        assert "run: 0 hits: what it matches cannot be traced [BT336]" in tracer.stderr
+        assert "run: 0 hits: its methods cannot be traced [BT336]" in tracer.stderr
 
 
 BUNDLES = """

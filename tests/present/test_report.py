@@ -231,9 +231,9 @@ def test_untraceable_methods_are_not_reported_as_absent() -> None:
         for probe, code in zip(deployment.program.probes, ("BT336", "BT301"), strict=True)
     }
     deployment = replace(deployment, matching=replace(deployment.matching, missing=missing))
-    assert refusal_reasons(deployment, {}) == {"f": "what it matches cannot be traced [BT336]"}
+    assert refusal_reasons(deployment, {}) == {"f": "its methods cannot be traced [BT336]"}
     late = replace(deployment, matching=replace(deployment.matching, missing={}))
-    assert refusal_reasons(late, {"B": "BT338", "C": ""}) == {"g": "what it matches cannot be traced [BT338]"}
+    assert refusal_reasons(late, {"B": "BT338", "C": ""}) == {"g": "its methods cannot be traced [BT338]"}
 
 
 def test_probes_that_may_never_fire() -> None:

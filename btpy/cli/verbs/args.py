@@ -24,7 +24,7 @@ COMMAND = Command(
     examples=(
         ("args OrderApp PricingEngine::quote -n 5", "five calls"),
         ("args OrderApp OrderService::place --when 'duration > 100ms'", "the slow ones"),
-        ("args OrderApp 'com.acme.**::*' --when 'exception != null'", "whatever fails, with its arguments"),
+        ("args OrderApp 'com.acme.**::*' --when 'exception != null'", "all calls that fail, with their arguments"),
     ),
 )
 

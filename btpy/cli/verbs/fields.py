@@ -22,7 +22,7 @@ COMMAND = Command(
     refused=preset.REFUSED,
     positionals=(2, 2),
     examples=(
-        ("fields OrderApp Order::become -n 4", "what a call changes in its object"),
+        ("fields OrderApp Order::become -n 4", "the fields that a call changes in its object"),
         ("fields OrderApp 'Basket::add' --when 'id(self) % 10 == 0'", "of some of the objects"),
     ),
 )

@@ -15,8 +15,8 @@ COMMAND = Command(
     usage=("stacks PID|NAME 'Class::method' [--depth 20] [--when EXPR] [-d 10s] [--top 10]",),
     summary="count call stacks: where methods are called from",
     about=(
-        "Counts by what stacks of callers the methods that a pattern matches are called, and prints the most\n"
-        "frequent. A stack costs some microseconds: sample where calls are many (--when 'rand(100) == 0').\n"
+        "Counts the stacks of callers of the methods that a pattern matches, and prints the most frequent.\n"
+        "A stack costs some microseconds: sample where calls are many (--when 'rand(100) == 0').\n"
         "The script that does it is shown first."
     ),
     options=(

@@ -65,7 +65,7 @@ _MAY_BE_BOOLEANS = _ANYTHING | {"java.lang.Boolean"}
 _MAY_BE_STRINGS = _ANYTHING | {"java.lang.CharSequence", "java.lang.constant.ConstantDesc"}
 
 _VALUE_OF_OPERATION = {
-    Point.CALL_RETURN: ": what the called method returns",
+    Point.CALL_RETURN: ": the type that the called method returns",
     Point.FIELD_GET: ": type of the field",
     Point.FIELD_SET: ": type of the field",
     Point.ARRAY_GET: ": type of the elements",

@@ -49,7 +49,7 @@ def arrow(failure: Failure) -> Diagnostic | None:
             "BT016",
             "`self->` is DTrace's form",
             Label(whole),
-            help=(f"what a thread keeps:  thread.{inside[1]}", f"a field of the object:  self.{inside[1]}"),
+            help=(f"a variable of the thread:  thread.{inside[1]}", f"a field of the object:  self.{inside[1]}"),
         )
     field = re.match(r"->\s*([A-Za-z_]\w*)", failure.source.text[arrow : arrow + 80])
     if owner is not None and field is not None and re.fullmatch(r"\s*(self|this)", re.split(r"[;{}]", before)[-1]):
@@ -442,7 +442,7 @@ def called_map(failure: Failure) -> Diagnostic | None:
             "BT016",
             "this is OGNL's form of a static member",
             Label(whole),
-            help=(*helps, "static methods are not called; what a method returns is `retval` at @return"),
+            help=(*helps, "static methods are not called; the result of a method is `retval` at @return"),
         )
     name = re.search(r"@([a-z_]\w*)$", failure.before)
     if name is None or not failure.rest.startswith("("):

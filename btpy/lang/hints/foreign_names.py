@@ -155,7 +155,7 @@ FUNCTION_FORMS = {
     **dict.fromkeys(("flag", "flagged", "isFlagged", "setFlag", "clearFlag"), "a map keeps it:  @flagged[key] = true"),
     "setopt": "settings stand outside of probes:  config { max_map_keys = 8192; }",
     **dict.fromkeys(("openTrace", "closeTrace", "freopen"), "the output goes to a file by  -o FILE"),
-    **dict.fromkeys(("createTimer", "getElapsedTime", "resetTimer"), "what a method took is `duration` at @return"),
+    **dict.fromkeys(("createTimer", "getElapsedTime", "resetTimer"), "the time of a call is `duration` at @return"),
     **dict.fromkeys(("createCountDown", "countDown", "waitFor", "signalWake", "rendezvous"), _WAIT),
     **dict.fromkeys(("strace", "ptrace", "kill", "raise", "panic", "stop", "breakpoint", "chill", "setattr"), _NOTHING),
     **dict.fromkeys(("copyout", "copyoutstr", "killJVM", "killThread"), _NOTHING),

@@ -171,7 +171,7 @@ _BTRACE = (
     _form(r"\bsizeof\s*\(", "shallow_size(object)", "sizeof(object)"),
     _form(
         r"\bimport\s+(?:static\s+)?(?:org\.openjdk\.btrace|com\.sun\.btrace)\.[\w.*]+;?",
-        "leave it out: what the language has needs no import",
+        "leave it out: the words of the language need no import",
         "import …",
     ),
     _form(
@@ -452,7 +452,7 @@ _ARTHAS = (
     ),
     _form(
         r"^\s*(?:ognl|getstatic|vmtool)\b",
-        "no code of the program is run; what a method sees is printed by a probe:  btpy PID -e '…'",
+        "no code of the program is run; a probe prints the values in a method:  btpy PID -e '…'",
     ),
     _form(r"^\s*thread\b", "@OnBegin { print_threads() }"),
     _form(

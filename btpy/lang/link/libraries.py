@@ -105,7 +105,7 @@ class Libraries:
                 if directory != self.packaged:
                     _require_trusted(directory, path.parent)
                 return path.resolve()
-        searched = ["what comes with btpy" if folder == self.packaged else str(folder) for folder, _ in candidates]
+        searched = ["the libraries of btpy" if folder == self.packaged else str(folder) for folder, _ in candidates]
         names = [library.name for library in self.all()]
         bare = {library.removeprefix(f"{PACKAGED}."): library for library in names}
         near = nearest(name, names) or [bare[library] for library in nearest(name, bare)]
