@@ -7,23 +7,33 @@ APT := $(if $(filter 0,$(shell id -u)),,sudo )DEBIAN_FRONTEND=noninteractive apt
 # The tests start thousands of processes; without this, some environments make each compile all modules of btpy again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check lint proof bench bench-check docs man pictures setup release compiled audit locks jdk tools artifacts collector clean
+.PHONY: demo test check lint style types layers unused proof bench bench-check docs man pictures setup release compiled audit locks jdk tools artifacts collector clean
 
 demo: $(VENV)/.installed
 	$(BIN)/btpy demo
 
-test: $(VENV)/.installed artifacts lint collector
-	$(BIN)/python -m pytest -n 2 --dist loadfile --max-worker-restart 0 -q
+# A test waits almost half of its time, for JVMs and timers: three workers use two cores.
+test: $(VENV)/.installed
+	$(MAKE) --jobs 3 --output-sync=target lint artifacts collector
+	$(BIN)/python -m pytest -n 3 --dist loadfile --max-worker-restart 0 -q
 
 # The fast half of `make test`: lint, and the tests of the rooms that have changed.
 check: $(VENV)/.installed lint
 	$(BIN)/python -m pytest -n 2 --dist loadfile -q $$($(BIN)/python .ci/changed.py)
 
-lint: $(VENV)/.installed
+lint: style types layers unused
+
+style: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: $(VENV)/.installed
 	$(BIN)/mypy
+
+layers: $(VENV)/.installed
 	$(BIN)/lint-imports --no-logo
+
+unused: $(VENV)/.installed
 	$(BIN)/vulture
 
 proof: $(VENV)/.installed artifacts collector
