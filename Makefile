@@ -121,9 +121,9 @@ jdk:
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { $(APT) update && $(APT) install -y --no-install-recommends python3-venv; }
 
 # What the tests need from the distribution: commands, and the packages that have them.
-TOOLS := mvn:maven tmux:tmux zsh:zsh fish:fish runc:runc bwrap:bubblewrap ip:iproute2 redis-server:redis-server
+TOOLS := mvn:maven tmux:tmux zsh:zsh fish:fish runc:runc bwrap:bubblewrap ip:iproute2 redis-server:redis-server sshd:openssh-server
 tools:
-	@missing=$$(for tool in $(TOOLS); do command -v $${tool%:*} >/dev/null || echo $${tool#*:}; done); \
+	@missing=$$(PATH=$$PATH:/usr/sbin; for tool in $(TOOLS); do command -v $${tool%:*} >/dev/null || echo $${tool#*:}; done); \
 	test -z "$$missing" || { $(APT) update && $(APT) install -y --no-install-recommends $$missing; }
 
 # What the tests need from Maven Central, with one Maven instead of one for each file.

@@ -31,6 +31,7 @@ SILENT_SECONDS = 10.0
 
 MOST_HOSTS = 10_000
 
+_CONNECTING_SECONDS = 60.0  # seconds after which a host that has not reported its probes counts no more for fan_out
 _CLOSING_SECONDS = 2.0  # seconds from the end of standard output to the end of the process
 _TERMINATING_SECONDS = 0.2
 _READ = 256 * 1024
@@ -101,6 +102,13 @@ class Silent:
 
 
 @dataclass(frozen=True, slots=True)
+class Ready:
+    """The probes are in every JVM of the host that can be traced."""
+
+    host: str
+
+
+@dataclass(frozen=True, slots=True)
 class Left:
     """A host has ended. ``status``: of its command, as ssh reports it. ``error``: the fault in its messages.
     ``has_begun``: whether btpy ran there.
@@ -112,12 +120,12 @@ class Left:
     error: BtpyError | None = None
 
 
-Report = Union[Came, Said, Silent, Left]
+Report = Union[Came, Said, Silent, Ready, Left]
 
 
 class Hosts:
     """``ssh``: the command that reaches a host, whose name and ``command`` follow. ``requests``: the line for ``btpy
-    node`` on each host, by its name. ``fan_out``: the most hosts that are being connected at a time.
+    node`` on each host, by its name. ``fan_out``: the most hosts that connect and attach at a time.
     """
 
     def __init__(self, requests: dict[str, bytes], ssh: Sequence[str], command: str, *, fan_out: int) -> None:
@@ -226,7 +234,7 @@ class _Host:
         self._reader = StreamReader()
         self._playbacks: dict[int, Playback] = {}
         self._line = b""
-        self._heard = time.monotonic()
+        self._started = self._heard = time.monotonic()
         self._is_silent = False
         self._is_stopping = False
         self._ended: float | None = None  # the time when standard output was closed
@@ -239,8 +247,10 @@ class _Host:
 
     @property
     def is_connecting(self) -> bool:
-        """Whether the connection will soon begin. A host that does not answer does not delay the others."""
-        return not self.has_begun and not self._is_silent
+        """Whether its probes will soon be in. A host that does not answer, or not for long, does not delay the
+        others."""
+        is_late = time.monotonic() - self._started >= _CONNECTING_SECONDS
+        return not self._reader.is_ready and not self._is_silent and not is_late
 
     @property
     def has_ended(self) -> bool:
@@ -280,6 +290,7 @@ class _Host:
         if file is self.process.stderr:
             yield from self._lines(data)
             return
+        was_ready = self._reader.is_ready
         for part in self._reader.feed(data):
             playback = self._playbacks.get(part.pid)
             if playback is None:
@@ -288,6 +299,8 @@ class _Host:
             if playback.started.pid != part.pid:
                 raise ProtocolError(f"the recording of pid {part.pid} is of pid {playback.started.pid}")
             yield Came(self.name, playback, part.version, part.entry, item)
+        if self._reader.is_ready and not was_ready:
+            yield Ready(self.name)
 
     def closed(self, file: object) -> Iterator[Said]:
         """The host has closed its standard output or standard error."""

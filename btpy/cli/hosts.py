@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shlex
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from btpy import children
-from btpy.api.hosts import Came, Hosts, Left, Report, Said, Silent, host_names
+from btpy.api.hosts import Came, Hosts, Left, Ready, Report, Said, Silent, host_names
 from btpy.api.merged_maps import Shares
 from btpy.api.programs import Program, outline_of, written
 from btpy.api.recordings import ChunkWriter, Ending, Entry, Playback, Recorded, ShownMaps
@@ -43,7 +44,7 @@ _SENT = (
 """The options that each host gets unchanged."""
 
 _OWN = (
-    *("hosts", "remote_btpy", "fan_out", "e", "I", "P", "hits", "until", "interval", "rate", "format", "output"),
+    *("hosts", "remote_btpy", "ssh", "fan_out", "e", "I", "P", "hits", "until", "interval", "rate", "format", "output"),
     *("append", "rotate", "compress", "width", "only", "csv_safe", "utc", "record", "allow", "secret", "no_redact"),
     *("frameworks", "with", "color", "no_unicode"),
 )
@@ -68,20 +69,31 @@ def run(
     text = arguments.text("hosts")
     assert text is not None
     names = host_names(text)
-    ssh = children.installed("ssh")
-    if ssh is None:
-        raise UsageError("--hosts needs ssh, and there is none on the PATH", help=["install an OpenSSH client"])
+    ssh = _ssh(arguments.text("ssh") or "ssh")
     fan_out = number("--fan-out", arguments.text("fan_out") or str(FAN_OUT))
     program = bounded(checked(compile_, console), settings)
     settings.destination.check(program, console, several=True)
     words = _words(arguments, settings, options)
     requests = {name: _request(name, program, words) for name in names}
     command = f"{arguments.text('remote_btpy') or 'btpy'} node"
-    hosts = Hosts(requests, (ssh, "-T", "-o", "BatchMode=yes", "--"), command, fan_out=max(1, fan_out))
+    hosts = Hosts(requests, (*ssh, "-T", "-o", "BatchMode=yes", "--"), command, fan_out=max(1, fan_out))
     try:
         return HostsRun(hosts, names, program, settings, console).run()
     finally:
         hosts.close()
+
+
+def _ssh(text: str) -> list[str]:
+    """The words of a command of ssh, its program as an absolute path. Raises UsageError."""
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise UsageError(f"--ssh {text!r}: {error}", help=["--ssh 'ssh -F FILE -J JUMP'"]) from None
+    program = children.installed(words[0]) if words else None
+    if program is None:
+        name = words[0] if words else ""
+        raise UsageError(f"--hosts needs ssh, and there is no {name!r} on the PATH", help=["install an OpenSSH client"])
+    return [program, *words[1:]]
 
 
 def _refuse(arguments: Arguments, settings: Settings, options: Sequence[Option]) -> None:
@@ -182,6 +194,7 @@ class HostsRun:
         self._targets: dict[tuple[str, int], _Target] = {}
         self._problems: dict[str, str] = {}  # by host
         self._statuses: dict[str, int] = {}
+        self._ready: set[str] = set()  # hosts whose probes are in
         self._together: AtEnd | None = None
         self._latest = Shares()
         self._reason = ""  # the reason why this side has asked for the end
@@ -191,7 +204,7 @@ class HostsRun:
         self._terms: PlayTerms
 
     def run(self) -> int:
-        """The exit code. Raises BtpyError; Returns the exit code. Raises KeyboardInterrupt at the second Ctrl-C."""
+        """The exit code. Raises BtpyError; KeyboardInterrupt at the second Ctrl-C."""
         destination = self._destination
         with (
             Signals(to_file=destination.is_file) as signals,
@@ -254,7 +267,7 @@ class HostsRun:
     def _announce(self) -> None:
         """Reports once that every host traces or has failed."""
         traced = {target.host for target in self._targets.values() if target.played is not None}
-        if self._is_told or not traced or not traced | self._statuses.keys() >= set(self._names):
+        if self._is_told or not traced or not self._ready | self._statuses.keys() >= set(self._names):
             return
         self._is_told = True
         jvms = counted(sum(target.played is not None for target in self._targets.values()), "JVM")
@@ -299,6 +312,8 @@ class HostsRun:
                     self._take(last)
         elif isinstance(report, Said):
             console.notice(report.line)
+        elif isinstance(report, Ready):
+            self._ready.add(report.host)
         elif isinstance(report, Silent):
             change = f"has not answered for {report.seconds:.0f} s" if report.seconds else "answers again"
             console.warning(f"the host {change}")

@@ -58,10 +58,10 @@ def run(arguments: Arguments, console: Console) -> int:
     destination = Destination(silent=True, channel=Channel(request["host"], stream))
     settings = settings_of(run_arguments, run_arguments.positionals[1:])._replace(destination=destination)
     present(settings, run_arguments, console)
-    program = _program(request)
     stream.begin()
     for work in (_watch, partial(_say_alive, stream)):
         threading.Thread(target=work, name="btpy-node", daemon=True).start()
+    program = _program(request)
     return multi_target.run(lambda: program, run_arguments, settings, console)
 
 

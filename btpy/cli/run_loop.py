@@ -200,6 +200,8 @@ class RunLoop:
             raise NothingTraced(self._failures[0])
         if not self._alone:
             self._console.say(f"btpy: tracing {counted(len(self._running), 'JVM')}. Ctrl-C to end.")
+        if self._destination.channel is not None:
+            self._destination.channel.stream.ready()
         limit = self._settings.limit
         deadline = float("inf") if limit is None else time.monotonic() + limit
         self._together = MergedMaps(self._running, None if self._alone else self._writer_of_all)

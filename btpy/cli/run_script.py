@@ -46,7 +46,8 @@ HOSTS = Option(
 REMOTE_BTPY = Option(
     ("--remote-btpy",), "the command of btpy on the hosts of --hosts, such as 'sudo -n btpy'", "COMMAND"
 )
-FAN_OUT = Option(("--fan-out",), "hosts of --hosts that are being connected at a time (32)", "N")
+SSH = Option(("--ssh",), "the command of ssh for --hosts, such as 'ssh -F FILE -J JUMP' (ssh)", "COMMAND")
+FAN_OUT = Option(("--fan-out",), "hosts of --hosts that connect and attach at a time (32)", "N")
 COMMAND = Command(
     name="",
     usage=(
@@ -69,6 +70,7 @@ COMMAND = Command(
         Option(("--all",), "trace every JVM that NAME fits: what they print has the pid, maps are merged"),
         HOSTS,
         REMOTE_BTPY,
+        SSH,
         FAN_OUT,
         Option(("--check",), "only check the script, as btpy check does, without asking the JVM"),
         Option(("--dry-run", "--plan"), "show what would be woven or refused, and the cost; change nothing"),
@@ -139,7 +141,7 @@ def run(arguments: Arguments, console: Console) -> int:
 def _run(arguments: Arguments, console: Console) -> int:
     several_meant = _several_meant(arguments)
     on_hosts = arguments.text("hosts") is not None
-    for name in ("remote_btpy", "fan_out"):
+    for name in ("remote_btpy", "ssh", "fan_out"):
         if arguments.text(name) is not None and not on_hosts:
             raise UsageError(f"--{name.replace('_', '-')} needs --hosts")
     if len(arguments.positionals) == 1 and not arguments.texts("e") and not several_meant and not on_hosts:

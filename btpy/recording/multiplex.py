@@ -1,8 +1,9 @@
 """Current recordings of several targets in one stream: a node sends them to ``btpy --hosts``.
 
 A stream begins with a magic number and a version. Then come frames: the pid of a target, and a chunk of its recording.
-The first chunk of a target has the head of the file before it. An empty frame of pid 0 only reports that the node is
-alive. A login shell may print something before the stream begins; the reader skips it.
+The first chunk of a target has the head of the file before it. Frames of pid 0 are about the node: an empty one reports
+that it is alive, and one with a byte that it has tried to trace all its targets. A login shell may print something
+before the stream begins; the reader skips it.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ _FRAME = struct.Struct(">II")
 _MAX_FRAME = MAX_CHUNK + 64  # the heads of the chunk and of the file
 _MAX_NOISE = 64 * 1024  # bytes before the stream
 _ALIVE = _FRAME.pack(0, 0)
+_READY = _FRAME.pack(0, 1) + b"\1"
 MAX_TARGETS = 10_000
 
 ALIVE_SECONDS = 1.0
@@ -44,6 +46,10 @@ class StreamWriter:
     def alive(self) -> None:
         """Reports that the node is alive. Raises OSError."""
         self._write([_ALIVE])
+
+    def ready(self) -> None:
+        """Reports that the probes are in every target that can be traced. Raises OSError."""
+        self._write([_READY])
 
     def chunk(self, pid: int, pieces: Sequence[bytes]) -> None:
         """A chunk of the recording of a target. Raises OSError."""
@@ -83,10 +89,11 @@ class Part:
 
 
 class StreamReader:
-    """Of a client. ``has_begun``: whether the head has come."""
+    """Of a client. ``has_begun``: whether the head has come; ``is_ready``: whether the node has tried all targets."""
 
     def __init__(self) -> None:
         self.has_begun = False
+        self.is_ready = False
         self._waiting = bytearray()
         self._files: dict[int, tuple[GrowingFile, ChunkReader | None]] = {}
 
@@ -103,7 +110,9 @@ class StreamReader:
                 return
             chunk = bytes(self._waiting[_FRAME.size : _FRAME.size + size])
             del self._waiting[: _FRAME.size + size]
-            if size:
+            if not pid:
+                self.is_ready = self.is_ready or chunk == b"\1"
+            elif size:
                 yield from self._parts(pid, chunk)
 
     def _begin(self) -> bool:

@@ -32,7 +32,10 @@ def started(arguments: Sequence[str], env: dict[str, str] | None = None) -> Iter
 
 def told(tracer: Tracer, wanted: str) -> None:
     """Waits until a line of standard error contains the text."""
-    waited(lambda: any(wanted in line for line in list(tracer.stderr)), f"no line {wanted!r}")
+    try:
+        waited(lambda: any(wanted in line for line in list(tracer.stderr)), f"no line {wanted!r}")
+    except AssertionError:
+        raise AssertionError("\n".join([f"no line {wanted!r}", *tracer.stderr])) from None
 
 
 def test_records_name_their_jvm_and_maps_are_merged() -> None:

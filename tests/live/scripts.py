@@ -74,8 +74,8 @@ def own_tmp(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield Path(name)
 
 
-def waited(condition: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE
+def waited(condition: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:
+    deadline = time.monotonic() + patience
     while not condition():
         assert time.monotonic() < deadline, what
         time.sleep(0.02)

@@ -34,6 +34,7 @@ def stream(path: Path) -> bytes:
                         files[pid].add(*entries[at])
                         files[pid].write(at)
                         writer.alive()
+            writer.ready()
     finally:
         os.close(descriptor)
     return path.read_bytes()
@@ -57,6 +58,7 @@ def test_every_piece_gives_what_it_completes(whole: bytes, sizes: list[int], noi
     reader = StreamReader()
     parts = [part for piece in pieces(noise + whole, sizes) for part in reader.feed(piece)]
     assert reader.has_begun
+    assert reader.is_ready
     for pid, entries in ENTRIES.items():
         own = [part.entry for part in parts if part.pid == pid]
         assert [(entry.code, entry.payload) for entry in own] == entries

@@ -1,0 +1,190 @@
+"""``btpy --hosts`` through the real ssh, to machines with an sshd each."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from btpy.output.quantities import counted
+from tests.cli.test_several import SCRIPT, told
+from tests.live.scripts import waited
+from tests.live.traffic import called
+from tests.nodes import Node, Nodes, nodes
+from tests.targets import PATIENCE, Target
+from tests.tracer import Tracer
+
+ALL = ("-e", SCRIPT, "--hits", "0", "-f", "ndjson")
+
+
+@contextmanager
+def on_nodes(machines: Nodes, hosts: str, *arguments: str) -> Iterator[Tracer]:
+    tracer = Tracer(["--hosts", hosts, "--ssh", machines.ssh, *arguments])
+    try:
+        yield tracer
+    finally:
+        tracer.kill()
+
+
+def left_alone(*machines: Node, connected: bool = True) -> None:
+    """No process of btpy and no probe; no connection, either, unless the network was cut: sshd waits for minutes."""
+    for node in machines:
+        waited(lambda node=node: not node.of_btpy and not node.sessions, f"btpy is left on {node.name}")  # type: ignore[misc]
+        if connected:
+            waited(lambda node=node: not node.connections, f"sshd is left on {node.name}")  # type: ignore[misc]
+
+
+def told_of(tracer: Tracer, host: str) -> str:
+    """The lines for people about a host."""
+    return "\n".join(line for line in tracer.stderr if line.startswith((f"{host}  ", f"{host} ")))
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Nodes, dict[str, Target]]]:
+    with nodes(tmp_path_factory.mktemp("nodes"), "web1", "web2", "db") as machines, ExitStack() as stack:
+        yield machines, {name: stack.enter_context(machines[name].jvm("orders")) for name in ("web1", "web2")}
+
+
+def test_hosts_are_reached_through_ssh_and_a_wrong_key_is_told(three: tuple[Nodes, dict[str, Target]]) -> None:
+    machines, jvms = three
+    machines.refuse_key("db")
+    with on_nodes(machines, "web[1-2],db", "orders", *ALL) as tracer:
+        told(tracer, "tracing 2 JVMs on 2 hosts")
+        called(jvms["web1"], 211)
+        called(jvms["web2"], 101)
+        assert tracer.stop() == 0, tracer.stderr
+    printed = Counter(record["host"] for record in tracer.of("printf"))
+    assert printed == {"web1": 211, "web2": 101}
+    assert tracer.maps()["n"] == 312
+    assert any(line.startswith("db  ") and "Permission denied (publickey)" in line for line in tracer.stderr)
+    assert tracer.stderr[-1] == "1 of 3 hosts failed: db: could not be reached (status 255 of ssh)"
+    left_alone(*machines.by_name.values())
+
+
+def test_a_client_that_is_killed_leaves_no_process_and_no_probe(three: tuple[Nodes, dict[str, Target]]) -> None:
+    machines, _ = three
+    with on_nodes(machines, "web[1-2]", "orders", *ALL) as tracer:
+        told(tracer, "tracing 2 JVMs on 2 hosts")
+        assert [machines[name].sessions for name in ("web1", "web2")] == [1, 1]
+        tracer.stop(signal.SIGKILL)
+    left_alone(*machines.by_name.values())
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_an_end_at_any_moment_leaves_no_process_and_no_probe(
+    number: signal.Signals, three: tuple[Nodes, dict[str, Target]]
+) -> None:
+    """From the start of the client to some seconds after the probes are in."""
+    machines, _ = three
+    for tenths in range(2, 40, 2):
+        with on_nodes(machines, "web[1-2]", "orders", *ALL) as tracer:
+            time.sleep(tenths / 10)
+            tracer.stop(number)
+        left_alone(*machines.by_name.values())
+
+
+@pytest.mark.proof
+@pytest.mark.timeout(1200)
+def test_twenty_hosts_with_a_hundred_jvms(tmp_path: Path) -> None:
+    """Counts are exact for the hosts that answered, and the others are told. Some machines are switched off, one is cut
+    from the network, on some btpy is stopped, one has another key, and one another version."""
+    _fleet(tmp_path, jvms=5, good=10, killed=5, unplugged=1, stalled=2)
+
+
+def _fleet(directory: Path, *, jvms: int, good: int, killed: int, unplugged: int, stalled: int) -> None:
+    kinds = {"good": good, "killed": killed, "unplugged": unplugged, "stalled": stalled, "locked": 1, "older": 1}
+    names = [f"{kind}{at}" for kind, count in kinds.items() for at in range(count)]
+    traced = [name for name in names if not name.startswith(("locked", "older"))]
+    primes = iter(_primes())
+    with nodes(directory, *names) as machines, ExitStack() as stack:
+        machines.refuse_key("locked0")
+        machines["older0"].program("btpy", _OLDER)
+        running = {name: [stack.enter_context(machines[name].jvm("orders")) for _ in range(jvms)] for name in names}
+        arguments = ("--all", "orders", *ALL, "-i", "2s", "--fan-out", "2", "--attach", "direct")
+        with on_nodes(machines, ",".join(names), *arguments) as tracer:
+            waited(lambda: any("tracing " in line for line in list(tracer.stderr)), "all are traced", PATIENCE * 5)
+            assert f"btpy: tracing {jvms * len(traced)} JVMs on {len(traced)} hosts. Ctrl-C to end." in tracer.stderr
+            first = _call(running, traced, primes)
+            waited(lambda: tracer.maps().get("n") == sum(first.values()), "all calls are counted")
+            _break(machines, names)
+            waited(
+                lambda: all(_is_gone(tracer, name) for name in names if name.startswith("killed")), "told of the killed"
+            )
+            second = _call(running, [name for name in traced if name.startswith("good")], primes)
+            status = tracer.stop()
+        _check(tracer, first, second, jvms)
+        assert status == 0, tracer.stderr
+        for name in names:
+            if name.startswith("stalled"):
+                machines[name].signal(signal.SIGCONT, "-m btpy")
+        alive = [name for name in names if not name.startswith("killed")]
+        left_alone(*(machines[name] for name in alive if not name.startswith("unplugged")))
+        left_alone(*(machines[name] for name in alive if name.startswith("unplugged")), connected=False)
+
+
+def _call(running: dict[str, list[Target]], names: Sequence[str], primes: Iterator[int]) -> Counter[str]:
+    """Lets each JVM of these machines call as often as the next prime says; the sum for each machine."""
+    calls: Counter[str] = Counter()
+    for name in names:
+        for jvm in running[name]:
+            number = next(primes)
+            called(jvm, number)
+            calls[name] += number
+    return calls
+
+
+def _break(machines: Nodes, names: Sequence[str]) -> None:
+    for name in names:
+        if name.startswith("killed"):
+            machines[name].kill()
+        elif name.startswith("unplugged"):
+            machines[name].unplug()
+        elif name.startswith("stalled"):
+            assert machines[name].signal(signal.SIGSTOP, "-m btpy")
+
+
+def _is_gone(tracer: Tracer, name: str) -> bool:
+    return f"{name}  error: the host" in told_of(tracer, name)
+
+
+def _check(tracer: Tracer, first: Counter[str], second: Counter[str], jvms: int) -> None:
+    assert tracer.maps()["n"] == sum(first.values()) + sum(second.values())
+    assert Counter(record["host"] for record in tracer.of("printf")) == first + second
+    reasons = {(record["host"], record["reason"]) for record in tracer.of("end")}
+    assert reasons == {(name, "interrupt" if name in second else "host-gone") for name in first}
+    for name in second:
+        summary = f"{name}  {counted(jvms, 'JVM')}, {counted(first[name] + second[name], 'event')}, 0 lost"
+        assert f"{summary}, {jvms} of {counted(jvms, 'class')} put back" in tracer.stderr
+    for name in first.keys() - second.keys():
+        lines = told_of(tracer, name)
+        assert "its maps were last read" in lines, lines
+        assert f"{counted(first[name], 'event')}, 0 lost" in lines
+        assert name.startswith("killed") or "did not end within 15 s" in lines
+    assert "Permission denied (publickey)" in told_of(tracer, "locked0")
+    assert "this host has btpy 0.0.7, and the client is btpy" in told_of(tracer, "older0")
+    failed = tracer.stderr[-1]
+    assert failed.startswith(f"{len(first) - len(second) + 2} of {len(first) + 2} hosts failed: "), failed
+
+
+def _primes() -> Iterator[int]:
+    number = 2
+    while True:
+        if all(number % divisor for divisor in range(2, int(number**0.5) + 1)):
+            yield number
+        number += 1
+
+
+_OLDER = f"""#!{sys.executable}
+import sys
+from btpy import distribution
+from btpy.cli.main import main
+distribution.version = lambda: "0.0.7"
+sys.exit(main())
+"""
