@@ -11,7 +11,7 @@ import os
 import re
 import selectors
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Union
 
@@ -125,11 +125,12 @@ Report = Union[Came, Said, Silent, Ready, Left]
 
 class Hosts:
     """``ssh``: the command that reaches a host, whose name and ``command`` follow. ``requests``: the line for ``btpy
-    node`` on each host, by its name. ``fan_out``: the most hosts that connect and attach at a time.
+    node`` on each host, by its name; :meth:`begin` connects. ``fan_out``: the most hosts that connect and attach at a
+    time.
     """
 
     def __init__(self, requests: dict[str, bytes], ssh: Sequence[str], command: str, *, fan_out: int) -> None:
-        self._waiting = list(requests)
+        self._waiting: list[str] = []
         self._requests = requests
         self._ssh = ssh
         self._command = command
@@ -139,9 +140,13 @@ class Hosts:
         self._said_alive = 0.0
         self._is_stopping = False
 
+    def begin(self, names: Iterable[str]) -> None:
+        """Connects to these hosts in the next turns."""
+        self._waiting += names
+
     @property
     def remaining(self) -> list[str]:
-        """The hosts that have not ended."""
+        """The hosts that have begun and have not ended."""
         return [*self._running, *self._waiting]
 
     def turn(self, seconds: float) -> Iterator[Report]:

@@ -51,6 +51,7 @@ EXIT_CODES = {
     4: "nothing matches",
     5: "the target ended during the run",
     6: "the budget disabled all probes",
+    7: "a stage of --canary has not kept its bounds",
     130: "ended by a second Ctrl-C",
     141: "the reader of the output closed it, as in btpy … | head -1",
 }

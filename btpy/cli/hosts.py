@@ -19,6 +19,7 @@ from btpy.api.programs import Program, outline_of, written
 from btpy.api.recordings import ChunkWriter, Ending, Entry, Playback, Recorded, ShownMaps
 from btpy.api.results import MapContent, ProbeAccount, StackTable
 from btpy.api.stop_condition import StopCondition
+from btpy.cli.canary import Canary, Withdrawn, canary_of
 from btpy.cli.console import Console
 from btpy.cli.exporting import storing
 from btpy.cli.merged_maps import AtEnd, One
@@ -44,7 +45,25 @@ _SENT = (
 """The options that each host gets unchanged."""
 
 _OWN = (
-    *("hosts", "remote_btpy", "ssh", "fan_out", "e", "I", "P", "hits", "until", "interval", "rate", "format", "output"),
+    *(
+        "hosts",
+        "remote_btpy",
+        "ssh",
+        "fan_out",
+        "canary",
+        "then",
+        "settle",
+        "max_errors",
+        "e",
+        "I",
+        "P",
+        "hits",
+        "until",
+        "interval",
+        "rate",
+        "format",
+        "output",
+    ),
     *("append", "rotate", "compress", "width", "only", "csv_safe", "utc", "record", "allow", "secret", "no_redact"),
     *("frameworks", "with", "color", "no_unicode"),
 )
@@ -76,9 +95,10 @@ def run(
     words = _words(arguments, settings, options)
     requests = {name: _request(name, program, words) for name in names}
     command = f"{arguments.text('remote_btpy') or 'btpy'} node"
+    canary = canary_of(arguments, names, settings.budget)
     hosts = Hosts(requests, (*ssh, "-T", "-o", "BatchMode=yes", "--"), command, fan_out=max(1, fan_out))
     try:
-        return HostsRun(hosts, names, program, settings, console).run()
+        return HostsRun(hosts, names, program, settings, console, canary).run()
     finally:
         hosts.close()
 
@@ -179,13 +199,21 @@ class _Target:
 
 
 class HostsRun:
-    """A run from the first connection to the summary. ``names``: the hosts, in order."""
+    """A run from the first connection to the summary. ``names``: the hosts, in order. ``canary``: of a run in
+    stages."""
 
     def __init__(
-        self, hosts: Hosts, names: Sequence[str], program: Program, settings: Settings, console: Console
+        self,
+        hosts: Hosts,
+        names: Sequence[str],
+        program: Program,
+        settings: Settings,
+        console: Console,
+        canary: Canary | None = None,
     ) -> None:
         self._hosts = hosts
         self._names = names
+        self._canary = canary
         self._settings = settings
         self._console = console
         self._destination = settings.destination
@@ -225,7 +253,10 @@ class HostsRun:
                 of_hosts=True,
             )
             signals.ask()
-            self._console.say(f"btpy: connecting to {counted(len(self._names), 'host')}. Ctrl-C to end.")
+            first = self._names if self._canary is None else self._canary.begun
+            of = "" if len(first) == len(self._names) else f"the first {len(first)} of "
+            self._console.say(f"btpy: connecting to {of}{counted(len(self._names), 'host')}. Ctrl-C to end.")
+            self._hosts.begin(first)
             try:
                 self._follow(signals)
             except OutputError as error:
@@ -248,7 +279,7 @@ class HostsRun:
         """Runs until every host has ended."""
         interval = self._settings.interval or None
         due = float("inf") if interval is None else time.monotonic() + interval
-        while self._hosts.remaining:
+        while self._hosts.remaining or self._may_begin_more:
             for report in self._hosts.turn(_POLL):
                 self._take(report)
             now = time.monotonic()
@@ -259,10 +290,31 @@ class HostsRun:
             for target in self._targets.values():
                 target.flush()
             self._announce()
+            self._watch_stage(now)
             if not self._reason and (reason := self._why_over(signals)):
                 self._stop(reason)
             if now >= self._patience_ends:
                 self._give_up()
+
+    @property
+    def _may_begin_more(self) -> bool:
+        return self._canary is not None and self._canary.goes_on and not self._reason
+
+    def _watch_stage(self, now: float) -> None:
+        """Begins the next stage when the present one has kept its bounds, or ends the run everywhere."""
+        canary = self._canary
+        if canary is None or self._reason:
+            return
+        begun = len(canary.begun)
+        words = canary.turn(now)
+        if canary.breaches:
+            self._stop("canary")
+            for breach in canary.breaches:
+                console = self._console.of(breach.host) if breach.host else self._console
+                console.error(BtpyError(f"{canary.rollout.name}: {breach.words}"))
+        if words:
+            self._console.say(f"btpy: {words}")
+        self._hosts.begin(canary.begun[begun:])
 
     def _announce(self) -> None:
         """Reports once that every host traces or has failed."""
@@ -314,9 +366,13 @@ class HostsRun:
             console.notice(report.line)
         elif isinstance(report, Ready):
             self._ready.add(report.host)
+            if self._canary is not None:
+                self._canary.settled(report.host)
         elif isinstance(report, Silent):
             change = f"has not answered for {report.seconds:.0f} s" if report.seconds else "answers again"
             console.warning(f"the host {change}")
+            if self._canary is not None:
+                self._canary.silent(report)
         else:
             self._left(report)
 
@@ -339,6 +395,8 @@ class HostsRun:
         """Raises ProtocolError."""
         if _shape(target.playback.outline) != self._shape:
             raise ProtocolError("the host runs another script")
+        if self._canary is not None:
+            self._canary.traced(target.host)
         target.played = PlayedTarget(target.playback, target.host, self._terms)
         if self._together is None:
             first = target.played.context
@@ -354,6 +412,8 @@ class HostsRun:
         """Raises ProtocolError, OutputError."""
         played = target.played
         assert played is not None
+        if self._canary is not None:
+            self._canary.item(*target.source, item)
         if isinstance(item, ShownMaps):
             target.read = time.monotonic()
             played.keep(item.contents)
@@ -418,6 +478,10 @@ class HostsRun:
                 if target.played is not None:
                     target.played.cut_off("host-gone")
                     self._share(target, None)
+        if self._canary is not None:
+            if any(target.ending is None for target in targets):
+                self._canary.lost(left.host, f"the host {self._problems[left.host]}")
+            self._canary.settled(left.host)
         if left.host in self._problems and any(target.ending is None for target in targets):
             console.error(TargetGone(f"the host {self._problems[left.host]}; the others go on"))
 
@@ -437,6 +501,8 @@ class HostsRun:
         if self._problems:
             failures = ", ".join(f"{host}: {problem}" for host, problem in sorted(self._problems.items()))
             self._console.say(f"{len(self._problems)} of {counted(len(self._names), 'host')} failed: {failures}")
+        if self._canary is not None and self._canary.breaches:
+            raise Withdrawn(self._canary.breaches)
         statuses = [status for status in self._statuses.values() if status]
         if not self._targets:
             if self._problems:

@@ -113,6 +113,8 @@ class RunLoop:
                 if self._debugging is not None and self._program is not None:
                     self._debugging.checked(self._program)
                 for target in self._targets:
+                    if self._running and self._signals.stop is not None:
+                        break
                     self._begin(target, sessions)
                 self._follow()
             except KeyboardInterrupt:

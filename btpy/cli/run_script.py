@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from btpy import timeline
+from btpy.cli.canary_options import CANARY_OPTIONS
 from btpy.cli.destination import OUTPUT_OPTIONS, PROMETHEUS_OPTIONS, RECORD_OPTIONS
 from btpy.cli.options import SCRIPT_OPTIONS, TEXT, Arguments, Command, Option
 from btpy.cli.overrides import bounded, checked
@@ -72,6 +73,7 @@ COMMAND = Command(
         REMOTE_BTPY,
         SSH,
         FAN_OUT,
+        *CANARY_OPTIONS,
         Option(("--check",), "only check the script, as btpy check does, without asking the JVM"),
         Option(("--dry-run", "--plan"), "show what would be woven or refused, and the cost; change nothing"),
         Option(("-l", "--list"), "list what the probes match and end; -lv: with types, lines and locals"),
@@ -141,9 +143,9 @@ def run(arguments: Arguments, console: Console) -> int:
 def _run(arguments: Arguments, console: Console) -> int:
     several_meant = _several_meant(arguments)
     on_hosts = arguments.text("hosts") is not None
-    for name in ("remote_btpy", "ssh", "fan_out"):
-        if arguments.text(name) is not None and not on_hosts:
-            raise UsageError(f"--{name.replace('_', '-')} needs --hosts")
+    for option in (REMOTE_BTPY, SSH, FAN_OUT, *CANARY_OPTIONS):
+        if option.key in arguments.given and not on_hosts:
+            raise UsageError(f"{option.names[-1]} needs --hosts")
     if len(arguments.positionals) == 1 and not arguments.texts("e") and not several_meant and not on_hosts:
         from btpy.cli import prompt
 

@@ -18,6 +18,7 @@ from tests.targets import PATIENCE
 def running(script: str, *names: str, fan_out: int = 10) -> Iterator[Hosts]:
     """``script``: for a shell, in which ``$0`` is the name of the host."""
     running = Hosts(dict.fromkeys(names, b"{}\n"), ("sh", "-c", script), "btpy node", fan_out=fan_out)
+    running.begin(names)
     try:
         yield running
     finally:

@@ -301,6 +301,12 @@ def test_recordings_of_hosts_replay_together(tmp_path: Path) -> None:
         (["--hosts", "web", "x", "-e", "Traffic::serve @entry { @n = coun(); }"], "error[BT"),
         (["--hosts", "web", "x"], "error: no program"),
         (["--remote-btpy", "x", "x", "-e", SCRIPT], "--remote-btpy needs --hosts"),
+        (["--canary", "1", "x", "-e", SCRIPT], "--canary needs --hosts"),
+        (["--hosts", "web", "x", "-e", SCRIPT, "--then", "all"], "--then needs --canary"),
+        (["--hosts", "web", "x", "-e", SCRIPT, "--canary", "half"], "--canary takes a number of hosts"),
+        (["--hosts", "web", "x", "-e", SCRIPT, "--canary", "1", "--budget", "off"], "--canary watches the budget"),
+        (["--hosts", "web", "x", "-e", SCRIPT, "--ssh", "no-such-ssh -v"], "there is no 'no-such-ssh' on the PATH"),
+        (["--hosts", "web", "x", "-e", SCRIPT, "--ssh", "'"], "--ssh"),
     ],
 )
 def test_what_cannot_be_done_on_hosts_is_refused_before_ssh(arguments: list[str], message: str, tmp_path: Path) -> None:
@@ -372,3 +378,51 @@ def test_a_host_that_does_not_end_is_left_and_ends_by_itself(tmp_path: Path) -> 
         assert "web2  1 JVM, 0 events, 0 lost, 1 of 1 class put back" in said
         os.kill(pid_of(tmp_path, "web1"), signal.SIGCONT)
         left_alone(*targets.values())
+
+
+def failing(step: str) -> str:
+    """A script whose handler fails when the program calls with this number."""
+    return f"Traffic::serve @entry {{ @n = count(); if arg0 == {step} {{ @bad = sum(1 / (arg0 - {step})); }} }}"
+
+
+STAGED = ("--canary", "1", "--then", "60%", "--settle", "1s", "--budget", "100%")
+
+
+def test_stages_begin_one_after_the_other_and_then_all_is_as_usual(tmp_path: Path) -> None:
+    hosts = ("web1", "web2", "web3")
+    with jvms_on(*hosts) as (name, targets):
+        with on_hosts(tmp_path, "web[1-3]", name, "-e", failing("7"), "-f", "ndjson", *STAGED) as tracer:
+            told(tracer, "the probes of stage 1 of 3 are in; it must keep its bounds for 1s")
+            assert {record["host"] for record in tracer.of("attached_probes")} == {"web1"}
+            told(tracer, "stage 2 of 3 begins: 2 of 3 hosts")
+            told(tracer, "all 3 hosts have kept the bounds")
+            for at, host in enumerate(hosts):
+                called(targets[host], (11, 5, 3)[at])  # fails on the first, which is no breach any more
+            assert tracer.stop() == 0, tracer.stderr
+        assert tracer.maps()["n"] == 19
+        begun = [line for line in tracer.stderr if line.startswith("btpy: connecting")]
+        assert begun == ["btpy: connecting to the first 1 of 3 hosts. Ctrl-C to end."]
+        left_alone(*targets.values())
+
+
+def test_a_breach_withdraws_the_probes_everywhere_and_says_where_and_by_how_much(tmp_path: Path) -> None:
+    with jvms_on("web1", "web2", "web3") as (name, targets):
+        arguments = ("-e", failing("7"), "-f", "ndjson", *STAGED[:-4], "--settle", "60s", "--budget", "100%")
+        with on_hosts(tmp_path, "web[1-3]", name, "--max-errors", "1", *arguments) as tracer:
+            told(tracer, "the probes of stage 1 of 3 are in")
+            called(targets["web1"], 11)
+            called(targets["web1"], 11)
+            assert tracer.wait() == 7
+        assert "web1  error: stage 1 of 3: 2 probe errors, 1 are allowed: 1 too many" in tracer.stderr
+        assert "btpy: stage 1 of 3 has not kept its bounds: the probes come out of all hosts" in tracer.stderr
+        assert tracer.stderr[-1] == "error: the probes were withdrawn from all hosts because of web1"
+        assert reasons(tracer) == {"web1": "canary"}
+        assert not (tmp_path / "web2.pid").exists()
+        left_alone(*targets.values())
+
+
+def test_a_stage_in_which_nothing_can_be_traced_is_the_last(tmp_path: Path) -> None:
+    with on_hosts(tmp_path, "refuses,web", "x", "-e", SCRIPT, *STAGED) as tracer:
+        assert tracer.wait() == 7
+        assert "error: stage 1 of 2: none of 1 host is traced" in tracer.stderr
+    assert not (tmp_path / "web.pid").exists()

@@ -98,6 +98,37 @@ def test_twenty_hosts_with_a_hundred_jvms(tmp_path: Path) -> None:
     _fleet(tmp_path, jvms=5, good=10, killed=5, unplugged=1, stalled=2)
 
 
+@pytest.mark.proof
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("bound", ["budget", "lost"])
+def test_a_breach_of_one_host_leaves_nothing_anywhere_after_two_seconds(bound: str, tmp_path: Path) -> None:
+    names = [f"web{at}" for at in range(1, 9)]
+    script = "Traffic::serve @entry { @n[arg0 % 1009] = count(); @sizes = hist(arg0); }"
+    arguments = ("--canary", "2", "--then", "75%", "--settle", "5s", "--budget", "2%", "--attach", "direct")
+    with nodes(tmp_path, *names) as machines, ExitStack() as stack:
+        running = {name: stack.enter_context(machines[name].jvm("orders")) for name in names}
+        with on_nodes(machines, "web[1-8]", "orders", "-e", script, "-f", "ndjson", *arguments) as tracer:
+            waited(lambda: "stage 2 of 3 are in" in "\n".join(tracer.stderr), "stage 2", PATIENCE * 3)
+            assert sum(machines[name].sessions for name in names) == 6
+            if bound == "budget":
+                running["web5"].send("start 2")
+            else:
+                machines["web5"].kill()
+                del running["web5"], machines.by_name["web5"]
+            told(tracer, "stage 2 of 3 has not kept its bounds")
+            began = time.monotonic()
+            waited(lambda: not sum(node.sessions for node in machines.by_name.values()), "a session is left")
+            seconds = time.monotonic() - began
+            assert tracer.wait() == 7
+        lines = [line for line in tracer.stderr if line.startswith("web5  error: stage 2 of 3: ")]
+        print(f"{seconds:.2f} s", *lines, sep="\n")
+        expected = "% of one core, 2 % are allowed: " if bound == "budget" else "the host was lost (status 255 of ssh)"
+        assert any(expected in line for line in lines), tracer.stderr
+        assert {record["host"] for record in tracer.of("attached_probes")} == set(names[:6])
+        left_alone(*machines.by_name.values())
+        assert seconds < 2
+
+
 def _fleet(directory: Path, *, jvms: int, good: int, killed: int, unplugged: int, stalled: int) -> None:
     kinds = {"good": good, "killed": killed, "unplugged": unplugged, "stalled": stalled, "locked": 1, "older": 1}
     names = [f"{kind}{at}" for kind, count in kinds.items() for at in range(count)]

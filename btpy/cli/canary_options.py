@@ -1,0 +1,13 @@
+"""The options of a staged run on several hosts."""
+
+from __future__ import annotations
+
+from btpy.cli.options import Option
+
+CANARY = Option(
+    ("--canary",), "of --hosts: put the probes into N hosts first, or N%; withdraw all if they cost or fail", "N"
+)
+THEN = Option(("--then",), "then into N hosts in all, N% or all; can be given several times", "N", repeat=True)
+SETTLE = Option(("--settle",), "time for which each stage must keep its bounds before the next begins (10s)", "TIME")
+MAX_ERRORS = Option(("--max-errors",), "probe errors on one host that --canary bears (0)", "N")
+CANARY_OPTIONS = (CANARY, THEN, SETTLE, MAX_ERRORS)
