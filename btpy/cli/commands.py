@@ -15,6 +15,7 @@ _MODULES = {
     "ps": "ps",
     "ls": "ls",
     "doctor": "doctor",
+    "triage": "triage",
     "run": "run",
     "count": "verbs.count",
     "latency": "verbs.latency",

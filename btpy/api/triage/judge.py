@@ -1,0 +1,50 @@
+"""Ranks suspicious facts. Pure: the same measurements give the same facts, in the same order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from btpy.api.triage.findings import Finding
+from btpy.api.triage.measurements import Measurements
+from btpy.api.triage.suspicions import SUSPICIONS
+from btpy.api.triage.thresholds import Kind
+
+_WORK = {Kind.SLOW_SQL, Kind.REPEATED_SQL, Kind.LOCK_WAITS, Kind.SLOW_CALLS, Kind.DNS, Kind.RETRIES, Kind.FILES}
+_FAILURES = {Kind.DNS, Kind.FAILED_SQL, Kind.FAILED_CALLS, Kind.FAILED_FILES, Kind.RETRIES, Kind.REJECTED_TASKS}
+
+CAUSES: Mapping[Kind, frozenset[Kind]] = {
+    Kind.POOL_WAITS: frozenset({Kind.SLOW_SQL, Kind.REPEATED_SQL, Kind.CONNECTION_LEAK}),
+    Kind.QUEUED_TASKS: frozenset(_WORK | {Kind.POOL_WAITS, Kind.GC_TIME}),
+    Kind.REJECTED_TASKS: frozenset(_WORK | {Kind.POOL_WAITS}),
+    Kind.GC_TIME: frozenset({Kind.GC_CALLS, Kind.ALLOCATIONS}),
+    Kind.ALLOCATIONS: frozenset({Kind.GC_CALLS, Kind.EXCEPTIONS, Kind.LOGGING, Kind.SINGLE_BYTES, Kind.REPEATED_SQL}),
+    Kind.FAILED_CALLS: frozenset({Kind.RETRIES}),
+    Kind.SLOW_CALLS: frozenset({Kind.DNS}),
+    Kind.EXCEPTIONS: frozenset(_FAILURES),
+    Kind.FAILED_REQUESTS: frozenset(Kind) - {Kind.FAILED_REQUESTS},
+}
+"""By the kind of a symptom: the kinds of facts that can cause it. A symptom comes after its cause."""
+
+_MUCH_LESS = 10
+"""A fact that is this many times less severe than another one is not its cause."""
+
+
+def findings(measured: Measurements) -> list[Finding]:
+    """All suspicious facts, the most suspicious first."""
+    if measured.seconds <= 0:
+        return []
+    return ranked(finding for suspicion in SUSPICIONS for finding in suspicion(measured))
+
+
+def ranked(candidates: Iterable[Finding]) -> list[Finding]:
+    """Those at or above their thresholds, the worst of each kind: first causes, then their symptoms, by severity."""
+    worst: dict[Kind, Finding] = {}
+    for finding in candidates:
+        if finding.severity >= max(1.0, worst[finding.kind].severity if finding.kind in worst else 0.0):
+            worst[finding.kind] = finding
+    return sorted(worst.values(), key=lambda finding: (_is_symptom(finding, worst.values()), -finding.severity))
+
+
+def _is_symptom(finding: Finding, others: Iterable[Finding]) -> bool:
+    causes = CAUSES.get(finding.kind, frozenset())
+    return any(other.kind in causes and other.severity * _MUCH_LESS >= finding.severity for other in others)

@@ -1,0 +1,57 @@
+"""What the looks have measured in a service, as numbers without a session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+
+from btpy.frozen import dataclass
+
+Key = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """``sum`` and ``longest`` in nanoseconds or bytes; 0 of what was only counted."""
+
+    count: int
+    sum: float = 0.0
+    longest: float = 0.0
+
+    @property
+    def mean(self) -> float:
+        return self.sum / self.count if self.count else 0.0
+
+    def __add__(self, other: Total) -> Total:
+        return Total(self.count + other.count, self.sum + other.sum, max(self.longest, other.longest))
+
+
+NOTHING = Total(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Measurements:
+    """``seconds``: the time for which the service was measured. ``maps``: the totals by the name of the map and by key.
+    ``figures``: the maps with one number.
+    """
+
+    seconds: float
+    maps: Mapping[str, Mapping[Key, Total]] = field(default_factory=dict)
+    figures: Mapping[str, float] = field(default_factory=dict)
+
+    def of(self, name: str) -> Mapping[Key, Total]:
+        return self.maps.get(name, {})
+
+    def all(self, name: str) -> Total:
+        """The total of a map over its keys."""
+        return sum(self.of(name).values(), NOTHING)
+
+    def figure(self, name: str) -> float:
+        return self.figures.get(name, 0.0)
+
+    def per_second(self, total: Total) -> float:
+        return total.count / self.seconds
+
+    def threads(self, total: Total) -> float:
+        """The number of threads that were busy with it on average: its time in a second of the run."""
+        return total.sum / 1e9 / self.seconds

@@ -1,0 +1,78 @@
+"""The result of a triage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from btpy.api.triage.findings import Finding
+from btpy.api.triage.measurements import Measurements, Total
+from btpy.api.triage.service import Service
+from btpy.frozen import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class TimeSpent:
+    """``what``: an activity. ``threads``: the number of threads that were busy with it on average. ``total``: all of
+    its activities; the count is 0 of those that were sampled. ``most``: the places with most time, and their share.
+    """
+
+    what: str
+    threads: float
+    total: Total
+    most: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """``libraries``: those of btpy that apply to the JVM. ``failed``: the looks that were left out, with the reasons.
+    ``findings``: all, the most suspicious first. ``is_estimated``: the budget has skipped hits.
+    """
+
+    service: Service
+    libraries: tuple[str, ...]
+    failed: Mapping[str, str]
+    measured: Measurements
+    times: tuple[TimeSpent, ...]
+    findings: tuple[Finding, ...]
+    is_estimated: bool
+
+
+_ACTIVITIES = {
+    "requests": "requests",
+    "gRPC calls served": "grpc_served",
+    "SQL": "sql",
+    "HTTP calls": "calls",
+    "gRPC calls": "grpc_calls",
+    "Redis": "redis",
+    "waits for connections": "borrowed",
+    "tasks that wait": "queued",
+    "files": "files",
+    "log messages": "logged",
+}
+"""The activities, and their maps."""
+
+_SHOWN = 3
+"""Places that are shown of an activity."""
+
+
+def times(measured: Measurements) -> tuple[TimeSpent, ...]:
+    """What the service spends its time on. Activities that did not happen are left out."""
+    spent = [_spent(measured, what, name) for what, name in _ACTIVITIES.items() if measured.all(name).count]
+    locks = measured.all("locked")
+    if locks.sum:
+        spent.append(TimeSpent("waits for locks", measured.threads(locks), Total(0, locks.sum)))
+    processor = measured.all("processor")
+    if processor.count:
+        spent.append(_spent(measured, "processor", "processor"))
+    collecting = measured.figure("gc_time")
+    if measured.figure("gc_count"):
+        total = Total(round(measured.figure("gc_count")), collecting)
+        spent.append(TimeSpent("garbage collections", collecting / 1e9 / measured.seconds, total))
+    return tuple(spent)
+
+
+def _spent(measured: Measurements, what: str, name: str) -> TimeSpent:
+    total = measured.all(name)
+    most = sorted(measured.of(name).items(), key=lambda entry: -entry[1].sum)[:_SHOWN]
+    shares = tuple((" ".join(key), entry.sum / total.sum) for key, entry in most if total.sum)
+    return TimeSpent(what, measured.threads(total), total, shares)

@@ -1,0 +1,300 @@
+"""The suspicions: for each subject, the facts that the measurements of it give. The judge compares and ranks them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from btpy.api.triage.findings import Finding
+from btpy.api.triage.measurements import NOTHING, Key, Measurements, Total
+from btpy.api.triage.thresholds import SLOW, Kind
+from btpy.output.quantities import duration, grouped, size
+
+_SEPARATOR = "  "
+
+_UNKNOWN = "(unknown)"
+"""The text of a statement that was prepared before its preparation could be seen."""
+
+_ENOUGH = 20
+"""Fewer requests say little about all."""
+
+_PATTERN = 3
+"""Fewer rows of a statement can be chance, or a job that has just run."""
+
+
+def _slowest(totals: Mapping[Key, Total]) -> tuple[Key, Total]:
+    """The key with the longest time."""
+    return max(totals.items(), key=lambda entry: entry[1].sum, default=((), NOTHING))
+
+
+def _most(totals: Mapping[Key, Total]) -> tuple[Key, Total]:
+    """The key with the largest count."""
+    return max(totals.items(), key=lambda entry: entry[1].count, default=((), NOTHING))
+
+
+def _times(total: Total) -> str:
+    return f"{grouped(total.count)} times {duration(total.mean)}, at most {duration(total.longest)}"
+
+
+def number(value: float) -> str:
+    """Two significant digits below ten, whole above."""
+    return grouped(round(value)) if value >= 9.5 else f"{value:.2g}"
+
+
+def short(frame: str) -> str:
+    """``com.acme.shop.Orders.place:41`` as ``Orders.place:41``."""
+    return ".".join(frame.rsplit(".", 2)[-2:])
+
+
+def _pools(measured: Measurements) -> Iterator[Finding]:
+    key, waits = _slowest(measured.of("pool_waits"))
+    if waits.count:
+        average = measured.threads(measured.all("pool_waits"))
+        failed = measured.all("pool_failures").count
+        in_vain = f"; {grouped(failed)} in vain" if failed else ""
+        fact = f"{number(average)} threads on average wait for a connection of {key[0]} ({_times(waits)}{in_vain})"
+        yield Finding.of(Kind.POOL_WAITS, average, fact, short(key[1]), "pools --slow 100ms --for 30s")
+    for site, out in measured.of("out").items():
+        in_use = sum(measured.threads(held) for key, held in measured.of("held").items() if short(key[0]) == site[0])
+        leaked = out.count - 2 * in_use - 1  # at the end, as many as on average are out, sometimes twice as many
+        fact = f"{grouped(out.count)} connections were not given back to their pool"
+        yield Finding.of(Kind.CONNECTION_LEAK, leaked, fact, site[0], "pools --leak 5s --for 30s")
+
+
+def _slow_sql(measured: Measurements) -> Iterator[Finding]:
+    key, slow = _slowest(_with_text(measured.of("slow_sql")))
+    if slow.count:
+        average = measured.threads(measured.all("slow_sql"))
+        fact = f"{number(average)} threads on average in slow SQL ({_times(slow)})"
+        yield Finding.of(Kind.SLOW_SQL, average, fact, _statement(key), f"jdbc --slow {SLOW['slow_sql']} --for 30s")
+
+
+def _repeated_sql(measured: Measurements) -> Iterator[Finding]:
+    """By the rows of a statement on one thread. If the budget skips hits, rows look shorter, but the number of
+    statements for a request is still right.
+    """
+    requests = measured.all("requests").count
+    every, rows, in_rows = (_with_text(measured.of(name)) for name in ("sql", "sql_rows", "sql_in_rows"))
+    for key, total in every.items():
+        begun = rows.get(key, NOTHING).count
+        if begun >= _PATTERN:
+            in_a_row = 4 + in_rows.get(key, NOTHING).count / begun
+            times = max(in_a_row, total.count / requests if requests >= _ENOUGH else 0.0)
+            rate = number(measured.per_second(total))
+            fact = f"a statement runs about {number(times)} times in a row, {rate} times a second (N+1 queries?)"
+            yield Finding.of(Kind.REPEATED_SQL, times, fact, _statement(key), "jdbc --for 30s")
+
+
+def _with_text(totals: Mapping[Key, Total]) -> dict[Key, Total]:
+    """Adds statements without a text to the most frequent one of the same place: if the budget skips hits, the text of a
+    prepared statement may be missing.
+    """
+    most: dict[str, Key] = {}
+    for key, total in totals.items():
+        best = most.get(key[1])
+        if key[0] != _UNKNOWN and (best is None or total.count > totals[best].count):
+            most[key[1]] = key
+    merged: dict[Key, Total] = {}
+    for key, total in totals.items():
+        named = most.get(key[1], key) if key[0] == _UNKNOWN else key
+        merged[named] = merged.get(named, NOTHING) + total
+    return merged
+
+
+def _failed_sql(measured: Measurements) -> Iterator[Finding]:
+    key, failed = _most(measured.of("failed_sql"))
+    if failed.count:
+        share = measured.all("failed_sql").count / max(measured.all("sql").count, 1)
+        fact = f"{share:.0%} of the SQL statements fail ({grouped(failed.count)} with {key[1]})"
+        yield Finding.of(Kind.FAILED_SQL, share, fact, key[0], "jdbc --for 30s")
+
+
+def _statement(key: Key) -> str:
+    return f"{short(key[1])}{_SEPARATOR}{key[0]}"
+
+
+def _locks(measured: Measurements) -> Iterator[Finding]:
+    if deadlocked := measured.figure("deadlocks"):
+        fact = f"{deadlocked:.0f} threads wait for each other for ever"
+        yield Finding.of(Kind.DEADLOCK, deadlocked, fact, "", "-e '@OnBegin { print_deadlocks(); exit(0) }'")
+    locked = measured.of("locked")
+    sites: dict[Key, Total] = {}
+    for (lock, site, _), total in locked.items():
+        sites[lock, site] = sites.get((lock, site), NOTHING) + total
+    key, waits = _slowest(sites)
+    if waits.count:
+        average = measured.threads(waits)
+        owner = _slowest({own: total for own, total in locked.items() if own[:2] == key})[0][2]
+        held = f", held by {short(owner)}" if owner else ""
+        fact = f"{number(average)} threads on average wait for a lock, {key[0].rpartition('.')[2]}{held}"
+        yield Finding.of(Kind.LOCK_WAITS, average, fact, short(key[1]), "locks --for 30s")
+
+
+def _exceptions(measured: Measurements) -> Iterator[Finding]:
+    key, made = _most(measured.of("exceptions"))
+    if made.count:
+        rate = measured.per_second(measured.all("exceptions"))
+        name = key[0].rpartition(".")[2]
+        fact = f"{number(rate)} exceptions a second, most of them {name} ({number(measured.per_second(made))} a second)"
+        yield Finding.of(Kind.EXCEPTIONS, rate, fact, short(key[1]), "exceptions --for 30s")
+    key, died = _most(measured.of("died"))
+    if died.count:
+        fact = f"{grouped(measured.all('died').count)} threads ended by an exception, {key[0].rpartition('.')[2]}"
+        yield Finding.of(Kind.DEAD_THREADS, died.count, fact, short(key[1]), "exceptions --for 30s")
+
+
+def _collections(measured: Measurements) -> Iterator[Finding]:
+    key, calls = _slowest(measured.of("gc_calls"))
+    if calls.count:
+        rate = measured.per_second(measured.all("gc_calls"))
+        fact = f"the program calls System.gc() {number(rate * 60)} times a minute ({_times(calls)})"
+        yield Finding.of(Kind.GC_CALLS, rate, fact, short(key[0]), "gc_calls --for 30s")
+    share = measured.figure("gc_time") / 1e9 / measured.seconds
+    if share:
+        fact = f"garbage collections take {share:.0%} of the time ({number(measured.figure('gc_count'))} collections)"
+        yield Finding.of(Kind.GC_TIME, share, fact, "", _GROWN_HEAP)
+
+
+_GROWN_HEAP = "-e '@OnTimer(1s) { print(heap_used(), \"of\", heap_max(), gc_count(), gc_time()) }' --for 30s"
+
+
+def _allocations(measured: Measurements) -> Iterator[Finding]:
+    first, last = measured.of("allocated_first"), measured.of("allocated_last")
+    by_requests = sum(total.count - first.get(thread, total).count for thread, total in last.items())
+    filled = measured.figure("heap_range") * max(measured.figure("gc_count"), 1)  # before each collection
+    rate = max(by_requests, filled) / measured.seconds
+    requests = measured.all("requests").count
+    place = f"{size(by_requests // requests)} in a request on average" if requests and by_requests else ""
+    fact = f"{size(round(rate))} are allocated in a second, in a heap of {size(round(measured.figure('heap_max')))}"
+    yield Finding.of(Kind.ALLOCATIONS, rate, fact, place, _ARRAYS)
+
+
+_ARRAYS = (
+    '-e \'@OnMethod(class="<app>", method="*", location=NEWARRAY)'
+    ' { @bytes[f"{cls}.{method}:{line}"] = sum(size) }\' --for 10s'
+)
+
+
+def _names(measured: Measurements) -> Iterator[Finding]:
+    key, lookups = _most(measured.of("names"))
+    if lookups.count:
+        rate = measured.per_second(measured.all("names"))
+        unknown = measured.all("unknown_names").count
+        failing = f", {grouped(unknown)} fail" if unknown else ""
+        fact = f"{number(rate)} DNS lookups a second ({_times(lookups)}{failing})"
+        yield Finding.of(Kind.DNS, rate, fact, short(key[0]), "dns --for 30s")
+
+
+def _calls(measured: Measurements) -> Iterator[Finding]:
+    key, slow = _slowest(measured.of("slow_calls"))
+    if slow.count:
+        average = measured.threads(measured.all("slow_calls"))
+        fact = f"{number(average)} threads on average wait for slow HTTP answers of {key[0]} ({_times(slow)})"
+        command = f"http_client --slow {SLOW['slow_http']} --for 30s"
+        yield Finding.of(Kind.SLOW_CALLS, average, fact, short(key[1]), command)
+    key, failed = _most(measured.of("failed_calls"))
+    if failed.count:
+        share = measured.all("failed_calls").count / max(measured.all("calls").count, 1)
+        fact = f"{share:.0%} of the HTTP calls to other services fail ({grouped(failed.count)} with {key[1]})"
+        yield Finding.of(Kind.FAILED_CALLS, share, fact, key[0], "http_client --for 30s")
+    key, retries = _most(measured.of("retries"))
+    if retries.count:
+        rate = measured.per_second(measured.all("retries"))
+        share = measured.all("retries").count / max(measured.all("calls").count, 1)
+        fact = f"{share:.0%} of the HTTP calls to {key[0]} repeat a failed one ({number(rate)} retries a second)"
+        yield Finding.of(Kind.RETRIES, rate, fact, short(key[1]), "http_client --for 30s")
+
+
+def _tasks(measured: Measurements) -> Iterator[Finding]:
+    key, queued = _slowest(measured.of("queued"))
+    if queued.count:
+        average = measured.threads(queued)
+        fact = f"{number(average)} tasks on average wait for a thread of {key[0]} ({_times(queued)})"
+        yield Finding.of(Kind.QUEUED_TASKS, average, fact, "", "executors --for 30s")
+    key, rejected = _most(measured.of("rejected"))
+    if rejected.count:
+        rate = measured.per_second(measured.all("rejected"))
+        fact = f"the thread pool {key[0]} rejects {number(rate)} tasks a second"
+        yield Finding.of(Kind.REJECTED_TASKS, rate, fact, short(key[1]), "executors --for 30s")
+    key, failed = _most(measured.of("failed_tasks"))
+    if failed.count:
+        rate = measured.per_second(measured.all("failed_tasks"))
+        fact = f"{number(rate)} tasks of thread pools fail in a second, with {key[0].rpartition('.')[2]}"
+        yield Finding.of(Kind.FAILED_TASKS, rate, fact, short(key[1]), "executors --for 30s")
+
+
+def _threads(measured: Measurements) -> Iterator[Finding]:
+    first, last = measured.figure("threads_first"), measured.figure("threads_last")
+    if last > first:
+        fact = f"the number of threads grows: from {first:.0f} to {last:.0f} in {measured.seconds:.0f} s"
+        growth = (last - first) * 60 / measured.seconds
+        yield Finding.of(Kind.THREAD_GROWTH, growth, fact, "", "threads --allow core --for 30s")
+
+
+def _files(measured: Measurements) -> Iterator[Finding]:
+    key, bytes_ = _most(measured.of("single_bytes"))
+    if bytes_.count:
+        rate = measured.per_second(measured.all("single_bytes"))
+        fact = f"files are read or written byte by byte: {number(rate)} calls a second"
+        yield Finding.of(Kind.SINGLE_BYTES, rate, fact, key[0], "file_io --for 30s")
+    totals = {**measured.of("files"), **{(path,): total for (path, _), total in measured.of("forced").items()}}
+    key, slow = _slowest(totals)
+    if slow.count:
+        average = measured.threads(measured.all("files") + measured.all("forced"))
+        fact = f"{number(average)} threads on average read, write or force files ({_times(slow)})"
+        yield Finding.of(Kind.FILES, average, fact, key[0], "file_io --for 30s")
+    key, missing = _most(measured.of("not_opened"))
+    if missing.count:
+        rate = measured.per_second(measured.all("not_opened"))
+        fact = f"{number(rate)} attempts a second to open files fail"
+        yield Finding.of(Kind.FAILED_FILES, rate, fact, f"{short(key[1])}{_SEPARATOR}{key[0]}", "file_io --for 30s")
+
+
+def _requests(measured: Measurements) -> Iterator[Finding]:
+    key, failed = _most(measured.of("failed_requests"))
+    if failed.count:
+        share = measured.all("failed_requests").count / max(measured.all("requests").count, 1)
+        fact = f"{share:.0%} of the requests to this service end with a server error (5xx)"
+        yield Finding.of(Kind.FAILED_REQUESTS, share, fact, key[0], "http_server --for 30s")
+
+
+def _logging(measured: Measurements) -> Iterator[Finding]:
+    key, most = _most(measured.of("logged"))
+    if most.count:
+        rate = measured.per_second(measured.all("logged"))
+        fact = f"{number(rate)} log messages a second, most of them {key[0]} of {short(key[1])}"
+        yield Finding.of(Kind.LOGGING, rate, fact, "", "logging --for 30s")
+
+
+def _stores(measured: Measurements) -> Iterator[Finding]:
+    key, slowest = _slowest(measured.of("redis"))
+    if slowest.count:
+        average = measured.threads(measured.all("redis"))
+        fact = f"{number(average)} threads on average wait for Redis ({_times(slowest)})"
+        yield Finding.of(Kind.REDIS, average, fact, f"{key[1]}{_SEPARATOR}{key[0]}", "redis --for 30s")
+    for cache, misses in measured.of("cache_misses").items():
+        reads = misses.count + measured.of("cache_hits").get(cache, NOTHING).count
+        loads = measured.of("cache_loads").get(cache, NOTHING)
+        if reads >= 100 and measured.threads(loads) >= 0.05:  # a small or cheap cache costs nobody time
+            share = misses.count / reads
+            fact = f"{share:.0%} of {grouped(reads)} reads of a cache find nothing, and a load takes {duration(loads.mean)}"
+            yield Finding.of(Kind.CACHE_MISSES, share, fact, short(cache[0]), "caches --for 30s")
+
+
+SUSPICIONS: tuple[Callable[[Measurements], Iterator[Finding]], ...] = (
+    _pools,
+    _slow_sql,
+    _repeated_sql,
+    _failed_sql,
+    _locks,
+    _exceptions,
+    _collections,
+    _allocations,
+    _names,
+    _calls,
+    _tasks,
+    _threads,
+    _files,
+    _requests,
+    _logging,
+    _stores,
+)

@@ -1,0 +1,209 @@
+"""``btpy triage``: what a service is, what it spends its time on, and its most suspicious facts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from btpy.cli.options import Arguments, Command, Option, number, seconds, share
+from btpy.cli.settings import ATTACH, attach_method
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from btpy.api.triage.collect import Looks
+    from btpy.api.triage.findings import Finding
+    from btpy.api.triage.report import Report, TimeSpent
+    from btpy.cli.console import Console
+
+_DEFAULT_SECONDS = 20.0
+_DEFAULT_FINDINGS = 3
+
+COMMAND = Command(
+    name="triage",
+    usage=("triage PID|NAME [-d 20s] [--top 3] [--json]",),
+    summary="what is wrong with a service? measures 20 s, names suspects",
+    about=(
+        "For a service that is slow or fails, before you know what to probe. Measures for 20 s (-d) with those\n"
+        "libraries of btpy that apply to the JVM, within 1 % of its processors (--budget). Then it says what the service is,\n"
+        "what it spends its time on, and the three most suspicious facts (--top), each with the command that looks\n"
+        "closer: waits for connections, slow, repeated and failing SQL, locks, exceptions, garbage collections,\n"
+        "allocations, DNS, HTTP calls, retries, thread pools, threads, files, log messages.\n"
+        "Ctrl-C ends the measuring earlier and shows what it has. Every class is put back."
+    ),
+    options=(
+        Option(("-d", "--for"), "measure for this time", "20s"),
+        Option(("--top",), "the suspicious facts that are shown (default 3; 0: all)", "N"),
+        Option(
+            ("--budget",), "the share of one core that the probes may take (default: 1 % of the processors)", "SHARE"
+        ),
+        Option(("--json",), "one JSON object"),
+        Option(("-q", "--quiet"), "only the report"),
+        ATTACH,
+        Option(("--no-unicode",), "write ASCII only"),
+    ),
+    positionals=(1, 1),
+    examples=(
+        ("triage OrderApp", "what is wrong with it?"),
+        ("triage 4711 -d 60s --top 0", "everything that is suspicious in a minute"),
+        ("triage 4711 --json | jq -r '.findings[].command'", "the commands that look closer"),
+    ),
+)
+
+
+def run(arguments: Arguments, console: Console) -> int:
+    limit, top, budget = arguments.text("for"), arguments.text("top"), arguments.text("budget")
+    duration = _DEFAULT_SECONDS if limit is None else seconds("--for", limit)
+    shown = _DEFAULT_FINDINGS if top is None else number("--top", top)
+    allowed = None if budget is None else share("--budget", budget)
+    console.verbosity = -1 if arguments.switch("quiet") else 0
+    console.unicode = console.unicode and not arguments.switch("no_unicode")
+    report = _examined(arguments, duration, allowed, console)
+    text = _json(report) if arguments.switch("json") else "\n".join(lines(report, shown))
+    from btpy.output.stream import Stream
+
+    stream = Stream.stdout(ascii_only=not console.unicode)
+    stream.write(text + "\n")
+    stream.flush()
+    return 0
+
+
+def _examined(arguments: Arguments, duration: float, budget: float | None, console: Console) -> Report:
+    """Raises AttachError and TargetGone."""
+    import os
+
+    from btpy.api import jvms
+    from btpy.api.attaching import prepare
+    from btpy.cli.signals import Signals
+
+    process = jvms.find(arguments.positionals[0])
+    if process.obstacle is not None:
+        raise process.obstacle
+    method = attach_method(arguments)
+    prepare(process, method)
+    from btpy.api.libraries import Libraries  # while the Java that attaches is starting
+    from btpy.api.session import Limits, attach
+    from btpy.api.triage.collect import budget_of, examine
+
+    console.say(f"btpy: looking at which libraries apply to {process.short_main} ({process.pid})")
+
+    def begun(looks: Looks) -> None:
+        console.say(
+            f"btpy: measuring for {duration:g} s with the probes of {len(looks.running) - 1} libraries;"
+            " Ctrl-C ends it earlier"
+        )
+
+    limits = Limits(cpu_budget=budget_of(process) if budget is None else budget)
+    with Signals(to_file=False) as signals, attach(process, limits=limits, method=method) as session:
+        signals.ask()
+        report = examine(
+            session,
+            Libraries.of(os.environ, []),
+            duration,
+            is_stopped=lambda: signals.stop is not None,
+            begun=begun,
+        )
+        receipt = session.detach()
+    for look, reason in report.failed.items():
+        console.warning(f"{look} was left out: {reason}")
+    console.say(f"btpy: classes restored {receipt.restored}/{receipt.woven}")
+    return report
+
+
+_WIDTH = 23
+
+
+def lines(report: Report, top: int) -> Iterator[str]:
+    """The report as text. ``top``: the number of findings; 0: all."""
+    from btpy.output.quantities import duration, size
+
+    service, measured = report.service, report.measured
+    heap = f"{size(round(measured.figure('heap_used')))} of {size(round(measured.figure('heap_max')))}"
+    yield (
+        f"{service.main} ({service.pid}): Java {service.java}, up {duration(round(service.uptime * 1e9))},"
+        f" {measured.figure('threads_last'):.0f} threads, heap {heap}"
+    )
+    yield from _wrapped("built with", service.frameworks)
+    yield from _wrapped("libraries that apply", report.libraries)
+    yield ""
+    about = ", estimated because the budget left hits out" if report.is_estimated else ""
+    yield f"threads on average in {measured.seconds:.0f} s{about}:"
+    for spent in report.times:
+        yield from _time(spent, measured.seconds)
+    if not report.times:
+        yield "  (nothing happened)"
+    yield ""
+    shown = report.findings if top == 0 else report.findings[:top]
+    if not shown:
+        yield "nothing suspicious: no measure is above its threshold"
+        return
+    more = len(report.findings) - len(shown)
+    yield f"most suspicious{f' ({more} more with --top 0)' if more else ''}:"
+    for place, finding in enumerate(shown, 1):
+        yield from _finding(place, finding, service.pid)
+
+
+def _wrapped(title: str, words: tuple[str, ...]) -> Iterator[str]:
+    import textwrap
+
+    text = ", ".join(words) or "nothing that btpy knows"
+    yield from textwrap.wrap(f"{title}: {text}", 100, subsequent_indent="  ", break_long_words=False)
+
+
+def _time(spent: TimeSpent, seconds: float) -> Iterator[str]:
+    from btpy.output.quantities import duration, per_second
+
+    total = spent.total
+    each = f"  {per_second(total.count / seconds)}, {duration(total.mean)} each" if total.count else ""
+    yield f"  {spent.what:<{_WIDTH}} {spent.threads:>6.2f}{each}"
+    for place, share_ in spent.most:
+        if share_ >= 0.1:
+            yield f"      {share_:>4.0%}  {_cut(place)}"
+
+
+def _cut(place: str) -> str:
+    return place if len(place) <= 88 else f"{place[:87]}…"
+
+
+def _finding(place: int, finding: Finding, pid: int) -> Iterator[str]:
+    yield f"  {place}. {finding.fact}"
+    if finding.place:
+        yield f"     {finding.place}"
+    yield f"     btpy {pid} {finding.command}"
+
+
+def _json(report: Report) -> str:
+    import json
+
+    service, measured = report.service, report.measured
+    values: dict[str, Any] = {
+        "pid": service.pid,
+        "main": service.main,
+        "java_version": service.java,
+        "uptime_s": round(service.uptime, 3),
+        "frameworks": list(service.frameworks),
+        "libraries": list(report.libraries),
+        "left_out": dict(report.failed),
+        "seconds": round(measured.seconds, 3),
+        "estimated": report.is_estimated,
+        "time": [
+            {
+                "what": spent.what,
+                "threads": round(spent.threads, 4),
+                "count": spent.total.count,
+                "mean_ns": round(spent.total.mean),
+                "places": [{"place": place, "share": round(share_, 4)} for place, share_ in spent.most],
+            }
+            for spent in report.times
+        ],
+        "findings": [
+            {
+                "kind": finding.kind.value,
+                "severity": round(finding.severity, 2),
+                "fact": finding.fact,
+                "place": finding.place or None,
+                "command": f"btpy {service.pid} {finding.command}",
+            }
+            for finding in report.findings
+        ],
+    }
+    return json.dumps(values, ensure_ascii=False, indent=2)
