@@ -24,10 +24,10 @@ COMMAND = Command(
     summary="what is wrong with a service? measures 20 s, names suspects",
     about=(
         "For a service that is slow or fails, before you know what to probe. Measures for 20 s (-d) with those\n"
-        "libraries of btpy that apply to the JVM, within 1 % of its processors (--budget). Then it says what the service is,\n"
-        "what it spends its time on, and the three most suspicious facts (--top), each with the command that looks\n"
-        "closer: waits for connections, slow, repeated and failing SQL, locks, exceptions, garbage collections,\n"
-        "allocations, DNS, HTTP calls, retries, thread pools, threads, files, log messages.\n"
+        "libraries of btpy that apply to the JVM, within 1 % of its processors (--budget). Then it says what the\n"
+        "service is, what it spends its time on, and the three most suspicious facts (--top), each with the command\n"
+        "that looks closer: waits for connections, slow, repeated and failing SQL, locks, exceptions, garbage\n"
+        "collections, allocations, DNS, HTTP calls, retries, thread pools, threads, files, log messages.\n"
         "Ctrl-C ends the measuring earlier and shows what it has. Every class is put back."
     ),
     options=(

@@ -58,7 +58,7 @@ FRAMEWORKS = {
 
 
 _VERSION = re.compile(r"-(\d[\w.]*)(?:-jre|-android)?\.jar[!/]*$")
-"""The version in the path of a jar, which may be inside of another one: ``…/shop.jar!/BOOT-INF/lib/HikariCP-7.0.2.jar!/``."""
+"""The version in the path of a jar, which may be in another one: ``shop.jar!/BOOT-INF/lib/HikariCP-7.0.2.jar!/``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,6 @@ class Service:
     pid: int
     main: str
     java: str
-    vm: str
     uptime: float
     frameworks: tuple[str, ...]
 
@@ -82,7 +81,6 @@ def describe(session: BaseSession) -> Service:
         target.pid,
         target.main,
         target.java_version,
-        target.vm_name,
         target.process.uptime,
         tuple(_with_version(framework, sources[name]) for framework, name in FRAMEWORKS.items() if name in sources),
     )

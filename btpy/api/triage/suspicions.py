@@ -85,8 +85,8 @@ def _repeated_sql(measured: Measurements) -> Iterator[Finding]:
 
 
 def _with_text(totals: Mapping[Key, Total]) -> dict[Key, Total]:
-    """Adds statements without a text to the most frequent one of the same place: if the budget skips hits, the text of a
-    prepared statement may be missing.
+    """Adds statements without a text to the most frequent one of the same place: if the budget skips hits, the text of
+    a prepared statement may be missing.
     """
     most: dict[str, Key] = {}
     for key, total in totals.items():
@@ -199,8 +199,7 @@ def _calls(measured: Measurements) -> Iterator[Finding]:
     key, retries = _most(measured.of("retries"))
     if retries.count:
         rate = measured.per_second(measured.all("retries"))
-        share = measured.all("retries").count / max(measured.all("calls").count, 1)
-        fact = f"{share:.0%} of the HTTP calls to {key[0]} repeat a failed one ({number(rate)} retries a second)"
+        fact = f"HTTP calls to {key[0]} are repeated after a failure, at least {number(rate)} times a second"
         yield Finding.of(Kind.RETRIES, rate, fact, short(key[1]), "http_client --for 30s")
 
 
@@ -236,8 +235,7 @@ def _files(measured: Measurements) -> Iterator[Finding]:
         rate = measured.per_second(measured.all("single_bytes"))
         fact = f"files are read or written byte by byte: {number(rate)} calls a second"
         yield Finding.of(Kind.SINGLE_BYTES, rate, fact, key[0], "file_io --for 30s")
-    totals = {**measured.of("files"), **{(path,): total for (path, _), total in measured.of("forced").items()}}
-    key, slow = _slowest(totals)
+    key, slow = max(_slowest(measured.of("files")), _slowest(measured.of("forced")), key=lambda entry: entry[1].sum)
     if slow.count:
         average = measured.threads(measured.all("files") + measured.all("forced"))
         fact = f"{number(average)} threads on average read, write or force files ({_times(slow)})"
@@ -276,7 +274,7 @@ def _stores(measured: Measurements) -> Iterator[Finding]:
         loads = measured.of("cache_loads").get(cache, NOTHING)
         if reads >= 100 and measured.threads(loads) >= 0.05:  # a small or cheap cache costs nobody time
             share = misses.count / reads
-            fact = f"{share:.0%} of {grouped(reads)} reads of a cache find nothing, and a load takes {duration(loads.mean)}"
+            fact = f"{share:.0%} of {grouped(reads)} reads of a cache find nothing; a load takes {duration(loads.mean)}"
             yield Finding.of(Kind.CACHE_MISSES, share, fact, short(cache[0]), "caches --for 30s")
 
 

@@ -1,0 +1,102 @@
+"""The judgement of a triage, on numbers without a JVM."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from btpy.api.libraries import Libraries
+from btpy.api.programs import check_source
+from btpy.api.triage import collect
+from btpy.api.triage.findings import Finding
+from btpy.api.triage.judge import CAUSES, findings, ranked
+from btpy.api.triage.measurements import Key, Measurements, Total
+from btpy.api.triage.thresholds import SLOW, THRESHOLDS, Kind
+from btpy.model.source import Source
+
+LOOKS = Path(collect.__file__).parent / "looks"
+SECOND = 1e9
+
+
+def kinds(measured: Measurements) -> list[Kind]:
+    return [finding.kind for finding in findings(measured)]
+
+
+def test_every_kind_has_a_threshold_with_a_reason() -> None:
+    assert set(THRESHOLDS) == set(Kind)
+    assert all(threshold.least > 0 and threshold.unit and threshold.reason for threshold in THRESHOLDS.values())
+    assert all(kind not in causes for kind, causes in CAUSES.items())
+
+
+def test_nothing_is_suspicious_in_a_service_that_does_nothing() -> None:
+    assert findings(Measurements(20)) == []
+    assert findings(Measurements(0)) == []
+
+
+def test_a_measure_below_its_threshold_is_no_fact() -> None:
+    seconds = 20.0
+    for sum_, expected in ((0.09, []), (0.11, [Kind.SLOW_SQL])):
+        total = Total(7, sum_ * seconds * SECOND, SECOND)
+        assert kinds(Measurements(seconds, {"slow_sql": {("SELECT 1", "com.acme.Shop.find:7"): total}})) == expected
+
+
+def test_a_cause_comes_before_its_symptom() -> None:
+    """Requests wait for connections, because others hold theirs during slow SQL."""
+    waits: dict[Key, Total] = {("orders", "com.acme.Shop.find:7"): Total(101, 80 * SECOND, SECOND)}
+    slow: dict[Key, Total] = {("SELECT 1", "com.acme.Shop.find:7"): Total(37, 40 * SECOND, 2 * SECOND)}
+    assert kinds(Measurements(20, {"pool_waits": waits})) == [Kind.POOL_WAITS]
+    assert kinds(Measurements(20, {"pool_waits": waits, "slow_sql": slow})) == [Kind.SLOW_SQL, Kind.POOL_WAITS]
+
+
+def test_a_small_fact_is_not_the_cause_of_a_large_one() -> None:
+    def finding(kind: Kind, severity: float) -> Finding:
+        return Finding(kind, severity, "", "", "")
+
+    waits, slow = finding(Kind.POOL_WAITS, 100.0), finding(Kind.SLOW_SQL, 2.0)
+    assert ranked([slow, waits]) == [waits, slow]
+    assert ranked([finding(Kind.SLOW_SQL, 3.0), slow, finding(Kind.DNS, 0.9)]) == [finding(Kind.SLOW_SQL, 3.0)]
+
+
+def test_the_worst_of_a_kind_is_shown_with_its_numbers_and_place() -> None:
+    totals: dict[Key, Total] = {
+        ("SELECT a", "com.acme.Shop.find:7"): Total(11, 3 * SECOND, SECOND),
+        ("SELECT b", "com.acme.Shop.list:13"): Total(17, 34 * SECOND, 3 * SECOND),
+    }
+    (finding,) = findings(Measurements(20, {"slow_sql": totals}))
+    assert finding.fact == "1.9 threads on average in slow SQL (17 times 2s, at most 3s)"
+    assert finding.place == "Shop.list:13  SELECT b"
+    assert finding.severity == pytest.approx(37 / 20 / THRESHOLDS[Kind.SLOW_SQL].least)
+
+
+def test_statements_whose_text_is_unknown_belong_to_those_of_their_place() -> None:
+    place = "com.acme.Shop.lines:31"
+    measured = Measurements(
+        10,
+        {
+            "requests": {("GET /",): Total(100, SECOND)},
+            "sql": {("(unknown)", place): Total(3000), ("SELECT a", place): Total(500)},
+            "sql_rows": {("SELECT a", place): Total(5)},
+            "sql_in_rows": {("SELECT a", place): Total(43)},
+        },
+    )
+    (finding,) = findings(measured)
+    assert finding.fact == "a statement runs about 35 times in a row, 350 times a second (N+1 queries?)"
+    assert finding.place == "Shop.lines:31  SELECT a"
+
+
+def test_connections_in_use_are_no_leak() -> None:
+    held: dict[Key, Total] = {("com.acme.Shop.find:7",): Total(400, 40 * SECOND, SECOND)}  # two on average
+    for out, expected in ((5, []), (17, [Kind.CONNECTION_LEAK])):
+        measured = Measurements(20, {"held": held, "out": {("Shop.find:7",): Total(out)}})
+        assert kinds(measured) == expected
+
+
+@pytest.mark.parametrize("path", sorted(LOOKS.glob("*.bt")), ids=lambda path: path.stem)
+def test_looks_are_scripts_without_a_warning(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    used = {name: value for name, value in SLOW.items() if name in text}
+    parameters = "".join(f"param {name}: duration;\n" for name in used)
+    program = check_source(Source(path.name, parameters + text), Libraries(), used)
+    assert program.own
+    assert list(program.warnings) == []

@@ -1,0 +1,135 @@
+"""``btpy triage`` on a web service with Tomcat, HikariCP and H2 that has one fault at a time."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.jdks import compiled
+from tests.probes.stacks import jars
+from tests.targets import Target, target
+
+SOURCE = Path(__file__).parent / "java" / "Faulty.java"
+FAULTS = {
+    "smallPool": "pool_waits",
+    "slowSql": "slow_sql",
+    "manySql": "repeated_sql",
+    "convoy": "lock_waits",
+    "exceptions": "exceptions",
+    "collections": "gc_calls",
+    "slowService": "slow_http_calls",
+    "retries": "retries",
+    "shortOfThreads": "queued_tasks",
+    "threads": "thread_growth",
+    "allocations": "allocations",
+    "files": "single_bytes",
+    "names": "dns",
+}
+"""The faults of the service, and the facts that btpy is to find."""
+
+SAMPLE = ("slowSql",)
+LEAST_FIRST = 10
+"""Of the first twelve faults."""
+
+
+@contextmanager
+def service(fault: str, directory: Path) -> Iterator[Target]:
+    libraries = jars("h2", "hikari7", "tomcat11")
+    hosts = directory / "hosts"  # names are looked up here, and not by the resolver of the machine
+    hosts.touch()
+    with target(
+        21,
+        "Faulty",
+        fault,
+        classpath=[compiled([SOURCE], classpath=libraries), *libraries],
+        flags=[f"-Djdk.net.hosts.file={hosts}"],
+    ) as running:
+        yield running
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "btpy", "triage", *arguments]
+
+
+def triage(pid: int, *arguments: str) -> dict[str, Any]:
+    done = subprocess.run(
+        command(str(pid), "--json", *arguments), capture_output=True, text=True, timeout=240, check=True
+    )
+    assert "classes restored" in done.stderr
+    report: dict[str, Any] = json.loads(done.stdout)
+    assert report["left_out"] == {}
+    return report
+
+
+@pytest.fixture(scope="module")
+def ranks() -> dict[str, int]:
+    """The ranks of the right facts, by fault."""
+    return {}
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [pytest.param(fault, marks=() if fault in SAMPLE else pytest.mark.proof) for fault in FAULTS],
+)
+def test_a_fault_is_among_the_three_most_suspicious_facts(fault: str, tmp_path: Path, ranks: dict[str, int]) -> None:
+    sampled = fault in SAMPLE
+    with service(fault, tmp_path) as running:
+        report = triage(running.pid, "-d", "3s" if sampled else "20s")
+    kinds = [finding["kind"] for finding in report["findings"]]
+    print(fault, kinds)
+    assert FAULTS[fault] in kinds[:3]
+    ranks[fault] = kinds.index(FAULTS[fault])
+    assert not sampled or ranks[fault] == 0
+    if fault == "slowSql":
+        worst = report["findings"][0]
+        assert worst["place"] == "Faulty.slowSql:178  SELECT customer, PAUSE(?) FROM orders WHERE id = ?"
+        assert worst["command"] == f"btpy {running.pid} jdbc --slow 100ms --for 30s"
+        assert {"H2 2.5.252", "HikariCP 7.0.2", "Tomcat 11.0.13"} <= set(report["frameworks"])
+
+
+@pytest.mark.proof
+def test_the_fault_is_mostly_the_first_fact(ranks: dict[str, int]) -> None:
+    """Runs after the others, on their results."""
+    if len(ranks) < len(FAULTS):
+        pytest.skip("needs the results of all faults")
+    print(ranks)
+    assert sum(ranks[fault] == 0 for fault in list(FAULTS)[:12]) >= LEAST_FIRST
+
+
+@pytest.mark.proof
+def test_a_service_without_a_fault_is_not_suspicious(tmp_path: Path) -> None:
+    with service("none", tmp_path) as running:
+        assert triage(running.pid)["findings"] == []
+
+
+def test_ctrl_c_shows_what_there_is(tmp_path: Path) -> None:
+    with service("convoy", tmp_path) as running:
+        process = subprocess.Popen(
+            command(str(running.pid), "-d", "1h"),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "measuring for 3600 s" in line:
+                break
+        time.sleep(3)
+        process.send_signal(signal.SIGINT)
+        shown, told = process.communicate(timeout=120)
+    assert process.returncode == 0, told
+    lines = shown.splitlines()
+    assert lines[0].startswith(f"Faulty ({running.pid}): Java 21")
+    first = next(number for number, line in enumerate(lines) if line.startswith("  1. "))
+    assert "threads on average wait for a lock, Object, held by Faulty.convoy:195" in lines[first]
+    assert lines[first + 2] == f"     btpy {running.pid} locks --for 30s"
+    assert "classes restored" in told
