@@ -47,6 +47,7 @@ NOT_RUN = {
     "docs/how-to/many-hosts.md": 2,
     "docs/how-to/prometheus.md": 2,
     "docs/how-to/standing-probes.md": 2,
+    "docs/how-to/triage.md": 1,
     "docs/language.md": 1,
     "docs/protocol.md": 1,
     "docs/recording.md": 3,

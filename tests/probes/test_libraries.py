@@ -110,6 +110,27 @@ def test_exceptions_that_are_swallowed_and_passed_on(jdk: int) -> None:
 
 
 @jdks
+def test_dns(jdk: int, tmp_path: Path) -> None:
+    script = tmp_path / "script.bt"
+    script.write_text(
+        "use btpy.dns(slow=1h) as dns;\n"
+        "@OnProbe(dns.looked_up) { @by[event.host, event.site, typeof(event.error)] = count(); }\n"
+    )
+    hosts = tmp_path / "hosts"
+    hosts.write_text("127.0.0.2 prices.test\n127.0.0.3 stock.test\n")
+    with target(jdk, "Naming", classpath=classes("Naming"), flags=[f"-Djdk.net.hosts.file={hosts}"]) as program:
+        with tracing(program.pid, script) as tracer:
+            run(program, tracer)
+        assert columns(tracer, "dns.@looked_up") == {"prices.test": 29, "stock.test": 13, "gone.test": 17}
+        assert columns(tracer, "dns.@failed") == {"gone.test": 17}
+        assert tracer.maps()["by"] == {
+            "prices.test,Naming.lookUp:34,null": 29,
+            "stock.test,Naming.lookUp:34,null": 13,
+            "gone.test,Naming.lookUp:34,java.net.UnknownHostException": 17,
+        }
+
+
+@jdks
 def test_http_server_of_the_jdk(jdk: int) -> None:
     with target(jdk, "HttpServing", classpath=classes("HttpServing")) as server:
         with tracing(server.pid, "http_server", "--slow", "50ms") as tracer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from btpy.api.triage.findings import Finding
 from btpy.api.triage.measurements import Measurements, Total
@@ -63,7 +64,7 @@ def times(measured: Measurements) -> tuple[TimeSpent, ...]:
         spent.append(TimeSpent("waits for locks", measured.threads(locks), Total(0, locks.sum)))
     processor = measured.all("processor")
     if processor.count:
-        spent.append(_spent(measured, "processor", "processor"))
+        spent.append(replace(_spent(measured, "processor", "processor"), total=Total(0, processor.sum)))
     collecting = measured.figure("gc_time")
     if measured.figure("gc_count"):
         total = Total(round(measured.figure("gc_count")), collecting)

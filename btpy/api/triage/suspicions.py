@@ -134,7 +134,8 @@ def _exceptions(measured: Measurements) -> Iterator[Finding]:
     if made.count:
         rate = measured.per_second(measured.all("exceptions"))
         name = key[0].rpartition(".")[2]
-        fact = f"{number(rate)} exceptions a second, most of them {name} ({number(measured.per_second(made))} a second)"
+        most = number(measured.per_second(made))
+        fact = f"{number(rate)} exceptions a second; the most frequent is {name} ({most} a second)"
         yield Finding.of(Kind.EXCEPTIONS, rate, fact, short(key[1]), "exceptions --for 30s")
     key, died = _most(measured.of("died"))
     if died.count:
@@ -259,7 +260,7 @@ def _logging(measured: Measurements) -> Iterator[Finding]:
     key, most = _most(measured.of("logged"))
     if most.count:
         rate = measured.per_second(measured.all("logged"))
-        fact = f"{number(rate)} log messages a second, most of them {key[0]} of {short(key[1])}"
+        fact = f"{number(rate)} log messages a second; {short(key[1])} makes most of them, as {key[0]}"
         yield Finding.of(Kind.LOGGING, rate, fact, "", "logging --for 30s")
 
 
