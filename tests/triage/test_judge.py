@@ -85,6 +85,16 @@ def test_statements_whose_text_is_unknown_belong_to_those_of_their_place() -> No
     assert finding.place == "Shop.lines:31  SELECT a"
 
 
+def test_a_queue_matters_if_its_tasks_wait_long() -> None:
+    queue: dict[Key, Total] = {("mailer",): Total(100, 350.0, 7.0)}
+    short: dict[Key, Total] = {("mailer",): Total(100, 0.1 * SECOND)}
+    long: dict[Key, Total] = {("mailer",): Total(3, 0.3 * SECOND, 0.2 * SECOND)}
+    assert kinds(Measurements(20, {"queue": queue, "queued": short})) == []
+    (finding,) = findings(Measurements(20, {"queue": queue, "queued": long}))
+    assert finding.fact == "3.5 tasks on average wait for a thread of mailer (100ms on average, at most 200ms)"
+    assert kinds(Measurements(20, {"queue": queue})) == [Kind.QUEUED_TASKS]  # the budget has left all waits out
+
+
 def test_connections_in_use_are_no_leak() -> None:
     held: dict[Key, Total] = {("com.acme.Shop.find:7",): Total(400, 40 * SECOND, SECOND)}  # two on average
     for out, expected in ((5, []), (17, [Kind.CONNECTION_LEAK])):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from btpy.api.triage.findings import Finding
 from btpy.api.triage.measurements import NOTHING, Key, Measurements, Total
-from btpy.api.triage.thresholds import SLOW, Kind
+from btpy.api.triage.thresholds import LONG_WAIT_NS, SLOW, Kind
 from btpy.output.quantities import duration, grouped, size
 
 _SEPARATOR = "  "
@@ -205,11 +205,15 @@ def _calls(measured: Measurements) -> Iterator[Finding]:
 
 
 def _tasks(measured: Measurements) -> Iterator[Finding]:
-    key, queued = _slowest(measured.of("queued"))
-    if queued.count:
-        average = measured.threads(queued)
-        fact = f"{number(average)} tasks on average wait for a thread of {key[0]} ({_times(queued)})"
-        yield Finding.of(Kind.QUEUED_TASKS, average, fact, "", "executors --for 30s")
+    """By the length of the queue. If the budget skips hits, the waits of most tasks are not known."""
+    waits = measured.of("queued")
+    for key in {**measured.of("queue"), **waits}:
+        wait = waits.get(key, NOTHING)
+        average = max(measured.of("queue").get(key, NOTHING).mean, measured.threads(wait))
+        if wait.mean >= LONG_WAIT_NS or not wait.count:
+            times = f" ({duration(wait.mean)} on average, at most {duration(wait.longest)})" if wait.count else ""
+            fact = f"{number(average)} tasks on average wait for a thread of {key[0]}{times}"
+            yield Finding.of(Kind.QUEUED_TASKS, average, fact, "", "executors --for 30s")
     key, rejected = _most(measured.of("rejected"))
     if rejected.count:
         rate = measured.per_second(measured.all("rejected"))

@@ -69,7 +69,7 @@ THRESHOLDS = {
     Kind.SLOW_CALLS: Threshold(0.1, _THREADS, "one call of half a second in five seconds"),
     Kind.FAILED_CALLS: Threshold(0.02, "of the calls", "a service that works fails in less than 1 %"),
     Kind.RETRIES: Threshold(0.2, "a second", "four in 20 s are no coincidence"),
-    Kind.QUEUED_TASKS: Threshold(0.5, "tasks on average", "a task that waits 20 ms for a thread is one too many"),
+    Kind.QUEUED_TASKS: Threshold(0.5, "tasks on average", "a pool that is large enough has an empty queue"),
     Kind.REJECTED_TASKS: Threshold(0.05, "a second", "each is work that was not done"),
     Kind.FAILED_TASKS: Threshold(0.05, "a second", "hardly anybody reads the exceptions of tasks"),
     Kind.THREAD_GROWTH: Threshold(20, "threads a minute", "pools grow once, by ten or so, and then stay"),
@@ -86,6 +86,8 @@ SLOW = {
     "slow_sql": "100ms",  # a person notices the page that waits for it
     "slow_http": "500ms",  # a healthy service in the same data centre takes a tenth
     "slow_pool": "10ms",  # a free connection is handed out in microseconds
-    "slow_queue": "20ms",  # a free thread takes a task in less than a millisecond
 }
 """The parameters of the looks: shorter waits are in the totals only."""
+
+LONG_WAIT_NS = 20e6
+"""Tasks that wait less on average are no fact: a free thread takes one in less than a millisecond."""
