@@ -51,9 +51,8 @@ class StopCondition:
         self._titles = {name: titles[name] for name in sorted(names)}
         self._next = 0.0
 
-    @property
-    def is_due(self) -> bool:
-        """Whether the next look at the maps is due."""
+    def begin_look(self) -> bool:
+        """Begins a look at the maps if one is due, and returns whether it has."""
         now = time.monotonic()
         if now < self._next:
             return False

@@ -330,7 +330,7 @@ class HostsRun:
         if signals.stop is not None:
             return "interrupt"
         until = self._until
-        if until is None or not until.is_due:
+        if until is None or not until.begin_look():
             return ""
         titles = set(until.titles)
         maps = [content.map for content in self._latest.unmerged if content.map.title in titles]

@@ -251,7 +251,7 @@ class RunLoop:
         for exporter in self._exporters:
             for notice in exporter.notices():
                 self._console.warning(notice)
-        due = [exporter for exporter in self._exporters if exporter.is_due()]
+        due = [exporter for exporter in self._exporters if exporter.begin_report()]
         if due:
             for run in self._running:
                 with run.noticing():
@@ -264,7 +264,7 @@ class RunLoop:
         if self._signals.stop is not None:
             return "interrupt"
         until = self._until
-        if until is not None and until.is_due and until.holds(self._together.read(until.titles)):
+        if until is not None and until.begin_look() and until.holds(self._together.read(until.titles)):
             return "until"
         return "for" if time.monotonic() >= deadline else ""
 

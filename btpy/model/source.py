@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass as dataclass_with_attributes
@@ -29,6 +30,11 @@ class Source:
     @cached_property
     def _line_starts(self) -> list[int]:
         return [0, *(at + 1 for at, char in enumerate(self.text) if char == "\n")]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the text, in hexadecimal digits."""
+        return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()
 
     def position(self, offset: int) -> tuple[int, int]:
         """1-based line and column (code points) of an offset."""

@@ -29,11 +29,13 @@ class Exporter(Protocol):
 
     def writer(self, context: Context, origin: Origin) -> ExportWriter: ...
 
-    def is_due(self) -> bool:
-        """Whether the maps are to be read now."""
+    def begin_report(self) -> bool:
+        """Begins a report if one is due, and returns whether it has. The caller has the maps read, then calls
+        :meth:`report`.
+        """
 
     def report(self) -> None:
-        """The maps of all targets have just been read."""
+        """Ends the report: the maps of all targets have just been read."""
 
     def notices(self) -> list[str]:
         """Messages for the user, since the last call."""

@@ -111,8 +111,8 @@ class Exporter:
         if self._spans is not None:
             self._spans.put(_Waiting(resource, scope, span, span.ByteSize()))
 
-    def is_due(self) -> bool:
-        """Whether it is time to read and report the metrics. The first time is an interval after the first call."""
+    def begin_report(self) -> bool:
+        """Returns whether the metrics are due. The first time is an interval after the first call."""
         now = time.monotonic()
         if now < self._due:
             self._due = min(self._due, now + self.settings.interval)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Iterable, Sequence
 
@@ -92,7 +91,6 @@ def scope_of(outline: Outline) -> InstrumentationScope:
     scope = InstrumentationScope(name="btpy", version=version())
     if outline.sources:
         script = outline.sources[0]
-        digest = hashlib.sha256(script.text.encode("utf-8", "surrogatepass")).hexdigest()
         scope.attributes.append(key_value("btpy.script.name", script.name))
-        scope.attributes.append(key_value("btpy.script.hash", digest[:_HASH_DIGITS]))
+        scope.attributes.append(key_value("btpy.script.hash", script.digest[:_HASH_DIGITS]))
     return scope

@@ -110,8 +110,8 @@ class Store:
             file.finish()
         self._count(LOSSES.name, file)
 
-    def is_due(self) -> bool:
-        """Whether files are old enough to end. Then the maps are read first."""
+    def begin_report(self) -> bool:
+        """Returns whether files are old enough to end."""
         return time.monotonic() >= self._due
 
     def report(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 import uuid
 from collections import Counter
@@ -50,8 +49,7 @@ class ParquetWriter(SilentWriter):
         sources = context.outline.sources
         self._script = PurePath(sources[0].name).name.strip("<>") if sources else ""
         clock = context.clock
-        text = sources[0].text if sources else ""
-        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        digest = sources[0].digest if sources else ""
         self.run = str(uuid.uuid5(_RUNS, f"{origin.pid} {clock.nano_time} {clock.wall_nanos} {digest}"))
         self._kinds: dict[int, Kind | None] = {}
         self._partitions: dict[tuple[str, int], str] = {}  # by data set and hour

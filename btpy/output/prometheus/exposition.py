@@ -55,8 +55,8 @@ class Exposition:
             self._targets.append(metrics)
         return ExpositionWriter(metrics, context)
 
-    def is_due(self) -> bool:
-        """Whether somebody scrapes, so that the maps are to be read."""
+    def begin_report(self) -> bool:
+        """Returns whether somebody waits for a scrape."""
         with self._changed:
             is_due = self._wanted and time.monotonic() - self._last >= LEAST_SECONDS
             if is_due:
