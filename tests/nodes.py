@@ -30,6 +30,8 @@ mount -t tmpfs tmpfs /run
 mkdir /run/sshd /run/node
 mount --bind "$1" /run/node
 mount -t tmpfs -o mode=1777 tmpfs /tmp
+mkdir -p ~/.cache/btpy/pushed
+mount -t tmpfs -o mode=0700 tmpfs ~/.cache/btpy/pushed
 hostname "$2"
 /usr/sbin/sshd -D -e -f /run/node/sshd_config 2>/run/node/log &
 wait
@@ -93,7 +95,7 @@ class Node:
     @property
     def of_btpy(self) -> list[str]:
         """The command lines of btpy."""
-        return [line for line in self.commands.values() if " -m btpy" in line]
+        return [line for line in self.commands.values() if " -m btpy" in line or "python3 -I -S -c" in line]
 
     @property
     def connections(self) -> list[str]:

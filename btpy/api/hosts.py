@@ -12,10 +12,12 @@ import re
 import selectors
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Union
 
 from btpy import children
+from btpy.api import push, push_node
 from btpy.distribution import install_command
 from btpy.errors import BtpyError, ProtocolError, UsageError
 from btpy.frozen import dataclass
@@ -30,6 +32,14 @@ SILENT_SECONDS = 10.0
 """Seconds without a byte after which a host counts as silent."""
 
 MOST_HOSTS = 10_000
+
+STATUS_OTHER_VERSION = 78
+"""The exit status of ``btpy node`` on a host whose btpy has another version than the client's."""
+
+STATUS_NOT_FOUND = 127
+
+_WITHOUT_BTPY = frozenset({126, STATUS_NOT_FOUND, STATUS_OTHER_VERSION})
+_MAX_HELD = 100  # most lines for people that wait until it is known whether btpy runs on the host
 
 _CONNECTING_SECONDS = 60.0  # seconds after which a host that has not reported its probes counts no more for fan_out
 _CLOSING_SECONDS = 2.0  # seconds from the end of standard output to the end of the process
@@ -109,31 +119,66 @@ class Ready:
 
 
 @dataclass(frozen=True, slots=True)
+class Pushed:
+    """The client runs its own btpy on a host. ``size``: the bytes of the copy; 0: the host had it."""
+
+    host: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
 class Left:
     """A host has ended. ``status``: of its command, as ssh reports it. ``error``: the fault in its messages.
-    ``has_begun``: whether btpy ran there.
+    ``has_begun``: whether btpy ran there. ``was_pushed``: whether the client tried to run its own btpy there.
     """
 
     host: str
     status: int
     has_begun: bool
     error: BtpyError | None = None
+    was_pushed: bool = False
 
 
-Report = Union[Came, Said, Silent, Ready, Left]
+Report = Union[Came, Said, Silent, Ready, Pushed, Left]
+
+
+class Reach:
+    """Reaches a host: ``before`` comes before its name in the command, and ``after`` before the command on the host."""
+
+    def __init__(self, before: Sequence[str], after: Sequence[str] = ()) -> None:
+        self._before = before
+        self._after = after
+
+    def command(self, host: str, command: str) -> list[str]:
+        """``command``: as for a shell."""
+        return [*self._before, host, *self._after, command]
+
+
+class Pushing:
+    """``--push``. ``python``: the command of Python on the hosts."""
+
+    def __init__(self, python: str) -> None:
+        self.command = push.COMMAND.format(python=python)
+
+    @cached_property
+    def copy(self) -> push.Copy:
+        return push.copy()
 
 
 class Hosts:
-    """``ssh``: the command that reaches a host, whose name and ``command`` follow. ``requests``: the line for ``btpy
-    node`` on each host, by its name; :meth:`begin` connects. ``fan_out``: the most hosts that connect and attach at a
-    time.
+    """``command``: of btpy on each host. ``requests``: the line for ``btpy node`` on each host, by its name;
+    :meth:`begin` connects. ``fan_out``: the most hosts that connect and attach at a time. ``pushing``: for hosts that
+    do not have this version of btpy; None: they fail.
     """
 
-    def __init__(self, requests: dict[str, bytes], ssh: Sequence[str], command: str, *, fan_out: int) -> None:
+    def __init__(
+        self, requests: dict[str, bytes], reach: Reach, command: str, *, fan_out: int, pushing: Pushing | None = None
+    ) -> None:
         self._waiting: list[str] = []
         self._requests = requests
-        self._ssh = ssh
+        self._reach = reach
         self._command = command
+        self._pushing = pushing
         self._fan_out = fan_out
         self._selector = selectors.DefaultSelector()
         self._running: dict[str, _Host] = {}
@@ -186,14 +231,19 @@ class Hosts:
 
     def _connect_more(self) -> None:
         while self._waiting and sum(host.is_connecting for host in self._running.values()) < self._fan_out:
-            name = self._waiting.pop(0)
-            process = children.start_connected([*self._ssh, name, self._command])
-            host = _Host(name, process, self._requests[name])
-            self._running[name] = host
-            for file in (process.stdout, process.stderr):
-                assert file is not None
-                os.set_blocking(file.fileno(), False)
-                self._selector.register(file, selectors.EVENT_READ, host)
+            self._connect(self._waiting.pop(0), None)
+
+    def _connect(self, name: str, pushing: Pushing | None) -> None:
+        """``pushing``: None: runs the btpy of the host."""
+        command = self._command if pushing is None else pushing.command
+        process = children.start_connected(self._reach.command(name, command))
+        host = _Host(name, process, self._requests[name], None if pushing is None else pushing.copy)
+        host.holds_lines = self._pushing is not None and pushing is None
+        self._running[name] = host
+        for file in (process.stdout, process.stderr):
+            assert file is not None
+            os.set_blocking(file.fileno(), False)
+            self._selector.register(file, selectors.EVENT_READ, host)
 
     def _say_alive(self) -> None:
         now = time.monotonic()
@@ -221,21 +271,36 @@ class Hosts:
             yield from self._remove(host, error)
 
     def _remove(self, host: _Host, error: BtpyError | None) -> Iterator[Said | Left]:
+        """The host has ended, or begins again with the btpy of the client."""
         del self._running[host.name]
-        yield from host.last_words()
+        words = list(host.last_words())
         for file in (host.process.stdout, host.process.stderr):
             with contextlib.suppress(KeyError, ValueError):
                 self._selector.unregister(file)  # type: ignore[arg-type]
-        yield Left(host.name, host.end(), host.has_begun, error)
+        status = host.end()
+        if host.holds_lines and status in _WITHOUT_BTPY and error is None and not self._is_stopping:
+            self._connect(host.name, self._pushing)
+            return
+        yield from host.released()
+        yield from words
+        yield Left(host.name, status, host.has_begun, error, host.copy is not None)
 
 
 class _Host:
-    """The connection to one host."""
+    """The connection to one host. ``copy``: of btpy, which is sent if the host asks for it; None: it has btpy.
+    ``holds_lines``: whether its lines for people wait until btpy has begun there, because it may be tried again.
+    """
 
-    def __init__(self, name: str, process: children.Process, request: bytes) -> None:
+    def __init__(self, name: str, process: children.Process, request: bytes, copy: push.Copy | None) -> None:
         self.name = name
         self.process = process
-        self._unsent = bytearray(request)
+        self.copy = copy
+        self.holds_lines = False
+        self._held: list[Said] = []
+        self._answer = bytearray()  # of a host to which btpy may be sent
+        self._is_answered = copy is None
+        self._request = request
+        self._unsent = bytearray(request if copy is None else copy.steps)
         self._reader = StreamReader()
         self._playbacks: dict[int, Playback] = {}
         self._line = b""
@@ -275,10 +340,30 @@ class _Host:
         with contextlib.suppress(BlockingIOError, BrokenPipeError):
             if self._unsent:
                 del self._unsent[: os.write(stdin.fileno(), self._unsent)]
-            elif alive and not self._is_stopping:
+            elif alive and self._is_answered and not self._is_stopping:
                 os.write(stdin.fileno(), alive)
         if self._is_stopping and not self._unsent:
             stdin.close()
+
+    def released(self) -> Iterator[Said]:
+        """The lines that were held."""
+        self.holds_lines = False
+        yield from self._held
+        self._held.clear()
+
+    def _copy_answer(self, data: bytes) -> Iterator[Pushed]:
+        """Sends the copy of btpy if the host asks for it, and the request."""
+        assert self.copy is not None
+        self._answer += data
+        if len(self._answer) > _MAX_LINE * 16:
+            raise ProtocolError("the host does not say whether it has btpy")
+        is_needed = push_node.NEEDED in self._answer
+        if is_needed or push_node.PRESENT in self._answer:
+            self._is_answered = True
+            self._answer.clear()
+            self._unsent += (self.copy.data if is_needed else b"") + self._request
+            self.send(b"")
+            yield Pushed(self.name, len(self.copy.data) if is_needed else 0)
 
     def stop(self) -> None:
         self._is_stopping = True
@@ -293,7 +378,10 @@ class _Host:
             self._is_silent = False
             yield Silent(self.name, 0.0)
         if file is self.process.stderr:
-            yield from self._lines(data)
+            yield from self._for_people(data)
+            return
+        if not self._is_answered:
+            yield from self._copy_answer(data)
             return
         was_ready = self._reader.is_ready
         for part in self._reader.feed(data):
@@ -303,6 +391,7 @@ class _Host:
             item = playback.take(part.entry)
             if playback.started.pid != part.pid:
                 raise ProtocolError(f"the recording of pid {part.pid} is of pid {playback.started.pid}")
+            yield from self.released()
             yield Came(self.name, playback, part.version, part.entry, item)
         if self._reader.is_ready and not was_ready:
             yield Ready(self.name)
@@ -312,7 +401,7 @@ class _Host:
         if file is self.process.stdout:
             self._ended = time.monotonic()
         elif self._line:
-            yield from self._lines(b"\n")
+            yield from self._for_people(b"\n")
 
     def last_words(self) -> Iterator[Said]:
         """The rest of standard error, which a connection that ssh shares may keep open."""
@@ -342,6 +431,14 @@ class _Host:
                 return self.process.wait(_TERMINATING_SECONDS)
             self.process.kill()
         return self.process.wait()
+
+    def _for_people(self, data: bytes) -> Iterator[Said]:
+        """The lines, unless they are held."""
+        lines = list(self._lines(data))
+        if self.holds_lines:
+            self._held = [*self._held, *lines][-_MAX_HELD:]
+        else:
+            yield from lines
 
     def _lines(self, data: bytes) -> Iterator[Said]:
         """Cuts lines that are too long."""

@@ -13,7 +13,20 @@ from dataclasses import replace
 from pathlib import Path
 
 from btpy import children
-from btpy.api.hosts import Came, Hosts, Left, Ready, Report, Said, Silent, host_names
+from btpy.api.hosts import (
+    STATUS_NOT_FOUND,
+    Came,
+    Hosts,
+    Left,
+    Pushed,
+    Pushing,
+    Reach,
+    Ready,
+    Report,
+    Said,
+    Silent,
+    host_names,
+)
 from btpy.api.merged_maps import Shares
 from btpy.api.programs import Program, outline_of, written
 from btpy.api.recordings import ChunkWriter, Ending, Entry, Playback, Recorded, ShownMaps
@@ -45,27 +58,10 @@ _SENT = (
 """The options that each host gets unchanged."""
 
 _OWN = (
-    *(
-        "hosts",
-        "remote_btpy",
-        "ssh",
-        "fan_out",
-        "canary",
-        "then",
-        "settle",
-        "max_errors",
-        "e",
-        "I",
-        "P",
-        "hits",
-        "until",
-        "interval",
-        "rate",
-        "format",
-        "output",
-    ),
-    *("append", "rotate", "compress", "width", "only", "csv_safe", "utc", "record", "allow", "secret", "no_redact"),
-    *("frameworks", "with", "color", "no_unicode"),
+    *("hosts", "remote_btpy", "remote_python", "push", "ssh", "fan_out"),
+    *("canary", "then", "settle", "max_errors"),
+    *("e", "I", "P", "hits", "until", "interval", "rate", "format", "output", "append", "rotate", "compress", "width"),
+    *("only", "csv_safe", "utc", "record", "allow", "secret", "no_redact", "frameworks", "with", "color", "no_unicode"),
 )
 """The options that this side needs, or that travel with the script."""
 
@@ -73,7 +69,6 @@ _POLL = 0.1  # seconds between checks of the clock and of signals
 _UNTIL_INTERVAL = 0.25  # seconds between two readings of maps on a host, for --until
 _KEPT_INTERVAL = 2.0  # the same for maps that are not shown, because a host may vanish
 _ENDING_SECONDS = 15.0  # seconds to wait for hosts that do not answer at the end
-_STATUS_NOT_FOUND = 127
 
 
 def run(
@@ -96,7 +91,9 @@ def run(
     requests = {name: _request(name, program, words) for name in names}
     command = f"{arguments.text('remote_btpy') or 'btpy'} node"
     canary = canary_of(arguments, names, settings.budget)
-    hosts = Hosts(requests, (*ssh, "-T", "-o", "BatchMode=yes", "--"), command, fan_out=max(1, fan_out))
+    reach = Reach((*ssh, "-T", "-o", "BatchMode=yes", "--"))
+    pushing = Pushing(arguments.text("remote_python") or "python3") if arguments.switch("push") else None
+    hosts = Hosts(requests, reach, command, fan_out=max(1, fan_out), pushing=pushing)
     try:
         return HostsRun(hosts, names, program, settings, console, canary).run()
     finally:
@@ -364,6 +361,8 @@ class HostsRun:
                     self._take(last)
         elif isinstance(report, Said):
             console.notice(report.line)
+        elif isinstance(report, Pushed):
+            console.detail(f"{report.size / 1e6:.1f} MB of btpy sent" if report.size else "btpy was sent before")
         elif isinstance(report, Ready):
             self._ready.add(report.host)
             if self._canary is not None:
@@ -460,14 +459,9 @@ class HostsRun:
         if left.error is not None:
             self._problems.setdefault(left.host, str(left.error))
             console.error(left.error)
-        elif left.status == _STATUS_NOT_FOUND and not left.has_begun:
-            self._problems[left.host] = "has no btpy"
-            console.error(
-                AttachError(
-                    "btpy was not found on the host",
-                    help=["install it there", "or say where it is: --remote-btpy /opt/btpy/bin/btpy"],
-                )
-            )
+        elif left.status == STATUS_NOT_FOUND and not left.has_begun:
+            self._problems[left.host] = "has no Python" if left.was_pushed else "has no btpy"
+            console.error(_not_found(left))
         elif not left.has_begun and not self._reason:
             self._problems[left.host] = f"could not be reached (status {left.status} of ssh)"
         elif not targets and not self._reason:
@@ -506,7 +500,7 @@ class HostsRun:
         statuses = [status for status in self._statuses.values() if status]
         if not self._targets:
             if self._problems:
-                raise NothingTraced(next((status for status in statuses if 0 < status < _STATUS_NOT_FOUND), 3))
+                raise NothingTraced(next((status for status in statuses if 0 < status < STATUS_NOT_FOUND), 3))
             return 0
         endings = [target.ending for target in self._targets.values()]
         if not self._reason and all(ending is None or ending.reason == "target-exited" for ending in endings):
@@ -535,6 +529,22 @@ def _summary(targets: Sequence[_Target]) -> str:
         parts.append(f"{back} of {counted(woven, 'class')} put back")
     lost = len(targets) - len(restored)
     return ", ".join([*parts, *([f"{lost} of them lost"] if lost else [])])
+
+
+def _not_found(left: Left) -> AttachError:
+    if left.was_pushed:
+        return AttachError(
+            "neither this version of btpy nor python3 was found on the host",
+            help=["install Python 3.11 or later there", "or say where it is: --remote-python /opt/python/bin/python3"],
+        )
+    return AttachError(
+        "btpy was not found on the host",
+        help=[
+            "install it there",
+            "or say where it is: --remote-btpy /opt/btpy/bin/btpy",
+            "or let the client send its own: --push",
+        ],
+    )
 
 
 def _shape(outline: Outline) -> list[object]:

@@ -69,6 +69,7 @@ def _request() -> dict[str, Any]:
     """Raises UsageError."""
     import json
 
+    from btpy.api.hosts import STATUS_OTHER_VERSION
     from btpy.distribution import version
     from btpy.errors import UsageError
 
@@ -82,10 +83,12 @@ def _request() -> dict[str, Any]:
         data = head + line_end if line_end else data
     request: dict[str, Any] = json.loads(data)
     if request["btpy"] != version():
-        raise UsageError(
+        error = UsageError(
             f"this host has btpy {version()}, and the client is btpy {request['btpy']}",
-            help=["install the same version on both"],
+            help=["install the same version on both", "or let the client send its own: --push"],
         )
+        error.exit_status = STATUS_OTHER_VERSION
+        raise error
     return request
 
 

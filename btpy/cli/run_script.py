@@ -47,6 +47,10 @@ HOSTS = Option(
 REMOTE_BTPY = Option(
     ("--remote-btpy",), "the command of btpy on the hosts of --hosts, such as 'sudo -n btpy'", "COMMAND"
 )
+PUSH = Option(
+    ("--push",), "of --hosts: where btpy is missing or has another version, send this one (Python 3.11 runs it)"
+)
+REMOTE_PYTHON = Option(("--remote-python",), "the command of Python on the hosts of --push (python3)", "COMMAND")
 SSH = Option(("--ssh",), "the command of ssh for --hosts, such as 'ssh -F FILE -J JUMP' (ssh)", "COMMAND")
 FAN_OUT = Option(("--fan-out",), "hosts of --hosts that connect and attach at a time (32)", "N")
 COMMAND = Command(
@@ -71,6 +75,8 @@ COMMAND = Command(
         Option(("--all",), "trace every JVM that NAME fits: what they print has the pid, maps are merged"),
         HOSTS,
         REMOTE_BTPY,
+        PUSH,
+        REMOTE_PYTHON,
         SSH,
         FAN_OUT,
         *CANARY_OPTIONS,
@@ -143,7 +149,7 @@ def run(arguments: Arguments, console: Console) -> int:
 def _run(arguments: Arguments, console: Console) -> int:
     several_meant = _several_meant(arguments)
     on_hosts = arguments.text("hosts") is not None
-    for option in (REMOTE_BTPY, SSH, FAN_OUT, *CANARY_OPTIONS):
+    for option in (REMOTE_BTPY, PUSH, REMOTE_PYTHON, SSH, FAN_OUT, *CANARY_OPTIONS):
         if option.key in arguments.given and not on_hosts:
             raise UsageError(f"{option.names[-1]} needs --hosts")
     if len(arguments.positionals) == 1 and not arguments.texts("e") and not several_meant and not on_hosts:

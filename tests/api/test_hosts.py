@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from btpy.api import hosts
-from btpy.api.hosts import Hosts, Left, Report, Said, Silent
+from btpy.api.hosts import Hosts, Left, Reach, Report, Said, Silent
 from tests.targets import PATIENCE
 
 
 @contextmanager
 def running(script: str, *names: str, fan_out: int = 10) -> Iterator[Hosts]:
     """``script``: for a shell, in which ``$0`` is the name of the host."""
-    running = Hosts(dict.fromkeys(names, b"{}\n"), ("sh", "-c", script), "btpy node", fan_out=fan_out)
+    running = Hosts(dict.fromkeys(names, b"{}\n"), Reach(("sh", "-c", script)), "btpy node", fan_out=fan_out)
     running.begin(names)
     try:
         yield running

@@ -90,7 +90,7 @@ def test_records_have_host_and_pid_and_maps_are_merged(tmp_path: Path) -> None:
     ("host", "words"),
     [
         ("refuses", ["ssh: connect to host refuses port 22: Connection refused", "could not be reached (status 255"]),
-        ("empty", ["btpy was not found on the host", "--remote-btpy /opt/btpy/bin/btpy"]),
+        ("empty", ["btpy was not found on the host", "--remote-btpy /opt/btpy/bin/btpy", "send its own: --push"]),
         ("older", ["this host has btpy", "the client is btpy 0.0.7", "install the same version on both"]),
         ("garbage", ["65536 bytes before the stream"]),
         ("hostile", ["a frame of 4294967295 bytes"]),
@@ -122,6 +122,14 @@ def test_what_a_host_with_another_script_sends_counts_nowhere(tmp_path: Path) ->
         assert {record.get("host") for record in tracer.of("printf")} == {"web"}
         assert tracer.maps()["n"] == 211
         left_alone(*targets.values())
+
+
+def test_a_host_without_python_cannot_be_sent_btpy(tmp_path: Path) -> None:
+    with on_hosts(tmp_path, "empty", "x", "-e", SCRIPT, "--push") as tracer:
+        assert tracer.wait() == 3
+    assert "empty  error: neither this version of btpy nor python3 was found on the host" in tracer.stderr
+    assert sum("not found" in line and "btpy-that-is-not-there" in line for line in tracer.stderr) == 1
+    assert "1 of 1 host failed: empty: has no Python" in tracer.stderr
 
 
 def test_where_every_host_fails_the_status_says_so(tmp_path: Path) -> None:

@@ -76,6 +76,36 @@ def test_a_client_that_is_killed_leaves_no_process_and_no_probe(three: tuple[Nod
     left_alone(*machines.by_name.values())
 
 
+def test_a_host_without_btpy_gets_it_by_push(three: tuple[Nodes, dict[str, Target]]) -> None:
+    """It runs in the host's own Python, without the packages of this one."""
+    machines, jvms = three
+    machines["web1"].program("btpy", "#!/bin/sh\nexit 127\n")
+    _pushed(machines, {"web1": jvms["web1"]}, "MB of btpy sent")
+
+
+@pytest.mark.proof
+def test_btpy_is_sent_once_to_a_host_without_it_or_with_another_version(tmp_path: Path) -> None:
+    with nodes(tmp_path, "web1", "web2") as machines, ExitStack() as stack:
+        jvms = {name: stack.enter_context(machines[name].jvm("orders")) for name in ("web1", "web2")}
+        for name, program in (("web1", "#!/bin/sh\nexit 127\n"), ("web2", _OLDER)):
+            machines[name].program("btpy", program)
+        for sent in ("MB of btpy sent", "btpy was sent before"):
+            _pushed(machines, jvms, sent)
+
+
+def _pushed(machines: Nodes, jvms: dict[str, Target], sent: str) -> None:
+    with on_nodes(machines, ",".join(jvms), "orders", "--push", "-v", *ALL) as tracer:
+        told(tracer, f"tracing {counted(len(jvms), 'JVM')} on {counted(len(jvms), 'host')}")
+        for jvm in jvms.values():
+            called(jvm, 23)
+        assert tracer.stop() == 0, tracer.stderr
+    assert tracer.maps()["n"] == 23 * len(jvms)
+    for name in jvms:
+        assert sent in told_of(tracer, name)
+        assert "this host has btpy" not in told_of(tracer, name)
+    left_alone(*machines.by_name.values())
+
+
 @pytest.mark.proof
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_an_end_at_any_moment_leaves_no_process_and_no_probe(
