@@ -26,12 +26,16 @@ for _number, _default in ((signal.SIGINT, signal.default_int_handler), (signal.S
 os.environ.setdefault("BTPY_TRUST", str(Path(__file__).stat().st_uid))
 
 
+TWO_VERSIONS = {"agent", "classfile", "codegen", "corpus", "runtime", "weave"}
+"""Rooms of tests whose subject runs in the traced JVM, or is its bytecode."""
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden", action="store_true", help="write tests/golden anew instead of comparing with it"
     )
     parser.addoption(
-        "--every-jdk", action="store_true", help="run tests of all Java versions on each, not on two of them by turns"
+        "--every-jdk", action="store_true", help="run tests of all Java versions on each, not on one or two by turns"
     )
 
 
@@ -48,7 +52,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A test of all Java versions runs on 11 or 17, and on 21 or 25; its name decides which."""
+    """A test of all Java versions runs on one of them, which its name decides; in ``TWO_VERSIONS`` on an older and a
+    newer one.
+    """
     if config.getoption("--every-jdk") or config.option.keyword or any("::" in argument for argument in config.args):
         return
     kept: list[pytest.Item] = []
@@ -65,10 +71,15 @@ def runs_on_its_jdk(item: pytest.Item) -> bool:
     if "outcome" in parameters:  # a fixture that runs all scenarios once for each Java version
         return parameters["outcome"] in (MAJORS[0], MAJORS[-1])
     jdk = parameters.get("jdk")
-    if jdk not in MAJORS or not any(mark.args[1:] in ALL_JDKS for mark in item.iter_markers("parametrize")):
+    lists = [mark.args[1] for mark in item.iter_markers("parametrize") if mark.args[1:] in ALL_JDKS]
+    if jdk not in MAJORS or not lists:
         return True
+    versions = [version for version in MAJORS if version in lists[0]]
     chosen = zlib.crc32(item.nodeid.partition("[")[0].encode())
-    return jdk in (MAJORS[chosen % 2], MAJORS[2 + chosen // 2 % 2])
+    if item.path.relative_to(item.config.rootpath).parts[1] in TWO_VERSIONS:
+        older, newer = versions[:2], versions[2:]
+        return jdk in (older[chosen % 2], newer[chosen // 2 % len(newer)])
+    return bool(jdk == versions[chosen % len(versions)])
 
 
 class Golden:

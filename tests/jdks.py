@@ -31,8 +31,11 @@ all_jdks = pytest.mark.parametrize("jdk", MAJORS, ids=[f"jdk{major}" for major i
 all_jdks_and_8 = pytest.mark.parametrize("jdk", [8, *MAJORS], ids=[f"jdk{major}" for major in (8, *MAJORS)])
 """The versions of :data:`all_jdks` and Java 8, for some of the tests; their programs are compiled for Java 8."""
 
-ALL_JDKS = ((MAJORS,), ([8, *MAJORS],))
-"""The names of the arguments that these two decorators give. ``tests/conftest.py`` samples tests that have them."""
+jdks_since_17 = pytest.mark.parametrize("jdk", MAJORS[1:], ids=[f"jdk{major}" for major in MAJORS[1:]])
+"""The versions of :data:`all_jdks` that the programs and frameworks of a test need."""
+
+ALL_JDKS = ((MAJORS,), ([8, *MAJORS],), (MAJORS[1:],))
+"""The arguments of these three decorators. ``tests/conftest.py`` samples tests that have them."""
 
 
 @dataclass(frozen=True)

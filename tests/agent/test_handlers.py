@@ -99,9 +99,9 @@ def records(events: Events) -> list[tuple[int, ...]]:
 def test_a_handler_runs_and_its_records_come_before_the_answer(
     jdk: int, subject: Subject, attach: Attach, tmp_path: Path
 ) -> None:
+    built = handler(tmp_path, RECORD)
     with subject(jdk) as program:
         client = attach(program, jdk)
-        built = handler(tmp_path, RECORD)
         assert install(client, built) == ""
         assert run_once(client, built) == ""
         site = client.slot << 24 | 1
@@ -119,9 +119,9 @@ def test_a_handler_runs_and_its_records_come_before_the_answer(
 def test_maps_stacks_and_exits_keep_their_place_among_the_records(
     jdk: int, subject: Subject, attach: Attach, tmp_path: Path
 ) -> None:
+    built = handler(tmp_path, PRINT_STACKS)
     with subject(jdk) as program:
         client = attach(program, jdk)
-        built = handler(tmp_path, PRINT_STACKS)
         assert install(client, built, maps=[MapDecl(0, MapKind.COUNT, 1, 0, 16, False, ())]) == ""
         assert run_once(client, built) == ""
         order: list[tuple[int | str, int]] = []
@@ -271,9 +271,9 @@ def test_calls_of_the_agent_during_class_loading_fire_nothing(
     jdk: int, subject: Subject, attach: Attach, tmp_path: Path
 ) -> None:
     """The transformer turns slashes into dots with String.replace; class loaders turn dots into slashes with it."""
+    built = handler(tmp_path, GUARDED, ", char from, char to")
     with subject(jdk) as program:
         client = attach(program, jdk)
-        built = handler(tmp_path, GUARDED, ", char from, char to")
         install(client, built)
         client.handlers = (built,)
         operands = tuple(Operand(OperandKind.ARGUMENT, index, "C") for index in range(2))

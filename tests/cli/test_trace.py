@@ -70,10 +70,11 @@ def test_standard_output_has_only_output_of_the_script(shop: Target) -> None:
     assert code == 0
     assert [line.startswith("SKU-") for line in stdout[:3]] == [True] * 3
     assert [line.split()[0] for line in stdout[3:]] == ["@n"]
-    assert stderr[0].startswith("btpy: 1 probe → 1 method in 1 class of ")
-    assert stderr[0].endswith(" Ctrl-C to end.")
-    assert stderr[1].startswith("events 3 shown, ")
-    assert ", 0 lost" in stderr[1]
+    (banner,) = [line for line in stderr if line.startswith("btpy: ")]
+    assert banner.startswith("btpy: 1 probe → 1 method in 1 class of ")
+    assert banner.endswith(" Ctrl-C to end.")
+    (summary,) = [line for line in stderr if line.startswith("events 3 shown, ")]
+    assert ", 0 lost" in summary
     check_restored(stderr)
 
 
@@ -85,7 +86,7 @@ def test_quiet(shop: Target) -> None:
 def test_one_liners_end_by_themselves_and_say_why(shop: Target) -> None:
     code, stdout, stderr = btpy(shop.pid, "-e", EVERY_QUOTE)
     assert (code, len(stdout)) == (0, 101)
-    assert stderr[1] == "stopped after 100 hits (--hits N for more, --hits 0 for all)"
+    assert "stopped after 100 hits (--hits N for more, --hits 0 for all)" in stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -118,7 +119,8 @@ def test_nothing_matches(shop: Target) -> None:
     assert (code, stdout) == (0, [])
     assert any(line.endswith("0 hits: no matching class was loaded") for line in stderr)
     code, _, stderr = btpy(shop.pid, "-e", script, "--missing", "warn", "--for", "300ms")
-    assert (code, stderr[0][:16]) == (0, "warning[BT301]: ")
+    assert code == 0
+    assert any(line.startswith("warning[BT301]: ") for line in stderr)
 
 
 def test_probe_errors_show_their_place_once(shop: Target) -> None:
@@ -161,7 +163,7 @@ def test_a_reader_that_has_seen_enough_ends_it(shop: Target) -> None:
     assert run.returncode == 141
     assert run.stdout.startswith("SKU-")
     stderr = run.stderr.splitlines()
-    assert stderr[1] == "btpy: standard output was closed by its reader"
+    assert "btpy: standard output was closed by its reader" in stderr
     check_restored(stderr)
 
 

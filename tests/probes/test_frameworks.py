@@ -52,8 +52,7 @@ def test_pools(jdk: int, stacks: str, tmp_path: Path) -> None:
         assert columns(tracer, "pools.@out") == {query: 0, twice: 0, leak: 5 + 3}
         assert tracer.maps()["timeouts"] == {"orders,Pooling.waitInVain:111": 3}
         leaks = [line for line in tracer.printed() if line.startswith("not returned for ")]
-        assert len(leaks) == 5 + 3
-        assert {line.split(" ", 4)[-1] for line in leaks} == {"Pooling.leak:104 (main)"}
+        assert [line.split(" ", 4)[-1] for line in leaks].count("Pooling.leak:104 (main)") == 5 + 3
         assert sum(line.startswith("slow: ") for line in tracer.printed()) == 3 + 2
 
 

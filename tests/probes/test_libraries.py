@@ -6,16 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from tests.jdks import all_jdks, compiled
+from tests.jdks import all_jdks, compiled, jdks_since_17
 from tests.maven import H2, WIREMOCK, artifact
 from tests.targets import Target, target
 from tests.tracer import Tracer, tracing
 
 TESTS = Path(__file__).parent.parent
 TOMCAT = ("org.apache.tomcat.embed:tomcat-embed-core:10.1.33", "org.apache.tomcat:tomcat-annotations-api:10.1.33")
-jdks = pytest.mark.parametrize("jdk", [17, 21, 25], ids=["jdk17", "jdk21", "jdk25"])
 
 
 def classes(name: str, *jars: Path, beside: Sequence[str] = ()) -> list[Path]:
@@ -43,7 +40,7 @@ def columns(tracer: Tracer, name: str) -> dict[str, Any]:
     return {key: cell["count"] if isinstance(cell, dict) else cell for key, cell in cells.items()}
 
 
-@jdks
+@jdks_since_17
 def test_jdbc(jdk: int, tmp_path: Path) -> None:
     script = tmp_path / "script.bt"
     script.write_text(
@@ -65,7 +62,7 @@ def test_jdbc(jdk: int, tmp_path: Path) -> None:
         assert tracer.maps()["ends"] == {"commit": 31, "rollback": 5}
 
 
-@jdks
+@jdks_since_17
 def test_exceptions_and_gc_calls(jdk: int, tmp_path: Path) -> None:
     script = tmp_path / "script.bt"
     script.write_text(
@@ -92,7 +89,7 @@ def test_exceptions_and_gc_calls(jdk: int, tmp_path: Path) -> None:
         assert [name for name in tracer.maps() if name.startswith("made.")] == []
 
 
-@jdks
+@jdks_since_17
 def test_exceptions_that_are_swallowed_and_passed_on(jdk: int) -> None:
     with target(jdk, "Failing", classpath=classes("Failing")) as program:
         with tracing(program.pid, "exceptions", "--of", "*Failing*") as tracer:
@@ -109,7 +106,7 @@ def test_exceptions_that_are_swallowed_and_passed_on(jdk: int) -> None:
         assert tracer.maps()["uncaught"] == {"Failing$Late,Failing.late:63": 3}
 
 
-@jdks
+@jdks_since_17
 def test_dns(jdk: int, tmp_path: Path) -> None:
     script = tmp_path / "script.bt"
     script.write_text(
@@ -130,7 +127,7 @@ def test_dns(jdk: int, tmp_path: Path) -> None:
         }
 
 
-@jdks
+@jdks_since_17
 def test_http_server_of_the_jdk(jdk: int) -> None:
     with target(jdk, "HttpServing", classpath=classes("HttpServing")) as server:
         with tracing(server.pid, "http_server", "--slow", "50ms") as tracer:
@@ -139,7 +136,7 @@ def test_http_server_of_the_jdk(jdk: int) -> None:
         assert any(line.startswith("slow: ") and line.endswith("GET /items/17 200") for line in tracer.printed())
 
 
-@jdks
+@jdks_since_17
 def test_http_server_of_tomcat(jdk: int) -> None:
     path = classes("TomcatServing", *map(artifact, TOMCAT), beside=["Served"])
     with target(jdk, "TomcatServing", classpath=path) as server:
@@ -153,7 +150,7 @@ def test_http_server_of_tomcat(jdk: int) -> None:
         }
 
 
-@jdks
+@jdks_since_17
 def test_http_server_of_jetty(jdk: int) -> None:
     jar = artifact(WIREMOCK)
     path = [compiled([TESTS / "java" / "Gate.java", TESTS / "java" / "WireMockLoad.java"], classpath=[jar]), jar]
@@ -166,7 +163,7 @@ def test_http_server_of_jetty(jdk: int) -> None:
         assert columns(tracer, "@took") == expected
 
 
-@jdks
+@jdks_since_17
 def test_locks(jdk: int) -> None:
     with target(jdk, "Waiting", classpath=classes("Waiting")) as program:
         with tracing(program.pid, "locks", "--monitors", "Waiting", "--least", "0ns") as tracer:
@@ -208,7 +205,7 @@ def test_locks_sees_monitors_and_their_owners_by_default(jdk: int, tmp_path: Pat
         assert {lock for lock, _ in held} <= {"Class", "StringBuilder", "ReentrantLock"}
 
 
-@jdks
+@jdks_since_17
 def test_threads(jdk: int) -> None:
     virtual = 19 if jdk >= 21 else 0
     with target(jdk, "Starting", str(virtual), classpath=classes("Starting")) as program:
@@ -287,7 +284,7 @@ def test_executors(jdk: int, tmp_path: Path) -> None:
         }
 
 
-@jdks
+@jdks_since_17
 def test_executors_sees_the_pool_of_tomcat(jdk: int) -> None:
     path = classes("TomcatServing", *map(artifact, TOMCAT), beside=["Served"])
     with target(jdk, "TomcatServing", classpath=path) as server:
@@ -302,7 +299,7 @@ def test_executors_sees_the_pool_of_tomcat(jdk: int) -> None:
         assert columns(tracer, "@tasks")["http-nio-auto-1-exec"] == tasks
 
 
-@jdks
+@jdks_since_17
 def test_file_io(jdk: int, tmp_path: Path) -> None:
     with target(jdk, "Reading", str(tmp_path), classpath=classes("Reading")) as program:
         with tracing(program.pid, "file_io", "--path", f"{tmp_path}/*", "--chars", "300", "--slow", "1h") as tracer:
@@ -321,7 +318,7 @@ def test_file_io(jdk: int, tmp_path: Path) -> None:
         }
 
 
-@jdks
+@jdks_since_17
 def test_sockets(jdk: int) -> None:
     with target(jdk, "Talking", classpath=classes("Talking")) as program:
         with tracing(program.pid, "sockets", "--slow", "1h") as tracer:
@@ -335,7 +332,7 @@ def test_sockets(jdk: int) -> None:
         assert columns(tracer, "@received") == {server: 13 * 37, channels: 7 * 53, "127.0.0.1:*": 13 * 102 + 7 * 211}
 
 
-@jdks
+@jdks_since_17
 def test_profile(jdk: int, tmp_path: Path) -> None:
     script = tmp_path / "script.bt"
     script.write_text(

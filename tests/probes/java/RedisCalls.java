@@ -22,7 +22,7 @@ public final class RedisCalls {
         ServerSocket silent = new ServerSocket(0);
         ServerSocket closed = new ServerSocket(0);
         closed.close();
-        Jedis jedis = new Jedis("127.0.0.1", port);
+        Jedis jedis = new Jedis("127.0.0.1", port, 60_000);
         jedis.set("name", "ada");
         RedisClient client = RedisClient.create("redis://127.0.0.1:" + port);
         StatefulRedisConnection<String, String> lettuce = client.connect();
