@@ -15,7 +15,7 @@ _UNKNOWN = "(unknown)"
 """The text of a statement that was prepared before its preparation could be seen."""
 
 _ENOUGH = 20
-"""Fewer requests say little about all."""
+"""Fewer requests, or borrowed connections, say little about all."""
 
 _PATTERN = 3
 """Fewer rows of a statement can be chance, or a job that has just run."""
@@ -69,19 +69,18 @@ def _slow_sql(measured: Measurements) -> Iterator[Finding]:
 
 
 def _repeated_sql(measured: Measurements) -> Iterator[Finding]:
-    """By the rows of a statement on one thread. If the budget skips hits, rows look shorter, but the number of
-    statements for a request is still right.
+    """By the rows of a statement on one thread, and by its number in a request and for a borrowed connection. If the
+    budget skips hits, rows look shorter or are not seen, but these numbers are still right.
     """
-    requests = measured.all("requests").count
+    units = [measured.all(name).count for name in ("requests", "borrowed")]
     every, rows, in_rows = (_with_text(measured.of(name)) for name in ("sql", "sql_rows", "sql_in_rows"))
     for key, total in every.items():
         begun = rows.get(key, NOTHING).count
-        if begun >= _PATTERN:
-            in_a_row = 4 + in_rows.get(key, NOTHING).count / begun
-            times = max(in_a_row, total.count / requests if requests >= _ENOUGH else 0.0)
-            rate = number(measured.per_second(total))
-            fact = f"a statement runs about {number(times)} times in a row, {rate} times a second (N+1 queries?)"
-            yield Finding.of(Kind.REPEATED_SQL, times, fact, _statement(key), "jdbc --for 30s")
+        in_a_row = 4 + in_rows.get(key, NOTHING).count / begun if begun >= _PATTERN else 0.0
+        times = max(in_a_row, *(total.count / unit if unit >= _ENOUGH else 0.0 for unit in units))
+        rate = number(measured.per_second(total))
+        fact = f"a statement runs about {number(times)} times in a row, {rate} times a second (N+1 queries?)"
+        yield Finding.of(Kind.REPEATED_SQL, times, fact, _statement(key), "jdbc --for 30s")
 
 
 def _with_text(totals: Mapping[Key, Total]) -> dict[Key, Total]:
