@@ -395,3 +395,34 @@ def test_a_version_that_a_library_does_not_know_is_told(tmp_path: Path) -> None:
         messages = "\n".join(tracer.stderr)
         assert 'warning[BT303]: no method of com.zaxxer.hikari.pool.HikariPool matches "getConnection"' in messages
         assert "this probe is tested with HikariCP 3.4 and 7.0: other versions may differ" in messages
+
+
+@versions((21, "h2 hibernate7"), (17, "h2 hibernate6"), (17, "h2 hibernate5"))
+def test_hibernate(jdk: int, stacks: str, tmp_path: Path) -> None:
+    script = tmp_path / "script.bt"
+    script.write_text(
+        "use btpy.hibernate(slow=1h) as hibernate;\n"
+        "@OnProbe(hibernate.collection) { @lazy[event.name] = count(); }\n"
+        "@OnProbe(hibernate.entity) { @lazy[event.name] = count(); }\n"
+        "@OnProbe(hibernate.flushed) { @kinds[event.kind] = count(); }\n"
+    )
+    with target(jdk, "Persisting", classpath=classes("Persisting", *jars(*stacks.split()))) as program:
+        with tracing(program.pid, script) as tracer:
+            run(program, tracer)
+        loads, fetches, collections, inserts, updates, deletes, flushes = counts_of(program, "hibernate")
+        books, shelves = 11 + 6 * 2, 7
+        assert (fetches, collections, inserts, deletes) == (7, 5, books + shelves + 3, 5)
+        assert columns(tracer, "hibernate.@lazy") == {
+            "Shelf.books Persisting.readBooksOfShelves:99": 5,
+            "Shelf Persisting.readShelvesOfBooks:107": 7,
+        }
+        loaded = columns(tracer, "hibernate.@loaded")
+        assert loaded["Shelf"] + loaded["Book"] == loads
+        assert loaded["Shelf"] == 2 * shelves
+        assert columns(tracer, "hibernate.@inserted") == {"Shelf": shelves, "Book": books + 3}
+        assert columns(tracer, "hibernate.@updated") == {"Book": updates}
+        assert columns(tracer, "hibernate.@deleted") == {"Book": deletes}
+        kinds = tracer.maps()["kinds"]
+        assert kinds["commit"] + kinds["needed"] == flushes
+        assert kinds["commit"] == 6
+        assert tracer.maps()["lazy"] == {"Persisting$Shelf.books": 5, "Persisting$Shelf": 7}

@@ -103,7 +103,7 @@ def _add(session: Session, names: Iterable[str]) -> None:
     session.add(parameters + text, name="<triage>", parameters=used, missing="ignore")
 
 
-def measure(session: Session, seconds: float, is_stopped: Callable[[], bool]) -> Measurements:
+def measure(session: Session, looks: Looks, seconds: float, is_stopped: Callable[[], bool]) -> Measurements:
     """Waits for this time, or until the caller stops it or the JVM ends, and reads what was measured.
 
     Raises TargetGone if the JVM was killed, and ProtocolError.
@@ -126,7 +126,7 @@ def measure(session: Session, seconds: float, is_stopped: Callable[[], bool]) ->
         elif title.startswith("@"):  # the others belong to libraries
             scale = _scale(view, seconds) if view.kind in _OF_HITS else 1.0
             maps[name] = {_key(key): _total(value, scale) for key, value in view.items() if _is_number(value)}
-    return Measurements(seconds, maps, figures)
+    return Measurements(seconds, maps, figures, looks.fitting)
 
 
 def _scale(view: MapView, seconds: float) -> float:
@@ -171,6 +171,6 @@ def examine(
     service = describe(session)
     looks = put_in(session, search)
     begun(looks)
-    measured = measure(session, seconds, is_stopped)
+    measured = measure(session, looks, seconds, is_stopped)
     skips = any(session.maps[title].skips is not None for title in session.maps if title.startswith("@"))
     return Report(service, looks.fitting, looks.failed, measured, times(measured), tuple(findings(measured)), skips)

@@ -32,12 +32,13 @@ NOTHING = Total(0)
 @dataclass(frozen=True, slots=True)
 class Measurements:
     """``seconds``: the time for which the service was measured. ``maps``: the totals by the name of the map and by key.
-    ``figures``: the maps with one number.
+    ``figures``: the maps with one number. ``libraries``: those of btpy that apply to the JVM.
     """
 
     seconds: float
     maps: Mapping[str, Mapping[Key, Total]] = field(default_factory=dict)
     figures: Mapping[str, float] = field(default_factory=dict)
+    libraries: tuple[str, ...] = ()
 
     def of(self, name: str) -> Mapping[Key, Total]:
         return self.maps.get(name, {})

@@ -80,7 +80,8 @@ def _repeated_sql(measured: Measurements) -> Iterator[Finding]:
         times = max(in_a_row, *(total.count / unit if unit >= _ENOUGH else 0.0 for unit in units))
         rate = number(measured.per_second(total))
         fact = f"a statement runs about {number(times)} times in a row, {rate} times a second (N+1 queries?)"
-        yield Finding.of(Kind.REPEATED_SQL, times, fact, _statement(key), "jdbc --for 30s")
+        library = "hibernate" if "hibernate" in measured.libraries else "jdbc"
+        yield Finding.of(Kind.REPEATED_SQL, times, fact, _statement(key), f"{library} --for 30s")
 
 
 def _with_text(totals: Mapping[Key, Total]) -> dict[Key, Total]:
