@@ -38,8 +38,11 @@ class Applicability:
     notes: tuple[str, ...]
 
 
-def applicability(session: BaseSession, library: Library, search: Libraries) -> Applicability:
+def applicability(
+    session: BaseSession, library: Library, search: Libraries, *, compare_versions: bool = True
+) -> Applicability:
     """Whether a library applies to the JVM of a session. A library for the JDK itself always does.
+    ``compare_versions``: also look for methods that the loaded version does not have, which reads class files.
 
     Raises TargetGone and ProtocolError.
     """
@@ -60,7 +63,7 @@ def applicability(session: BaseSession, library: Library, search: Libraries) -> 
         pattern.written or (pattern.classes[0].is_exact and pattern.text.startswith(_JDK_PACKAGES))
         for pattern in patterns
     )
-    notes = _other_versions(session, program, loaded) if names else ()
+    notes = _other_versions(session, program, loaded) if names and compare_versions else ()
     return Applicability(bool(names) or of_jdk, tuple(names), notes)
 
 

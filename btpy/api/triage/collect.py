@@ -68,7 +68,9 @@ def put_in(session: Session, search: Libraries) -> Looks:
 
     Raises TargetGone and ProtocolError.
     """
-    applying = [library for library in search.all() if applicability(session, library, search).applies]
+    applying = [
+        library for library in search.all() if applicability(session, library, search, compare_versions=False).applies
+    ]
     names = [_OF_EVERY_JVM, *(_look_of(library) for library in applying if _has_look(library))]
     failed: dict[str, str] = {}
     try:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from btpy.api.triage.findings import Finding
-from btpy.api.triage.measurements import Measurements, Total
+from btpy.api.triage.measurements import Key, Measurements, Total
 from btpy.api.triage.service import Service
+from btpy.api.triage.suspicions import short
 from btpy.frozen import dataclass
 
 
@@ -52,6 +53,9 @@ _ACTIVITIES = {
 }
 """The activities, and their maps."""
 
+_WITH_FRAMES = {"sql", "calls", "borrowed", "processor"}
+"""Maps whose last key is a frame of the application."""
+
 _SHOWN = 3
 """Places that are shown of an activity."""
 
@@ -75,5 +79,10 @@ def times(measured: Measurements) -> tuple[TimeSpent, ...]:
 def _spent(measured: Measurements, what: str, name: str) -> TimeSpent:
     total = measured.all(name)
     most = sorted(measured.of(name).items(), key=lambda entry: -entry[1].sum)[:_SHOWN]
-    shares = tuple((" ".join(key), entry.sum / total.sum) for key, entry in most if total.sum)
+    shares = tuple((_place(name, key), entry.sum / total.sum) for key, entry in most if total.sum)
     return TimeSpent(what, measured.threads(total), total, shares)
+
+
+def _place(name: str, key: Key) -> str:
+    """The frame first: it is short, and a statement can be long."""
+    return "  ".join([short(key[-1]), *key[:-1]] if name in _WITH_FRAMES else key)
