@@ -119,6 +119,18 @@ def start_connected(command: Sequence[str]) -> Process:
     return subprocess.Popen([*command], stdin=PIPE, stdout=PIPE, stderr=PIPE, bufsize=0, start_new_session=True)
 
 
+def output_of(command: Sequence[str], most: int) -> tuple[int, bytes]:
+    """The status and the standard output of a program of the user's, which ends by itself. A program that writes more
+    than ``most`` bytes is killed. Standard error is that of this process.
+    """
+    with subprocess.Popen([*command], stdin=DEVNULL, stdout=PIPE) as process:
+        assert process.stdout is not None
+        data = process.stdout.read(most)
+        if len(data) == most:
+            process.kill()
+    return process.returncode, data
+
+
 def start_for_user(command: Sequence[str]) -> Process:
     """Start the user's program, with the user's environment, directory and terminal."""
     return subprocess.Popen([*command])

@@ -10,8 +10,9 @@ import contextlib
 import os
 import re
 import selectors
+import shlex
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Union
@@ -143,15 +144,33 @@ Report = Union[Came, Said, Silent, Ready, Pushed, Left]
 
 
 class Reach:
-    """Reaches a host: ``before`` comes before its name in the command, and ``after`` before the command on the host."""
+    """The way to a host. ``before``: the command to which its name and the command on the host are added; or
+    ``commands``: for each host the words to which those of the command on it are added, without a shell there.
+    ``program``: ``ssh`` or ``kubectl``.
+    """
 
-    def __init__(self, before: Sequence[str], after: Sequence[str] = ()) -> None:
+    def __init__(
+        self, before: Sequence[str] = (), *, commands: Mapping[str, Sequence[str]] | None = None, program: str
+    ) -> None:
         self._before = before
-        self._after = after
+        self._commands = commands
+        self.program = program
+
+    @property
+    def what(self) -> str:
+        """The word for what it reaches."""
+        return "host" if self._commands is None else "pod"
+
+    @property
+    def without_btpy(self) -> frozenset[int]:
+        """The statuses that mean that btpy may not be there. Some container runtimes say only that they failed."""
+        return _WITHOUT_BTPY if self._commands is None else _WITHOUT_BTPY | {1}
 
     def command(self, host: str, command: str) -> list[str]:
         """``command``: as for a shell."""
-        return [*self._before, host, *self._after, command]
+        if self._commands is None:
+            return [*self._before, host, command]
+        return [*self._commands[host], *shlex.split(command)]
 
 
 class Pushing:
@@ -278,7 +297,7 @@ class Hosts:
             with contextlib.suppress(KeyError, ValueError):
                 self._selector.unregister(file)  # type: ignore[arg-type]
         status = host.end()
-        if host.holds_lines and status in _WITHOUT_BTPY and error is None and not self._is_stopping:
+        if host.holds_lines and status in self._reach.without_btpy and error is None and not self._is_stopping:
             self._connect(host.name, self._pushing)
             return
         yield from host.released()

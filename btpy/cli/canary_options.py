@@ -5,7 +5,7 @@ from __future__ import annotations
 from btpy.cli.options import Option
 
 CANARY = Option(
-    ("--canary",), "of --hosts: put the probes into N hosts first, or N%; withdraw all if they cost or fail", "N"
+    ("--canary",), "put the probes into N hosts or pods first, or N%; withdraw all if they cost or fail", "N"
 )
 THEN = Option(("--then",), "then into N hosts in all, N% or all; can be given several times", "N", repeat=True)
 SETTLE = Option(("--settle",), "time for which each stage must keep its bounds before the next begins (10s)", "TIME")

@@ -6,13 +6,11 @@ from __future__ import annotations
 
 import contextlib
 import json
-import shlex
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from btpy import children
 from btpy.api.hosts import (
     STATUS_NOT_FOUND,
     Came,
@@ -25,7 +23,6 @@ from btpy.api.hosts import (
     Report,
     Said,
     Silent,
-    host_names,
 )
 from btpy.api.merged_maps import Shares
 from btpy.api.programs import Program, outline_of, written
@@ -39,6 +36,7 @@ from btpy.cli.merged_maps import AtEnd, One
 from btpy.cli.options import Arguments, Option, number
 from btpy.cli.overrides import bounded, checked
 from btpy.cli.played_target import PlayedTarget, PlayTerms
+from btpy.cli.reach import reached
 from btpy.cli.settings import Settings
 from btpy.cli.signals import Signals
 from btpy.distribution import version
@@ -58,7 +56,7 @@ _SENT = (
 """The options that each host gets unchanged."""
 
 _OWN = (
-    *("hosts", "remote_btpy", "remote_python", "push", "ssh", "fan_out"),
+    *("hosts", "pods", "kubectl", "remote_btpy", "remote_python", "push", "ssh", "fan_out"),
     *("canary", "then", "settle", "max_errors"),
     *("e", "I", "P", "hits", "until", "interval", "rate", "format", "output", "append", "rotate", "compress", "width"),
     *("only", "csv_safe", "utc", "record", "allow", "secret", "no_redact", "frameworks", "with", "color", "no_unicode"),
@@ -80,49 +78,33 @@ def run(
 ) -> int:
     """The exit code. ``options``: the options of the command. Raises BtpyError."""
     _refuse(arguments, settings, options)
-    text = arguments.text("hosts")
-    assert text is not None
-    names = host_names(text)
-    ssh = _ssh(arguments.text("ssh") or "ssh")
     fan_out = number("--fan-out", arguments.text("fan_out") or str(FAN_OUT))
     program = bounded(checked(compile_, console), settings)
     settings.destination.check(program, console, several=True)
+    names, reach = reached(arguments)
     words = _words(arguments, settings, options)
     requests = {name: _request(name, program, words) for name in names}
     command = f"{arguments.text('remote_btpy') or 'btpy'} node"
     canary = canary_of(arguments, names, settings.budget)
-    reach = Reach((*ssh, "-T", "-o", "BatchMode=yes", "--"))
     pushing = Pushing(arguments.text("remote_python") or "python3") if arguments.switch("push") else None
     hosts = Hosts(requests, reach, command, fan_out=max(1, fan_out), pushing=pushing)
     try:
-        return HostsRun(hosts, names, program, settings, console, canary).run()
+        return HostsRun(hosts, reach, names, program, settings, console, canary).run()
     finally:
         hosts.close()
 
 
-def _ssh(text: str) -> list[str]:
-    """The words of a command of ssh, its program as an absolute path. Raises UsageError."""
-    try:
-        words = shlex.split(text)
-    except ValueError as error:
-        raise UsageError(f"--ssh {text!r}: {error}", help=["--ssh 'ssh -F FILE -J JUMP'"]) from None
-    program = children.installed(words[0]) if words else None
-    if program is None:
-        name = words[0] if words else ""
-        raise UsageError(f"--hosts needs ssh, and there is no {name!r} on the PATH", help=["install an OpenSSH client"])
-    return [program, *words[1:]]
-
-
 def _refuse(arguments: Arguments, settings: Settings, options: Sequence[Option]) -> None:
     """Raises UsageError for options that work on one machine only."""
+    where = "--hosts" if "hosts" in arguments.given else "--pods"
     others = sorted(arguments.given - {*_SENT, *_OWN})
     if others:
         option = next(option for option in options if option.key == others[0])
-        raise UsageError(f"{option.names[-1]} does not work with --hosts", help=["run btpy on the host itself"])
+        raise UsageError(f"{option.names[-1]} does not work with {where}", help=["run btpy there itself"])
     destination = settings.destination
     if destination.export is not None or destination.exposition is not None:
         raise UsageError(
-            "--hosts does not export to a backend",
+            f"{where} does not export to a backend",
             help=["record with -o run.btz and export the recordings: btpy replay run-HOST-PID.btz -o otlp://HOST:4318"],
         )
     if not destination.silent:
@@ -135,7 +117,7 @@ def _refuse(arguments: Arguments, settings: Settings, options: Sequence[Option])
 def _words(arguments: Arguments, settings: Settings, options: Sequence[Option]) -> list[str]:
     """The command line for each host."""
     interval = _UNTIL_INTERVAL if settings.until is not None else settings.interval or _KEPT_INTERVAL
-    words = [arguments.positionals[0], "-", f"--interval={interval}s", f"--hits={settings.hits or 0}", "--color=never"]
+    words = [f"--interval={interval}s", f"--hits={settings.hits or 0}", "--color=never"]
     for option in options:
         if option.key in _SENT:
             name = option.names[-1]
@@ -145,7 +127,7 @@ def _words(arguments: Arguments, settings: Settings, options: Sequence[Option]) 
                 words += [name] * arguments.count(option.key)
     if not arguments.switch("verbose") and not arguments.switch("quiet"):
         words.append("--quiet")  # otherwise each host would write a banner and a summary of each JVM
-    return words
+    return [*words, "--", arguments.positionals[0], "-"]
 
 
 def _request(host: str, program: Program, words: Sequence[str]) -> bytes:
@@ -202,6 +184,7 @@ class HostsRun:
     def __init__(
         self,
         hosts: Hosts,
+        reach: Reach,
         names: Sequence[str],
         program: Program,
         settings: Settings,
@@ -209,6 +192,8 @@ class HostsRun:
         canary: Canary | None = None,
     ) -> None:
         self._hosts = hosts
+        self._program = reach.program
+        self._what = reach.what
         self._names = names
         self._canary = canary
         self._settings = settings
@@ -252,7 +237,7 @@ class HostsRun:
             signals.ask()
             first = self._names if self._canary is None else self._canary.begun
             of = "" if len(first) == len(self._names) else f"the first {len(first)} of "
-            self._console.say(f"btpy: connecting to {of}{counted(len(self._names), 'host')}. Ctrl-C to end.")
+            self._console.say(f"btpy: connecting to {of}{counted(len(self._names), self._what)}. Ctrl-C to end.")
             self._hosts.begin(first)
             try:
                 self._follow(signals)
@@ -320,7 +305,7 @@ class HostsRun:
             return
         self._is_told = True
         jvms = counted(sum(target.played is not None for target in self._targets.values()), "JVM")
-        self._console.say(f"btpy: tracing {jvms} on {counted(len(traced), 'host')}. Ctrl-C to end.")
+        self._console.say(f"btpy: tracing {jvms} on {counted(len(traced), self._what)}. Ctrl-C to end.")
 
     def _why_over(self, signals: Signals) -> str:
         """The reason why all hosts must end; empty: there is none."""
@@ -343,7 +328,7 @@ class HostsRun:
         for host in self._hosts.remaining:
             self._problems[host] = f"did not end within {_ENDING_SECONDS:.0f} s"
             self._console.of(host).warning(
-                f"the host {self._problems[host]}; its btpy takes the probes out when it notices that nobody reads"
+                f"the {self._what} {self._problems[host]}; its btpy takes the probes out when it sees that nobody reads"
             )
             for report in self._hosts.leave(host):
                 self._take(report)
@@ -369,7 +354,7 @@ class HostsRun:
                 self._canary.settled(report.host)
         elif isinstance(report, Silent):
             change = f"has not answered for {report.seconds:.0f} s" if report.seconds else "answers again"
-            console.warning(f"the host {change}")
+            console.warning(f"the {self._what} {change}")
             if self._canary is not None:
                 self._canary.silent(report)
         else:
@@ -393,7 +378,7 @@ class HostsRun:
     def _begin(self, target: _Target) -> None:
         """Raises ProtocolError."""
         if _shape(target.playback.outline) != self._shape:
-            raise ProtocolError("the host runs another script")
+            raise ProtocolError(f"the {self._what} runs another script")
         if self._canary is not None:
             self._canary.traced(target.host)
         target.played = PlayedTarget(target.playback, target.host, self._terms)
@@ -455,29 +440,29 @@ class HostsRun:
         """A host has ended. Raises OutputError."""
         console = self._console.of(left.host)
         targets = self._of(left.host)
-        self._statuses[left.host] = left.status
+        self._statuses[left.host] = left.status if left.has_begun or not left.status else AttachError.exit_status
         if left.error is not None:
             self._problems.setdefault(left.host, str(left.error))
             console.error(left.error)
         elif left.status == STATUS_NOT_FOUND and not left.has_begun:
             self._problems[left.host] = "has no Python" if left.was_pushed else "has no btpy"
-            console.error(_not_found(left))
+            console.error(_not_found(left, self._what))
         elif not left.has_begun and not self._reason:
-            self._problems[left.host] = f"could not be reached (status {left.status} of ssh)"
+            self._problems[left.host] = f"could not be reached (status {left.status} of {self._program})"
         elif not targets and not self._reason:
             self._problems[left.host] = "traced nothing"
         for target in targets:
             if target.ending is None:
-                self._problems.setdefault(left.host, f"was lost (status {left.status} of ssh)")
+                self._problems.setdefault(left.host, f"was lost (status {left.status} of {self._program})")
                 if target.played is not None:
                     target.played.cut_off("host-gone")
                     self._share(target, None)
         if self._canary is not None:
             if any(target.ending is None for target in targets):
-                self._canary.lost(left.host, f"the host {self._problems[left.host]}")
+                self._canary.lost(left.host, f"the {self._what} {self._problems[left.host]}")
             self._canary.settled(left.host)
         if left.host in self._problems and any(target.ending is None for target in targets):
-            console.error(TargetGone(f"the host {self._problems[left.host]}; the others go on"))
+            console.error(TargetGone(f"the {self._what} {self._problems[left.host]}; the others go on"))
 
     def _of(self, host: str) -> list[_Target]:
         return [target for target in self._targets.values() if target.host == host]
@@ -494,7 +479,7 @@ class HostsRun:
                 self._console.of(host).say(_summary(targets))
         if self._problems:
             failures = ", ".join(f"{host}: {problem}" for host, problem in sorted(self._problems.items()))
-            self._console.say(f"{len(self._problems)} of {counted(len(self._names), 'host')} failed: {failures}")
+            self._console.say(f"{len(self._problems)} of {counted(len(self._names), self._what)} failed: {failures}")
         if self._canary is not None and self._canary.breaches:
             raise Withdrawn(self._canary.breaches)
         statuses = [status for status in self._statuses.values() if status]
@@ -531,14 +516,14 @@ def _summary(targets: Sequence[_Target]) -> str:
     return ", ".join([*parts, *([f"{lost} of them lost"] if lost else [])])
 
 
-def _not_found(left: Left) -> AttachError:
+def _not_found(left: Left, what: str) -> AttachError:
     if left.was_pushed:
         return AttachError(
-            "neither this version of btpy nor python3 was found on the host",
+            f"neither this version of btpy nor python3 was found on the {what}",
             help=["install Python 3.11 or later there", "or say where it is: --remote-python /opt/python/bin/python3"],
         )
     return AttachError(
-        "btpy was not found on the host",
+        f"btpy was not found on the {what}",
         help=[
             "install it there",
             "or say where it is: --remote-btpy /opt/btpy/bin/btpy",

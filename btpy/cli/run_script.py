@@ -44,15 +44,24 @@ HOSTS = Option(
     "trace on these hosts, through ssh, with the btpy that is there: web[1-40],db-a or @group, as ClusterShell has it",
     "HOSTS",
 )
-REMOTE_BTPY = Option(
-    ("--remote-btpy",), "the command of btpy on the hosts of --hosts, such as 'sudo -n btpy'", "COMMAND"
+PODS = Option(
+    ("--pods",), "trace in these pods, through kubectl exec: names, or '-l app=shop -n prod' as for kubectl", "PODS"
 )
+KUBECTL = Option(("--kubectl",), "the command of kubectl for --pods, such as 'kubectl --context NAME'", "COMMAND")
+REMOTE_BTPY = Option(("--remote-btpy",), "the command of btpy on each host or pod, such as 'sudo -n btpy'", "COMMAND")
 PUSH = Option(
     ("--push",), "of --hosts: where btpy is missing or has another version, send this one (Python 3.11 runs it)"
 )
-REMOTE_PYTHON = Option(("--remote-python",), "the command of Python on the hosts of --push (python3)", "COMMAND")
+REMOTE_PYTHON = Option(("--remote-python",), "the command of Python that runs the btpy of --push (python3)", "COMMAND")
 SSH = Option(("--ssh",), "the command of ssh for --hosts, such as 'ssh -F FILE -J JUMP' (ssh)", "COMMAND")
-FAN_OUT = Option(("--fan-out",), "hosts of --hosts that connect and attach at a time (32)", "N")
+FAN_OUT = Option(("--fan-out",), "hosts or pods that connect and attach at a time (32)", "N")
+_NEEDS = {
+    SSH: {"hosts"},
+    KUBECTL: {"pods"},
+    **{option: {"hosts", "pods"} for option in (REMOTE_BTPY, PUSH, REMOTE_PYTHON, FAN_OUT, *CANARY_OPTIONS)},
+}
+"""Each of these options needs one of the others."""
+
 COMMAND = Command(
     name="",
     usage=(
@@ -60,6 +69,7 @@ COMMAND = Command(
         "PID|NAME -e 'TEXT' [options]   … with a one-liner",
         "PID,PID… FILE.bt [options]     … several JVMs; --all NAME: every one that NAME fits",
         "--hosts HOSTS NAME FILE.bt     … on several hosts, through ssh",
+        "--pods PODS NAME FILE.bt       … in several pods, through kubectl",
         "PID|NAME                       … at a prompt: enter probes, look around",
         "COMMAND …",
     ),
@@ -74,6 +84,8 @@ COMMAND = Command(
         TEXT,
         Option(("--all",), "trace every JVM that NAME fits: what they print has the pid, maps are merged"),
         HOSTS,
+        PODS,
+        KUBECTL,
         REMOTE_BTPY,
         PUSH,
         REMOTE_PYTHON,
@@ -148,10 +160,12 @@ def run(arguments: Arguments, console: Console) -> int:
 
 def _run(arguments: Arguments, console: Console) -> int:
     several_meant = _several_meant(arguments)
-    on_hosts = arguments.text("hosts") is not None
-    for option in (REMOTE_BTPY, PUSH, REMOTE_PYTHON, SSH, FAN_OUT, *CANARY_OPTIONS):
-        if option.key in arguments.given and not on_hosts:
-            raise UsageError(f"{option.names[-1]} needs --hosts")
+    on_hosts = bool({"hosts", "pods"} & arguments.given)
+    if {"hosts", "pods"} <= arguments.given:
+        raise UsageError("--hosts and --pods are two runs")
+    for option, needed in _NEEDS.items():
+        if option.key in arguments.given and not needed & arguments.given:
+            raise UsageError(f"{option.names[-1]} needs --{' or --'.join(sorted(needed))}")
     if len(arguments.positionals) == 1 and not arguments.texts("e") and not several_meant and not on_hosts:
         from btpy.cli import prompt
 

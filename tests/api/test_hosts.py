@@ -17,7 +17,9 @@ from tests.targets import PATIENCE
 @contextmanager
 def running(script: str, *names: str, fan_out: int = 10) -> Iterator[Hosts]:
     """``script``: for a shell, in which ``$0`` is the name of the host."""
-    running = Hosts(dict.fromkeys(names, b"{}\n"), Reach(("sh", "-c", script)), "btpy node", fan_out=fan_out)
+    running = Hosts(
+        dict.fromkeys(names, b"{}\n"), Reach(("sh", "-c", script), program="sh"), "btpy node", fan_out=fan_out
+    )
     running.begin(names)
     try:
         yield running

@@ -1,0 +1,93 @@
+"""The hosts or pods of a run, and the user's own command that reaches them: ``ssh`` or ``kubectl``."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+
+from btpy import children
+from btpy.api.hosts import MOST_HOSTS, Reach, host_names
+from btpy.cli.options import Arguments, Command, Option, parse
+from btpy.errors import AttachError, UsageError
+
+_PODS = Command(
+    name="--pods",
+    usage=("--pods '[POD…] [-l SELECTOR] [-n NAMESPACE]' NAME FILE.bt",),
+    summary="",
+    about="",
+    options=(
+        Option(("-l", "--selector"), "", "SELECTOR"),
+        Option(("--field-selector",), "", "SELECTOR"),
+        Option(("-n", "--namespace"), "", "NAMESPACE"),
+        Option(("-A", "--all-namespaces"), ""),
+        Option(("-c", "--container"), "", "CONTAINER"),
+    ),
+    positionals=(0, MOST_HOSTS),
+)
+_HELP = ["--pods '-l app=shop -n prod'", "other options of kubectl:  --kubectl 'kubectl --context NAME'"]
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")  # names of Kubernetes, RFC 1123
+_COLUMNS = "NAMESPACE:.metadata.namespace,NAME:.metadata.name,PHASE:.status.phase"
+_MAX_LIST = 16 << 20  # most bytes of a list of pods
+_LIST_SECONDS = 30
+
+
+def reached(arguments: Arguments) -> tuple[list[str], Reach]:
+    """The names of the hosts or pods, and the way to them. Raises UsageError, AttachError."""
+    pods = arguments.text("pods")
+    if pods is not None:
+        return _pods(pods, _command("--kubectl", arguments.text("kubectl") or "kubectl", "install kubectl"))
+    hosts = arguments.text("hosts")
+    assert hosts is not None
+    names = host_names(hosts)
+    ssh = _command("--ssh", arguments.text("ssh") or "ssh", "install an OpenSSH client")
+    return names, Reach([*ssh, "-T", "-o", "BatchMode=yes", "--"], program="ssh")
+
+
+def _command(option: str, text: str, remedy: str) -> list[str]:
+    """The words of a command, its program as an absolute path. Raises UsageError."""
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise UsageError(f"{option} {text!r}: {error}") from None
+    program = children.installed(words[0]) if words else None
+    if program is None:
+        name = words[0] if words else ""
+        raise UsageError(f"btpy needs {option[2:]}, and there is no {name!r} on the PATH", help=[remedy])
+    return [program, *words[1:]]
+
+
+def _pods(text: str, kubectl: Sequence[str]) -> tuple[list[str], Reach]:
+    """The running pods that the text selects. Raises UsageError, AttachError."""
+    try:
+        words = shlex.split(text)
+        selected = parse(_PODS, words)
+    except (ValueError, UsageError) as error:
+        raise UsageError(f"--pods {text!r}: {error}", help=_HELP) from None
+    if not words or not all(map(_LABEL.fullmatch, selected.positionals)):
+        raise UsageError(f"--pods {text!r} names no pod", help=_HELP)
+    everywhere = selected.switch("all_namespaces")
+    own = _flags(selected, "selector", "field_selector", "namespace") + ["--all-namespaces"] * everywhere
+    listing = [*kubectl, "get", "pods", *own, f"--request-timeout={_LIST_SECONDS}s", "--no-headers"]
+    listing += ["-o", f"custom-columns={_COLUMNS}", *selected.positionals]
+    status, data = children.output_of(listing, _MAX_LIST)
+    if status:
+        raise AttachError(f"kubectl could not list the pods (status {status})", help=_HELP)
+    exec_ = [*kubectl, "exec", "-i", *_flags(selected, "container")]
+    commands = {}
+    for line in data.decode("utf-8", "replace").splitlines():
+        namespace, name, phase = (*line.split(), "", "", "")[:3]
+        if not _LABEL.fullmatch(namespace) or not _LABEL.fullmatch(name):
+            raise AttachError(f"kubectl lists {line[:80]!r}, which is no pod")
+        if phase == "Running":
+            commands[f"{namespace}:{name}" if everywhere else name] = [*exec_, f"--namespace={namespace}", name, "--"]
+    if not commands:
+        raise AttachError(f"--pods {text!r}: no such pod runs", help=[shlex.join(["kubectl", "get", "pods", *words])])
+    if len(commands) > MOST_HOSTS:
+        raise UsageError(f"--pods selects {len(commands)} pods, and {MOST_HOSTS} are possible")
+    return list(commands), Reach(commands=commands, program="kubectl")
+
+
+def _flags(selected: Arguments, *keys: str) -> list[str]:
+    """In the form in which a value that begins with a hyphen is no option."""
+    return [f"--{key.replace('_', '-')}={value}" for key in keys for value in selected.texts(key)]
