@@ -50,10 +50,11 @@ def _command(option: str, text: str, remedy: str) -> list[str]:
         words = shlex.split(text)
     except ValueError as error:
         raise UsageError(f"{option} {text!r}: {error}") from None
-    program = children.installed(words[0]) if words else None
+    name = words[0] if words else ""
+    program = children.installed(name)
     if program is None:
-        name = words[0] if words else ""
-        raise UsageError(f"btpy needs {option[2:]}, and there is no {name!r} on the PATH", help=[remedy])
+        needing = {"--ssh": "--hosts", "--kubectl": "--pods"}[option]
+        raise UsageError(f"{needing} needs {option[2:]}, and there is no {name!r} on the PATH", help=[remedy])
     return [program, *words[1:]]
 
 
