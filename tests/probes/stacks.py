@@ -320,6 +320,21 @@ STACKS: dict[str, tuple[str, ...]] = {
         "org.jboss.logging:jboss-logging:3.4.3.Final",
         "org.jboss:jandex:2.4.2.Final",
     ),
+    "jackson3": (
+        "com.fasterxml.jackson.core:jackson-annotations:2.20",
+        "tools.jackson.core:jackson-core:3.0.2",
+        "tools.jackson.core:jackson-databind:3.0.2",
+    ),
+    "jackson2": (
+        "com.fasterxml.jackson.core:jackson-annotations:2.19.0",
+        "com.fasterxml.jackson.core:jackson-core:2.19.0",
+        "com.fasterxml.jackson.core:jackson-databind:2.19.0",
+    ),
+    "jackson213": (
+        "com.fasterxml.jackson.core:jackson-annotations:2.13.5",
+        "com.fasterxml.jackson.core:jackson-core:2.13.5",
+        "com.fasterxml.jackson.core:jackson-databind:2.13.5",
+    ),
 }
 
 

@@ -426,3 +426,27 @@ def test_hibernate(jdk: int, stacks: str, tmp_path: Path) -> None:
         assert kinds["commit"] + kinds["needed"] == flushes
         assert kinds["commit"] == 6
         assert tracer.maps()["lazy"] == {"Persisting$Shelf.books": 5, "Persisting$Shelf": 7}
+
+
+@versions((21, "jackson3"), (21, "jackson2"), (17, "jackson213"))
+def test_jackson(jdk: int, stacks: str, tmp_path: Path) -> None:
+    script = tmp_path / "script.bt"
+    script.write_text(
+        "use btpy.jackson(slow=1h) as jackson;\n"
+        "@OnProbe(jackson.written) { @written[event.type, event.error == null] = count(); }\n"
+        "@OnProbe(jackson.read) { @read[event.type, event.error == null] = count(); }\n"
+    )
+    main = "Jackson3" if stacks == "jackson3" else "Jackson2"
+    with target(jdk, main, classpath=classes(main, *jars(stacks), beside=["Mapping"])) as program:
+        with tracing(program.pid, script) as tracer:
+            run(program, tracer)
+        order, customer, list_ = "Mapping$Order", "Mapping$Customer", "ImmutableCollections$List12"
+        assert columns(tracer, "jackson.@written") == {order: 29 + 13, list_: 7, customer: 2}
+        assert columns(tracer, "jackson.@read") == {
+            order: 23 + 11,
+            "List of Mapping$Line": 5,
+            "JsonNode": 3,
+            customer: 17,
+        }
+        assert tracer.maps()["jackson.@failed"] == {f"read,{customer},MismatchedInputException": 17}
+        assert tracer.maps()["read"][f"{customer},false"] == 17
