@@ -95,6 +95,7 @@ _FIRST = """\
 btpy traces running JVMs and leaves them as they were.
 
   btpy ps                            the JVMs here, and why one cannot be traced
+  btpy triage NAME                   what is wrong with this service?
   btpy ls NAME 'Class'               the methods of a class; touches nothing
   btpy count NAME 'com.acme.**::*'   which methods are called, and how often
   btpy latency NAME 'Class::method'  how long calls take (trace, args, stacks)
@@ -108,7 +109,7 @@ NAME: a pid, part of the main class, jar or -Dbtpy.name, or pod/NAME.
 Ctrl-C ends a run and puts everything back.
 """
 
-_JVMS_SHOWN = 6  # the remaining lines on a screen of 24
+_JVMS_SHOWN = 5  # the remaining lines on a screen of 24
 
 
 def first_contact() -> Iterator[str]:

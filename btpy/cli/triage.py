@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from btpy.api.triage.findings import Finding
     from btpy.api.triage.report import Report, TimeSpent
     from btpy.cli.console import Console
+    from btpy.errors import TargetGone
 
 _DEFAULT_SECONDS = 20.0
 _DEFAULT_FINDINGS = 3
@@ -57,23 +58,28 @@ def run(arguments: Arguments, console: Console) -> int:
     allowed = None if budget is None else share("--budget", budget)
     console.verbosity = -1 if arguments.switch("quiet") else 0
     console.unicode = console.unicode and not arguments.switch("no_unicode")
-    report = _examined(arguments, duration, allowed, console)
+    report, loss = _examined(arguments, duration, allowed, console)
     text = _json(report) if arguments.switch("json") else "\n".join(lines(report, shown))
     from btpy.output.stream import Stream
 
     stream = Stream.stdout(ascii_only=not console.unicode)
     stream.write(text + "\n")
     stream.flush()
+    if loss is not None:
+        raise loss
     return 0
 
 
-def _examined(arguments: Arguments, duration: float, budget: float | None, console: Console) -> Report:
-    """Raises AttachError and TargetGone."""
+def _examined(
+    arguments: Arguments, duration: float, budget: float | None, console: Console
+) -> tuple[Report, TargetGone | None]:
+    """The report, and the error if the JVM has ended meanwhile. Raises AttachError, and TargetGone without a report."""
     import os
 
     from btpy.api import jvms
     from btpy.api.attaching import prepare
     from btpy.cli.signals import Signals
+    from btpy.errors import TargetGone
 
     process = jvms.find(arguments.positionals[0])
     if process.obstacle is not None:
@@ -102,11 +108,14 @@ def _examined(arguments: Arguments, duration: float, budget: float | None, conso
             is_stopped=lambda: signals.stop is not None,
             begun=begun,
         )
-        receipt = session.detach()
+        try:
+            receipt = session.detach()
+        except TargetGone as error:
+            return report, error
     for look, reason in report.failed.items():
         console.warning(f"{look} was left out: {reason}")
     console.say(f"btpy: classes restored {receipt.restored}/{receipt.woven}")
-    return report
+    return report, None
 
 
 _WIDTH = 23
@@ -114,6 +123,7 @@ _WIDTH = 23
 
 def lines(report: Report, top: int) -> Iterator[str]:
     """The report as text. ``top``: the number of findings; 0: all."""
+    from btpy.api.triage.judge import LEAST_SECONDS
     from btpy.output.quantities import duration, size
 
     service, measured = report.service, report.measured
@@ -134,7 +144,11 @@ def lines(report: Report, top: int) -> Iterator[str]:
     yield ""
     shown = report.findings if top == 0 else report.findings[:top]
     if not shown:
-        yield "nothing suspicious: no measure is above its threshold"
+        yield (
+            "too short a time to find something suspicious"
+            if measured.seconds < LEAST_SECONDS
+            else "nothing suspicious: no measure is above its threshold"
+        )
         return
     more = len(report.findings) - len(shown)
     yield f"most suspicious{f' ({more} more with --top 0)' if more else ''}:"

@@ -14,7 +14,9 @@ from typing import Any
 
 import pytest
 
+from btpy.errors import AttachError, TargetGone
 from tests.jdks import compiled
+from tests.live.scripts import counted
 from tests.probes.stacks import jars
 from tests.targets import Target, target
 
@@ -111,25 +113,36 @@ def test_a_service_without_a_fault_is_not_suspicious(tmp_path: Path) -> None:
         assert triage(running.pid)["findings"] == []
 
 
-def test_ctrl_c_shows_what_there_is(tmp_path: Path) -> None:
-    with service("convoy", tmp_path) as running:
-        process = subprocess.Popen(
-            command(str(running.pid), "-d", "1h"),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        assert process.stderr is not None
-        for line in process.stderr:
-            if "measuring for 3600 s" in line:
-                break
-        time.sleep(3)
-        process.send_signal(signal.SIGINT)
+def begun(pid: int) -> subprocess.Popen[str]:
+    """A triage for an hour that has begun to measure."""
+    process = subprocess.Popen(command(str(pid), "-d", "1h"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    assert any("measuring for 3600 s" in line for line in iter(process.stderr.readline, ""))
+    return process
+
+
+@pytest.mark.parametrize(
+    ("ends", "status", "words"),
+    [("btpy", 0, "classes restored"), ("the JVM", TargetGone.exit_status, "has ended")],
+    ids=["Ctrl-C", "the JVM ends"],
+)
+def test_an_early_end_shows_what_there_is(ends: str, status: int, words: str) -> None:
+    with counted(17) as program:
+        process = begun(program.pid)
+        program.send("call 7000")
+        program.wait_for("called 7000 refused 1000")
+        time.sleep(1)
+        (process if ends == "btpy" else program.process).send_signal(signal.SIGINT)
         shown, told = process.communicate(timeout=120)
-    assert process.returncode == 0, told
+    assert process.returncode == status, told
+    assert words in told
     lines = shown.splitlines()
-    assert lines[0].startswith(f"Faulty ({running.pid}): Java 21")
+    assert lines[0].startswith(f"Counted ({program.pid}): Java 17")
     first = next(number for number, line in enumerate(lines) if line.startswith("  1. "))
-    assert "threads on average wait for a lock, Object, held by Faulty.convoy:195" in lines[first]
-    assert lines[first + 2] == f"     btpy {running.pid} locks --for 30s"
-    assert "classes restored" in told
+    assert "exceptions a second; the most frequent is IllegalStateException" in lines[first]
+    assert lines[first + 1 : first + 3] == ["     Counted.step:25", f"     btpy {program.pid} exceptions --for 30s"]
+
+
+def test_a_jvm_that_is_not_there() -> None:
+    done = subprocess.run(command("NoSuchService"), capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == AttachError.exit_status

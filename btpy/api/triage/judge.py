@@ -25,13 +25,16 @@ CAUSES: Mapping[Kind, frozenset[Kind]] = {
 }
 """By the kind of a symptom: the kinds of facts that can cause it. A symptom comes after its cause."""
 
+LEAST_SECONDS = 1.0
+"""In a shorter time nothing is suspicious: one event would be thousands a second."""
+
 _MUCH_LESS = 10
 """A fact that is this many times less severe than another one is not its cause."""
 
 
 def findings(measured: Measurements) -> list[Finding]:
     """All suspicious facts, the most suspicious first."""
-    if measured.seconds <= 0:
+    if measured.seconds < LEAST_SECONDS:
         return []
     return ranked(finding for suspicion in SUSPICIONS for finding in suspicion(measured))
 
