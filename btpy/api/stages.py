@@ -36,7 +36,7 @@ def checked(program: Program) -> Iterator[str]:
     for probe in program.own:
         fires = [value for value in (probe.sampling, probe.limit) if value not in (None, NO_LIMIT)]
         yield " ".join([f"probe {probe.id} {probe.name}", *map(repr, (probe.attachment, *fires))])
-    for declaration in (*program.maps, *program.thread_variables, *program.templates):
+    for declaration in (*program.maps, *program.scoped_variables, *program.templates):
         yield repr(declaration)
 
 

@@ -14,6 +14,7 @@ from btpy.codegen.handler import (
     compile_entry,
     compile_fire,
     depth_handlers,
+    flow_handlers,
     sampling_handlers,
     self_time_handlers,
     span_handlers,
@@ -130,6 +131,8 @@ class HandlerFactory:
                 return self._depth_of(probe)
             case InputKind.SAMPLED:
                 return self._sampling_of(probe)
+            case InputKind.FLOW:
+                return flow_handlers(probe, probe_input.index)
             case InputKind.SPAN:
                 return span_handlers(probe, encloses=probe_input.index == 0)
             case InputKind.NESTED:

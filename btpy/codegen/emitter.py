@@ -28,6 +28,7 @@ _READINGS = {
     InputKind.NESTED: 4,
     InputKind.SPAN: 4,
     InputKind.ENTRY: 1,
+    InputKind.FLOW: 1,
     InputKind.SAMPLED: 1,
 }
 

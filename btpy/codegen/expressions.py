@@ -17,7 +17,7 @@ from btpy.errors import CompileError
 from btpy.frozen import dataclass
 from btpy.lang import builtins
 from btpy.lang.builtins import AUTOMATON, DEFAULT_ELEMENTS, FRAME_WITHOUT, GLOB, INSTANCE_OF, MEMBER, STACK_WITHOUT
-from btpy.lang.check.threads import is_number
+from btpy.lang.check.scoped import is_number
 from btpy.lang.inputs import Ambient
 from btpy.lang.typed_tree import (
     AmbientValue,
@@ -43,11 +43,12 @@ from btpy.lang.typed_tree import (
     MapValue,
     Quantified,
     SafeCall,
+    ScopedValue,
     SiteValue,
     Text,
-    ThreadValue,
     Unary,
 )
+from btpy.model.scopes import Scope
 from btpy.model.templates import SiteFact
 from btpy.model.types import ANY, BOOLEAN, DOUBLE, DURATION, INT, LONG, STRING, Kind, Type, from_descriptor
 
@@ -85,6 +86,12 @@ _TRACE_FACTS = {
     Ambient.TRACE_ID: api.TRACE_ID,
     Ambient.SPAN_ID: api.SPAN_ID,
     Ambient.TRACE_FLAGS: api.TRACE_FLAGS,
+}
+
+_FLOW_FACTS = {
+    Ambient.FLOW_ID: api.FLOW_ID,
+    Ambient.FLOW_PARENT: api.FLOW_PARENT,
+    Ambient.FLOW_ELAPSED: api.FLOW_ELAPSED,
 }
 
 # Methods of built-in functions by name and number of arguments.
@@ -190,8 +197,8 @@ def emit(emitter: Emitter, node: Expr) -> None:
             _conditional(emitter, node)
         case Coalesce():
             _coalesce(emitter, node)
-        case ThreadValue():
-            _thread_value(emitter, node)
+        case ScopedValue():
+            _scoped_value(emitter, node)
         case Convert():
             _convert(emitter, node)
         case Text():
@@ -281,8 +288,8 @@ def _conditional(emitter: Emitter, node: Conditional) -> None:
 
 
 def _convert(emitter: Emitter, node: Convert) -> None:
-    if isinstance(node.operand, ThreadValue) and is_number(node.operand.variable.type):
-        _thread_number(emitter, node.operand)
+    if isinstance(node.operand, ScopedValue) and is_number(node.operand.variable.type):
+        _scoped_number(emitter, node.operand)
         emitter.convert(replace(node.operand.type, nullable=False), node.type)
     elif node.type.kind is Kind.STRING:
         emit_string(emitter, node.operand)
@@ -552,30 +559,43 @@ def _ambient(emitter: Emitter, node: AmbientValue) -> Type:
             emitter.load_session()
             _call_with_place(emitter, node, method)
             return _returned(method)
+        case Ambient.FLOW_ID | Ambient.FLOW_PARENT | Ambient.FLOW_ELAPSED:
+            emitter.load_session()
+            emitter.call(_FLOW_FACTS[node.ambient])
+            return _returned(_FLOW_FACTS[node.ambient])
         case _:
             assert_never(node.ambient)
 
 
-def _thread_value(emitter: Emitter, node: ThreadValue) -> None:
+def _scoped_value(emitter: Emitter, node: ScopedValue) -> None:
     """The value boxed, or null."""
-    type_ = node.variable.type
-    method = api.THREAD_VALUE
+    type_, methods = node.variable.type, api.VARIABLES[node.variable.scope]
+    method = methods.value
     if is_number(type_):
-        method = api.THREAD_BOXED_REAL if type_.kind is Kind.DOUBLE else api.THREAD_BOXED_NUMBER
-    _thread_slot(emitter, node)
+        method = methods.boxed_real if type_.kind is Kind.DOUBLE else methods.boxed_number
+    _variable(emitter, node)
     emitter.call(method)
 
 
-def _thread_number(emitter: Emitter, node: ThreadValue) -> None:
+def _scoped_number(emitter: Emitter, node: ScopedValue) -> None:
     """The value of a variable that holds numbers. A missing value is an error of the probe."""
-    _thread_slot(emitter, node)
+    _variable(emitter, node)
     emitter.position(node.span)
-    emitter.call(api.THREAD_REAL if node.variable.type.kind is Kind.DOUBLE else api.THREAD_NUMBER)
+    methods = api.VARIABLES[node.variable.scope]
+    emitter.call(methods.real if node.variable.type.kind is Kind.DOUBLE else methods.number)
 
 
-def _thread_slot(emitter: Emitter, node: ThreadValue) -> None:
+def _variable(emitter: Emitter, node: ScopedValue) -> None:
     emitter.load_session()
-    emitter.call(api.THREAD_VALUES_NOW)
+    if node.variable.scope is Scope.FLOW:
+        emitter.code.constant("I", node.variable.index)
+        emitter.call(api.FLOW_NOW)
+    elif node.of is None:
+        emitter.call(api.THREAD_VALUES_NOW)
+    else:
+        emit(emitter, node.of)
+        emitter.position(node.of.span)
+        emitter.call(api.OBJECT_STATE_NOW)
     emitter.code.constant("I", node.variable.index)
 
 
@@ -707,10 +727,15 @@ def _compare_references(emitter: Emitter, node: Binary, target: Label, when: boo
         when_null = (operator == "==") == when
         for operand, other in ((node.left, node.right), (node.right, node.left)):
             if isinstance(other, Constant) and other.value is None:
-                if isinstance(operand, ThreadValue):
-                    _thread_slot(emitter, operand)
-                    emitter.call(api.THREAD_HAS)
+                if isinstance(operand, ScopedValue):
+                    _variable(emitter, operand)
+                    emitter.call(api.VARIABLES[operand.variable.scope].has)
                     code.branch(op.IFEQ if when_null else op.IFNE, target)
+                    return
+                if isinstance(operand, AmbientValue) and operand.ambient is Ambient.FLOW_ID:
+                    emitter.load_session()
+                    emitter.call(api.FLOW_IS_NONE)
+                    code.branch(op.IFNE if when_null else op.IFEQ, target)
                     return
                 emit_as(emitter, operand, ANY)
                 code.branch(op.IFNULL if when_null else op.IFNONNULL, target)

@@ -125,6 +125,14 @@ def self_time_handlers(probe_id: int) -> tuple[HandlerClass, HandlerClass]:
     return _around(probe_id, api.SELF_TIME_ENTER, api.SELF_TIME_LEAVE)
 
 
+def flow_handlers(probe_id: int, change: int) -> tuple[HandlerClass, HandlerClass | None]:
+    """The handler at entry for a probe that changes the flow of the thread, ``(site) → depth``, and the one that
+    restores the flow, ``(site, depth)``. ``change``: the index of the input (:class:`InputKind`)."""
+    if change == 2:
+        return _entering(probe_id, api.FLOW_END), None
+    return _around(probe_id, api.FLOW_ENTER if change == 0 else api.FLOW_ENTER_WITHOUT, api.FLOW_LEAVE)
+
+
 def span_handlers(probe_id: int, *, encloses: bool) -> tuple[HandlerClass, HandlerClass | None]:
     """The handler that begins a span: ``(site) → span``, and for a span that encloses others the handler that ends
     it."""

@@ -7,8 +7,10 @@ A method is *guarded* when it may run code that can itself be traced: a handler 
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 
 from btpy.frozen import dataclass
+from btpy.model.scopes import Scope
 
 SESSION = "btpy/runtime/Session"
 INTERRUPTIONS = "btpy/runtime/Interruptions"
@@ -21,6 +23,9 @@ TEXTS = "btpy/runtime/Texts"
 FORMATS = "btpy/runtime/Formats"
 PATTERNS = "btpy/runtime/Patterns"
 THREAD_VALUES = "btpy/runtime/ThreadValues"
+OBJECT_STATES = "btpy/runtime/ObjectStates"
+SHARED_VALUES = "btpy/runtime/SharedValues"
+FLOWS = "btpy/runtime/Flows"
 GUARDS = "btpy/runtime/Guard"
 SAMPLER = "btpy/runtime/Sampler"
 DEPTHS = "btpy/runtime/Depths"
@@ -346,27 +351,74 @@ IN_UNIT = _row(FORMATS, "inUnit", "(OJS)S", static=True, guarded=True)
 GLOB = _row(PATTERNS, "glob", "(SS)O", static=True, guarded=True)
 AUTOMATON = _row(PATTERNS, "automaton", "(SS)O", static=True, guarded=True)
 
-# Methods of ThreadValues.
+# Methods of ThreadValues and SharedValues.
 
 
-def _thread(name: str, rest: str, *, guarded: bool = False) -> RuntimeMethod:
-    return _row(THREAD_VALUES, name, f"(L{THREAD_VALUES};{rest}", static=True, guarded=guarded)
+@dataclass(frozen=True, slots=True)
+class VariableMethods:
+    """Access to the variables of a thread or an object; their storage is the first argument."""
+
+    has: RuntimeMethod
+    number: RuntimeMethod
+    real: RuntimeMethod
+    boxed_number: RuntimeMethod
+    boxed_real: RuntimeMethod
+    value: RuntimeMethod
+    set_number: RuntimeMethod
+    set_real: RuntimeMethod
+    set: RuntimeMethod
+    add_number: RuntimeMethod
+    add_real: RuntimeMethod
+
+
+def _variables(owner: str) -> VariableMethods:
+    def method(name: str, rest: str, *, guarded: bool = False) -> RuntimeMethod:
+        return _row(owner, name, f"(L{owner};{rest}", static=True, guarded=guarded)
+
+    return VariableMethods(
+        method("has", "I)Z"),
+        method("number", "I)J"),
+        method("real", "I)D"),
+        method("boxedNumber", "I)O", guarded=True),
+        method("boxedReal", "I)O", guarded=True),
+        method("value", "I)O", guarded=True),
+        method("setNumber", "IJ)V"),
+        method("setReal", "ID)V"),
+        method("set", f"IOL{SESSION};)V", guarded=True),
+        method("addNumber", "IJ)V"),
+        method("addReal", "ID)V"),
+    )
 
 
 THREAD_VALUES_TO_CHANGE = _for_session(THREAD_VALUES, "toChange", f"III)L{THREAD_VALUES};")
 THREAD_VALUES_NOW = _for_session(THREAD_VALUES, "now", f")L{THREAD_VALUES};")
-THREAD_HAS = _thread("has", "I)Z")
-THREAD_NUMBER = _thread("number", "I)J")
-THREAD_REAL = _thread("real", "I)D")
-THREAD_BOXED_NUMBER = _thread("boxedNumber", "I)O", guarded=True)
-THREAD_BOXED_REAL = _thread("boxedReal", "I)O", guarded=True)
-THREAD_VALUE = _thread("value", "I)O", guarded=True)
-THREAD_SET_NUMBER = _thread("setNumber", "IJ)V")
-THREAD_SET_REAL = _thread("setReal", "ID)V")
-THREAD_SET = _thread("set", f"IOL{SESSION};)V", guarded=True)
-THREAD_ADD_NUMBER = _thread("addNumber", "IJ)V")
-THREAD_ADD_REAL = _thread("addReal", "ID)V")
-THREAD_CLEAR = _thread("clear", ")V")
+THREAD_CLEAR = _row(THREAD_VALUES, "clear", f"(L{THREAD_VALUES};)V", static=True)
+OBJECT_STATE_TO_CHANGE = _for_session(OBJECT_STATES, "toChange", f"OIII)L{SHARED_VALUES};", guarded=True)
+OBJECT_STATE_NOW = _for_session(OBJECT_STATES, "now", f"O)L{SHARED_VALUES};", guarded=True)
+OBJECT_STATE_CLEAR = _for_session(OBJECT_STATES, "clear", "O)V", guarded=True)
+FLOW_TO_CHANGE = _for_session(FLOWS, "toChange", f"I)L{SHARED_VALUES};")
+FLOW_NOW = _for_session(FLOWS, "now", f"I)L{SHARED_VALUES};")
+VARIABLES = {
+    Scope.THREAD: _variables(THREAD_VALUES),
+    Scope.OBJECT: _variables(SHARED_VALUES),
+    Scope.FLOW: _variables(SHARED_VALUES),
+}
+
+# Methods of Flows.
+
+FLOW_ENTER = _row(FLOWS, "enter", "(II)I", static=True)
+FLOW_ENTER_WITHOUT = _row(FLOWS, "enterWithout", "(II)I", static=True)
+FLOW_END = _row(FLOWS, "end", "(II)I", static=True)
+FLOW_LEAVE = _row(FLOWS, "leave", "(III)V", static=True)
+FLOW_BEGIN = _for_session(FLOWS, "begin", "III)V")
+FLOW_NONE = _for_session(FLOWS, "none", "III)V")
+FLOW_RESUME = _for_session(FLOWS, "resume", "OIII)V", guarded=True)
+FLOW_HAND_OVER = _for_session(FLOWS, "handOver", "OII)V", guarded=True)
+FLOW_TAKE_BACK = _for_session(FLOWS, "takeBack", "O)V", guarded=True)
+FLOW_ID = _for_session(FLOWS, "id", ")O", guarded=True)
+FLOW_PARENT = _for_session(FLOWS, "parent", ")O", guarded=True)
+FLOW_ELAPSED = _for_session(FLOWS, "elapsed", ")O", guarded=True)
+FLOW_IS_NONE = _for_session(FLOWS, "isNone", ")Z")
 
 # The JDK.
 
@@ -381,4 +433,5 @@ def all_methods() -> tuple[RuntimeMethod, ...]:
     """Every method that a handler may call, including methods of the JDK."""
     constants = [value for value in globals().values() if isinstance(value, RuntimeMethod)]
     keyed = [method(keys) for method in (slot_method, find_method) for keys in range(MOST_SINGLE_KEYS + 2)]
-    return (*constants, *ARITHMETIC.values(), *keyed)
+    of_variables = [getattr(methods, field.name) for methods in VARIABLES.values() for field in fields(methods)]
+    return (*constants, *ARITHMETIC.values(), *keyed, *of_variables)

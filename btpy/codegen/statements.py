@@ -15,7 +15,7 @@ from btpy.codegen.runtime_api import RuntimeMethod
 from btpy.codegen.work import changed, round_work, work, work_of_value, work_outside_loops
 from btpy.errors import CompileError
 from btpy.lang.builtins import MAX_STATEMENTS
-from btpy.lang.check.threads import is_number
+from btpy.lang.check.scoped import is_number
 from btpy.lang.program import Probe
 from btpy.lang.typed_tree import (
     Aggregate,
@@ -26,6 +26,7 @@ from btpy.lang.typed_tree import (
     Evaluate,
     ExitSession,
     Expr,
+    FlowChange,
     ForEach,
     ForRange,
     HeapDump,
@@ -39,16 +40,18 @@ from btpy.lang.typed_tree import (
     MapStore,
     PrintFacts,
     PrintMaps,
+    ScopedAdd,
+    ScopedStore,
     Send,
+    StateClear,
     Statement,
     Stop,
     Subscriber,
-    ThreadAdd,
     ThreadClear,
-    ThreadStore,
     WriteJfr,
 )
 from btpy.model.attachments import event_number
+from btpy.model.scopes import Scope
 from btpy.model.types import ANY, BOOLEAN, DOUBLE, INT, LONG, Kind, Type
 
 # The method that writes a value of a record, and the largest size of the value in bytes (docs/runtime.md, Records).
@@ -115,12 +118,16 @@ def _statement(emitter: Emitter, node: Statement) -> None:
             _aggregate(emitter, node)
         case Collect():
             _collect(emitter, node)
-        case ThreadStore():
-            _thread_store(emitter, node)
-        case ThreadAdd():
-            _thread_add(emitter, node)
+        case ScopedStore():
+            _scoped_store(emitter, node)
+        case ScopedAdd():
+            _scoped_add(emitter, node)
         case ThreadClear():
             _thread_clear(emitter, node)
+        case StateClear():
+            _state_clear(emitter, node)
+        case FlowChange():
+            _flow_change(emitter, node)
         case MapDelete():
             _map_delete(emitter, node)
         case MapClear():
@@ -259,12 +266,13 @@ def _collect(emitter: Emitter, node: Collect) -> None:
     emitter.call(api.COLLECT)
 
 
-def _thread_add(emitter: Emitter, node: ThreadAdd) -> None:
+def _scoped_add(emitter: Emitter, node: ScopedAdd) -> None:
     code = emitter.code
     real = node.variable.type.kind is Kind.DOUBLE
-    type_, method = (DOUBLE, api.THREAD_ADD_REAL) if real else (LONG, api.THREAD_ADD_NUMBER)
+    methods = api.VARIABLES[node.variable.scope]
+    type_, method = (DOUBLE, methods.add_real) if real else (LONG, methods.add_number)
     value = _stored_as(emitter, node.value, type_)
-    _thread_slot(emitter, node)
+    _variable(emitter, node)
     code.load(type_.slot, value)
     emitter.call(method)
 
@@ -273,6 +281,39 @@ def _thread_clear(emitter: Emitter, node: ThreadClear) -> None:
     emitter.load_session()
     emitter.call(api.THREAD_VALUES_NOW)
     emitter.call(api.THREAD_CLEAR)
+
+
+_FLOW_CHANGES = {
+    "begin_flow": api.FLOW_BEGIN,
+    "leave_flow": api.FLOW_NONE,
+    "resume_flow": api.FLOW_RESUME,
+    "hand_over_flow": api.FLOW_HAND_OVER,
+    "take_back_flow": api.FLOW_TAKE_BACK,
+}
+
+
+def _flow_change(emitter: Emitter, node: FlowChange) -> None:
+    code, method = emitter.code, _FLOW_CHANGES[node.function]
+    emitter.load_session()
+    if node.of is not None:
+        emit(emitter, node.of)
+        emitter.position(node.of.span)
+    if method in (api.FLOW_BEGIN, api.FLOW_NONE, api.FLOW_RESUME):
+        if node.entered is None:
+            code.constant("I", -1)
+        else:
+            emit(emitter, node.entered)
+    if method is not api.FLOW_TAKE_BACK:
+        code.constant("I", emitter.probe.id)
+        code.constant("I", node.span.packed)
+    emitter.call(method)
+
+
+def _state_clear(emitter: Emitter, node: StateClear) -> None:
+    emitter.load_session()
+    emit(emitter, node.of)
+    emitter.position(node.of.span)
+    emitter.call(api.OBJECT_STATE_CLEAR)
 
 
 def _map_delete(emitter: Emitter, node: MapDelete) -> None:
@@ -727,18 +768,18 @@ def _evaluated(emitter: Emitter, node: Expr) -> int:
     return slot
 
 
-def _thread_store(emitter: Emitter, node: ThreadStore) -> None:
+def _scoped_store(emitter: Emitter, node: ScopedStore) -> None:
     code = emitter.code
-    type_ = node.variable.type
+    type_, methods = node.variable.type, api.VARIABLES[node.variable.scope]
     if not is_number(type_):
         value = _evaluated(emitter, node.value)
-        _thread_slot(emitter, node)
+        _variable(emitter, node)
         code.load("A", value)
         emitter.load_session()
-        emitter.call(api.THREAD_SET)
+        emitter.call(methods.set)
         return
     real = type_.kind is Kind.DOUBLE
-    kind, method = (DOUBLE, api.THREAD_SET_REAL) if real else (LONG, api.THREAD_SET_NUMBER)
+    kind, method = (DOUBLE, methods.set_real) if real else (LONG, methods.set_number)
     nothing, end = Label(), Label()
     if node.value.type.is_reference:
         variable = _evaluated(emitter, node.value)
@@ -751,26 +792,33 @@ def _thread_store(emitter: Emitter, node: ThreadStore) -> None:
         code.store(kind.slot, value)
     else:
         value = _stored_as(emitter, node.value, kind)
-    _thread_slot(emitter, node)
+    _variable(emitter, node)
     code.load(kind.slot, value)
     emitter.call(method)
     if node.value.type.is_reference:
         code.branch(op.GOTO, end)
         emitter.place(nothing)
-        _thread_slot(emitter, node)
+        _variable(emitter, node)
         code.op(op.ACONST_NULL)
         emitter.load_session()
-        emitter.call(api.THREAD_SET)
+        emitter.call(methods.set)
         emitter.place(end)
 
 
-def _thread_slot(emitter: Emitter, node: ThreadStore | ThreadAdd) -> None:
-    """Pushes the storage of the thread and the number of the variable."""
+def _variable(emitter: Emitter, node: ScopedStore | ScopedAdd) -> None:
+    """Pushes the storage of the thread or the object, and the number of the variable."""
     emitter.load_session()
+    if node.of is not None:
+        emit(emitter, node.of)
+        emitter.position(node.of.span)
     emitter.code.constant("I", node.variable.of)
+    if node.variable.scope is Scope.FLOW:
+        emitter.call(api.FLOW_TO_CHANGE)
+        emitter.code.constant("I", node.variable.index)
+        return
     emitter.code.constant("I", emitter.probe.id)
     emitter.code.constant("I", node.span.packed)
-    emitter.call(api.THREAD_VALUES_TO_CHANGE)
+    emitter.call(api.THREAD_VALUES_TO_CHANGE if node.of is None else api.OBJECT_STATE_TO_CHANGE)
     emitter.code.constant("I", node.variable.index)
 
 

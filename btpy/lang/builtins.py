@@ -176,6 +176,13 @@ VARIABLES = {
         Variable("thread_name", STRING, EVERYWHERE, "name of the thread", source=Ambient.THREAD_NAME),
         Variable("is_virtual", BOOLEAN, EVERYWHERE, "whether the thread is virtual", source=Ambient.IS_VIRTUAL),
         Variable("now", LONG, EVERYWHERE, "wall clock, nanoseconds since 1970", source=Ambient.NOW),
+        Variable(
+            "flow",
+            ANY,
+            ON_TARGET,
+            "the unit of work of the thread: flow.id, flow.parent and flow.elapsed (null outside of a flow), and what"
+            " probes put there as flow.name",
+        ),
         Variable("nanos", LONG, EVERYWHERE, "System.nanoTime()", source=Ambient.NANOS),
         Variable("pid", INT, EVERYWHERE, "process id", source=Ambient.PID),
         Variable("elapsed", DURATION, EVERYWHERE, "time since the session began", source=Ambient.ELAPSED),
@@ -403,15 +410,27 @@ _VALUE = Parameter("value", ANY)
 _TEXT = Parameter("text", STRING)
 _PART = Parameter("part", STRING)
 _THROWABLE = Parameter("exception", OBJECT)
+_OBJECT = Parameter("object", OBJECT)
 _FRAMES = Parameter("frames", INT, 32)
 _SKIP = Parameter("skip", STRING, "")
 _INT_MAX = (1 << 31) - 1
 
 
+FLOW_CHANGES = frozenset(("begin_flow", "leave_flow", "hand_over_flow", "resume_flow", "take_back_flow"))
+"""Functions that change the flow of a thread, or hand it over."""
+
+STATE = "state"
+"""Name of the function whose result has the variables of an object."""
+
 MATCHES = "matches"
 """Name of the function that ``=~`` is short for."""
 
 _NAME = Parameter("name", STRING)
+
+
+def _of_flow(name: str, object_: str, doc: str) -> Function:
+    parameters = (Parameter(object_, OBJECT),) if object_ else ()
+    return Function(name, Group.FLOW, f"{name}({object_})", doc, (_signature(*parameters),), statement=True)
 
 
 def _jvm(
@@ -883,6 +902,26 @@ FUNCTIONS = {
             "provide", Group.FLOW, "provide(name=value, …)", "values for the subscribers of this probe", statement=True
         ),
         Function("clear_thread", Group.FLOW, "clear_thread()", "forgets all thread.x of this thread", statement=True),
+        Function(
+            STATE,
+            Group.IDENTITY,
+            "state(object).name",
+            "a variable that each object has for itself; does not keep the object alive",
+            (_signature(_OBJECT),),
+        ),
+        Function(
+            "clear_state",
+            Group.FLOW,
+            "clear_state(object)",
+            "forgets all state(object).x of the object",
+            (_signature(_OBJECT),),
+            statement=True,
+        ),
+        _of_flow("begin_flow", "", "the thread begins a unit of work; at ENTRY it ends with the method"),
+        _of_flow("leave_flow", "", "the thread works for no flow; at ENTRY until the method ends"),
+        _of_flow("hand_over_flow", "task", "remembers the current flow with an object, for another thread"),
+        _of_flow("resume_flow", "task", "the thread works for the object's flow; at ENTRY until the method ends"),
+        _of_flow("take_back_flow", "task", "undoes hand_over_flow: the task was refused"),
         Function("send", Group.FLOW, 'send("event")', "runs the @OnEvent probes of that name", statement=True),
         Function(
             "static_check",

@@ -26,6 +26,10 @@ class InputKind(Enum):
     LENGTH = "length"  # length of dimension `index` of a new array
     FACT = "fact"  # fact number `index` from the agent (builtins.FACTS)
     FRAME_VARIABLE = "variable"  # live local variable `index` of Shape.variables (LINE, RAISE, CATCH)
+    FLOW = (
+        "flow"  # the result of Flows.enter (index 0), of enterWithout (1: there is no flow before the handler), or of
+    )
+    # end (2: a flow that no method ends has ended)
     SAMPLED = "sampled"  # the decision at method entry, for a probe that samples by thread
 
 
@@ -53,3 +57,6 @@ class Ambient(Enum):
     TRACE_ID = "trace_id"  # of the current span of the thread; null: there is none
     SPAN_ID = "span_id"
     TRACE_FLAGS = "trace_flags"
+    FLOW_ID = "flow.id"  # of the current flow of the thread; null: there is none
+    FLOW_PARENT = "flow.parent"  # the flow in which it began
+    FLOW_ELAPSED = "flow.elapsed"  # since it began, DURATION

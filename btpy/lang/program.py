@@ -22,6 +22,7 @@ from btpy.model.jfr import JfrEvent
 from btpy.model.maps import Map
 from btpy.model.permissions import DEFAULT_PERMISSIONS, Permissions
 from btpy.model.sampling import NO_LIMIT, Limit, Sampling
+from btpy.model.scopes import Scope, variable_key
 from btpy.model.source import Source, Span
 from btpy.model.templates import Template
 from btpy.model.types import Type
@@ -99,15 +100,26 @@ NOTHING_GIVEN = Given()
 
 
 @dataclass(frozen=True, slots=True)
-class ThreadVariable:
-    """``thread.x``; ``type``: LONG, DURATION, BYTES, DOUBLE, or a reference type; ANY if the values have several types.
-    ``of``: the number of variables of the script; ``secret``: a probe stores a secret in it."""
+class ScopedVariable:
+    """``thread.x`` or ``state(object).x``; ``type``: LONG, DURATION, BYTES, DOUBLE, or a reference type; ANY if the
+    values have several types.
+    ``of``: the number of variables of the script in that scope; ``secret``: a probe stores a secret in it."""
 
     index: int
     name: str
     type: Type
     of: int
     secret: bool = False
+    scope: Scope = Scope.THREAD
+
+    @property
+    def key(self) -> str:
+        return variable_key(self.scope, self.name)
+
+    @property
+    def title(self) -> str:
+        """The variable as a script writes it."""
+        return self.scope.spelled(self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +139,7 @@ class Program:
     script itself.
 
     A running session accepts more scripts. The program of a further script has ``earlier``, the program that it
-    extends. Ids do not change. Probes, maps, templates and thread variables are those of all scripts; the other fields
+    extends. Ids do not change. Probes, maps, templates and scoped variables are those of all scripts; the other fields
     describe the last script. ``removed``: ids of removed probes, whose last records can still be decoded. If two maps
     have the same name, the name means the later one.
 
@@ -146,7 +158,7 @@ class Program:
     functions: Mapping[str, nodes.Function] = field(default_factory=dict, repr=False)
     libraries: tuple[Source, ...] = ()
     parameters: tuple[Parameter, ...] = ()
-    thread_variables: tuple[ThreadVariable, ...] = ()
+    scoped_variables: tuple[ScopedVariable, ...] = ()
     earlier: Program | None = field(default=None, repr=False)
     removed: frozenset[int] = frozenset()
     given: Given = NOTHING_GIVEN

@@ -10,7 +10,7 @@ from typing import Union
 
 from btpy.frozen import dataclass
 from btpy.lang.inputs import Ambient, Input
-from btpy.lang.program import Probe, ThreadVariable
+from btpy.lang.program import Probe, ScopedVariable
 from btpy.model.formats import Specification
 from btpy.model.jfr import JfrEvent
 from btpy.model.points import Point
@@ -282,10 +282,11 @@ class MapQuery(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class ThreadValue(Node):
-    """``thread.x``: the value of this thread, or null if it has none."""
+class ScopedValue(Node):
+    """``thread.x`` or ``state(object).x``: the value of this thread or of ``of``, or null if it has none."""
 
-    variable: ThreadVariable
+    variable: ScopedVariable
+    of: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,7 +323,7 @@ Expr = Union[
     Quantified,
     MapValue,
     MapQuery,
-    ThreadValue,
+    ScopedValue,
     Inlined,
 ]
 
@@ -527,28 +528,50 @@ class Disable:
 
 
 @dataclass(frozen=True, slots=True)
-class ThreadStore:
-    """``thread.x = value``; ``value``: LONG or DOUBLE if the variable holds such numbers and the value cannot be null,
-    else a reference. null removes the value.
+class ScopedStore:
+    """``thread.x = value``, or ``state(object).x = value`` with the object ``of``. ``value``: LONG or DOUBLE if the
+    variable holds such numbers and the value cannot be null, else a reference. null removes the value.
     """
 
-    variable: ThreadVariable
+    variable: ScopedVariable
     value: Expr
     span: Span
+    of: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class ThreadAdd:
-    """``thread.x += value`` for a variable that holds LONG (or a unit) or DOUBLE. A missing value counts as 0."""
+class ScopedAdd:
+    """``thread.x += value`` or ``state(object).x += value``, for a variable that holds LONG (or a unit) or DOUBLE. A
+    missing value counts as 0.
+    """
 
-    variable: ThreadVariable
+    variable: ScopedVariable
     value: Expr
     span: Span
+    of: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadClear:
     """``clear_thread()``."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlowChange:
+    """``begin_flow()`` and the like: ``function``, with the object ``of``. ``entered``: at ENTRY, the input that
+    restores the flow when the method ends."""
+
+    function: str
+    of: Expr | None
+    entered: Expr | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class StateClear:
+    """``clear_state(object)``."""
+
+    of: Expr
 
 
 Statement = Union[
@@ -574,9 +597,11 @@ Statement = Union[
     MapDelete,
     MapClear,
     Disable,
-    ThreadStore,
-    ThreadAdd,
+    ScopedStore,
+    ScopedAdd,
     ThreadClear,
+    StateClear,
+    FlowChange,
 ]
 
 

@@ -51,6 +51,11 @@ _WORDS: dict[ErrorKind, tuple[str, str, tuple[str, ...]]] = {
         "btpy says this once, and looks again when such a library is loaded",
         (),
     ),
+    ErrorKind.STATE_FULL: (
+        "too many objects have state at `{text}`",
+        "the value is dropped",
+        ("forget an object that is done with:  clear_state(object)",),
+    ),
     ErrorKind.NULL_SAMPLE: ("null is no sample in `{text}`", "skipped", ("choose a value for null:  x ?? 0",)),
 }
 

@@ -110,7 +110,7 @@ class Selector:
         return False
 
 
-_AFTER_SUPER = (InputKind.SELF, InputKind.DEPTH, InputKind.NESTED, InputKind.SAMPLED, InputKind.SPAN)
+_AFTER_SUPER = (InputKind.SELF, InputKind.DEPTH, InputKind.NESTED, InputKind.SAMPLED, InputKind.SPAN, InputKind.FLOW)
 """The inputs that are missing in a constructor before it has called super(…) or this(…)."""
 
 

@@ -146,6 +146,7 @@ class ErrorKind(IntEnum):
     CUT = 12
     FEWER_SAMPLES = 13
     NO_CONTEXT = 14
+    STATE_FULL = 15
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,8 @@
-"""``thread.x``, from script text to records."""
+"""``thread.x`` and ``state(object).x``, from script text to records."""
 
 from __future__ import annotations
+
+import re
 
 import pytest
 
@@ -8,12 +10,16 @@ from btpy.lang.check import checker
 from btpy.model import types as t
 from btpy.model.source import Source
 from tests.codegen.target import Target
-from tests.codegen.test_loops import NULL_OPERAND, handler, printed, run
+from tests.codegen.test_loops import BAD_CAST, NULL_OPERAND, handler, printed, run
 
 GUARD = b"btpy/runtime/Guard"
 
 
-def test_numbers(jvm: Target) -> None:
+OF_AN_OBJECT = re.compile(r"\bthread\.")
+
+
+@pytest.mark.parametrize("owner", ["thread", "state($b)"])
+def test_numbers(jvm: Target, owner: str) -> None:
     body = """
     print(thread.a, thread.a == null, thread.a != null);
     thread.a = 5; thread.a += 2; thread.a++; thread.a -= 1; thread.a *= 3;
@@ -27,7 +33,7 @@ def test_numbers(jvm: Target) -> None:
     thread.big = 9223372036854775807; thread.big++;
     print(thread.big);
     """
-    assert printed(jvm, body) == [
+    assert printed(jvm, OF_AN_OBJECT.sub(f"{owner}.", body)) == [
         (None, True, False),
         (21, True, False, 22, 21),
         (None, 7),
@@ -49,6 +55,25 @@ def test_other_values(jvm: Target) -> None:
     print(thread.s, thread.b, thread.o, thread.any, thread.mixed);
     """
     assert printed(jvm, body) == [("xy", 1, "java.lang.String", "text", 2.5), (None,) * 5]
+
+
+def test_other_values_of_an_object(jvm: Target) -> None:
+    body = """
+    state($b).s += "x"; state($b).s += "y";
+    state($b).mixed = 1; state($b).mixed = 2.5;
+    state($b.list).s = "of the list";
+    print(state($b).s, state($b).mixed, state($b.list).s, state($numbers).s);
+    clear_state($b);
+    print(state($b).s, state($b).mixed, state($b.list).s);
+    """
+    assert printed(jvm, body) == [("xy", 2.5, "of the list", None), (None, None, "of the list")]
+
+
+def test_what_has_no_state(jvm17: Target) -> None:
+    assert printed(jvm17, "print(state($b.list[2]).n); if state(self).n == 1 { state(self).n = 1 }") == [(None,)]
+    assert run(jvm17, "state($b.list[2]).n = 1;") == ([], [(NULL_OPERAND, "$b.list[2]")])
+    assert run(jvm17, "state($b.list[0]).n = 1;") == ([], [(BAD_CAST, "$b.list[0]")])
+    assert GUARD in handler("state($b).n += 1;")[1].data
 
 
 def test_a_null_value_unsets_a_thread_variable(jvm17: Target) -> None:
@@ -87,5 +112,5 @@ def test_adding_to_a_number_calls_nothing_that_can_be_traced() -> None:
     ],
 )
 def test_types(body: str, type_: t.Type) -> None:
-    (variable,) = checker.check_source(Source("test.bt", f"A::b @return {{ {body} }}")).thread_variables
+    (variable,) = checker.check_source(Source("test.bt", f"A::b @return {{ {body} }}")).scoped_variables
     assert (variable.name, variable.type) == ("x", type_)

@@ -98,7 +98,7 @@ def test_refused_elsewhere(script: str, code: str) -> None:
     assert code in codes(script)
 
 
-OWN = r"Let|Collect|(Map|Thread|Aggregate|Emit|Print|Flush|Table|Plot|Warn)\w*"
+OWN = r"Let|Collect|(Map|Thread|Scoped|State|Flow|Aggregate|Emit|Print|Flush|Table|Plot|Warn)\w*"
 """Statements that change only state of btpy: variables, maps, records."""
 RECORDED = "WriteJfr"
 """Its events are in the recordings that somebody has started in the target."""

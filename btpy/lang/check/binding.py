@@ -54,7 +54,7 @@ def bind(
     pattern = attachment.thrown if isinstance(attachment, MethodAttachment) else None
     thrown = pattern is not None and (places[0] in (Place.THROW, Place.RAISE, Place.CATCH, Place.UNCAUGHT))
     maps = {map_.name: map_ for map_ in checked.maps}
-    threads = {variable.name: variable for variable in checked.thread_variables}
+    scoped = {variable.key: variable for variable in checked.scoped_variables}
     body = elaborate(
         probe,
         places,
@@ -65,7 +65,7 @@ def bind(
         report,
         functions=checked.script_of(probe).functions,
         subscribers=checked.subscribers(probe),
-        threads=threads,
+        scoped=scoped,
         jfr_events=dict(checked.jfr_events),
         outermost=outermost,
         thrown=thrown,

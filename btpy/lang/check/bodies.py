@@ -22,7 +22,7 @@ from btpy.model.types import LONG, Kind, Type, joined
 def type_bodies(checking: Checking) -> None:
     """Types every body. The types of maps and thread variables follow from the values that all bodies store in them.
 
-    A body that reads a map or a thread variable shows the unit of the value, which is known only when all bodies are
+    A body that reads a map or such a variable shows the unit of the value, which is known only when all bodies are
     typed. So such a body is typed here without reports, and again by :func:`type_readers`. Subscribers are typed where
     their host says ``provide``.
     """
@@ -40,8 +40,8 @@ def type_bodies(checking: Checking) -> None:
     shared, trees = checking.shared, checking.trees
     types = _stored_types(checking.bodies)
     checking.maps = shared.maps_typed(checking.maps, types, trees, checking.report if sound else lambda _: None)
-    samples = [sample for body in checking.bodies for sample in body.thread_samples]
-    checking.threads = shared.threads_typed(checking.threads, samples, trees, checking.report)
+    samples = [sample for body in checking.bodies for sample in body.scoped_samples]
+    checking.scoped = shared.scoped_typed(checking.scoped, samples, trees, checking.report)
 
 
 def type_readers(checking: Checking) -> None:
@@ -83,7 +83,7 @@ def _typed(
         report,
         functions=checking.linked.functions,
         subscribers=checking.subscribers(draft.probe),
-        threads=checking.threads,
+        scoped=checking.scoped,
         jfr_events=jfr_events,
         outermost=attached.outermost,
         permissions=checking.permissions,
@@ -142,11 +142,11 @@ def _count_statements(tree: nodes.Probe, report: Report) -> None:
 
 
 def _reads_state(*probes: Probe) -> bool:
-    """Whether one of the bodies, or a function that they call, reads a map or a thread variable."""
+    """Whether one of the bodies, or a function that they call, reads a map or a variable of a thread or an object."""
     for tree in (tree for probe in probes for tree in (probe.tree, *probe.calls)):
         assigned: set[int] = set()
         for node in nodes.walk(tree):
-            if isinstance(node, nodes.ThreadVariable):
+            if isinstance(node, nodes.ScopedVariable):
                 return True
             if isinstance(node, nodes.Assign | nodes.Step):
                 assigned.add(id(node.target))

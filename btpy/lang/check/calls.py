@@ -12,6 +12,7 @@ from btpy.lang.builtins import (
     LOCALS,
     SHOWN,
     STACK_WITHOUT,
+    STATE,
     STRFTIME,
     VARIABLES,
     Function,
@@ -83,6 +84,10 @@ def _no_value(tree: nodes.Call, function: Function) -> Diagnostic | None:
     if name == LOCALS:
         works = "print(locals()) works; one variable is $name"
         return Diagnostic("BT108", "`locals()` is all variables, not one value", Label(tree.span), help=(works,))
+    if name == STATE:
+        works = f"{_shortened(tree)}.name is a variable of the object"
+        problem = "`state(…)` is all variables of an object, not one value"
+        return Diagnostic("BT108", problem, Label(tree.span), help=(works,))
     if name in SHOWN:
         works = f"print({_shortened(tree)})"
         return Diagnostic("BT108", f"`{name}()` is for output, not one value", Label(tree.span), help=(works,))

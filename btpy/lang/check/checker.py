@@ -20,7 +20,7 @@ from btpy.lang.check.jfr_events import running_events
 from btpy.lang.check.sending import check_sending
 from btpy.lang.check.settings import read_settings
 from btpy.lang.check.shared import Shared
-from btpy.lang.check.state import declare_maps, declare_threads
+from btpy.lang.check.state import declare_maps, declare_scoped
 from btpy.lang.link.libraries import Libraries
 from btpy.lang.link.linker import Linked, link
 from btpy.lang.program import Given, Program
@@ -32,7 +32,7 @@ PASSES: tuple[Callable[[Checking], None], ...] = (
     read_settings,
     draft_probes,
     declare_maps,
-    declare_threads,
+    declare_scoped,
     type_bodies,
     mark_estimates,
     type_readers,
@@ -101,7 +101,7 @@ def check(
         functions=linked.functions,
         libraries=linked.libraries,
         parameters=linked.parameters,
-        thread_variables=shared.all_threads(checking.threads),
+        scoped_variables=shared.all_scoped(checking.scoped),
         earlier=earlier,
         removed=earlier.removed if earlier is not None else frozenset(),
         template_ids=checking.template_ids,

@@ -12,7 +12,7 @@ from btpy.lang.check.classes import Classes
 from btpy.lang.check.elaborate import Body
 from btpy.lang.check.shared import Shared
 from btpy.lang.link.linker import Linked
-from btpy.lang.program import Probe, TemplatePlace, ThreadVariable
+from btpy.lang.program import Probe, ScopedVariable, TemplatePlace
 from btpy.lang.syntax import nodes
 from btpy.model.attachments import ProbeAttachment
 from btpy.model.diagnostics import Diagnostic, Severity
@@ -35,10 +35,10 @@ class Draft:
 @plain_dataclass(slots=True)
 class Checking:
     """One script while it is checked. ``shared``: the maps and thread variables of the scripts that already run.
-    ``maps`` and ``threads`` are those that the script may name, by name. ``template_ids``: by the host of a probe and
-    the place of a template. ``subscribed``: the subscribers by the id of their host. ``readers``: the hosts whose
-    bodies read maps or thread variables. ``bodies``: the typed bodies, in the order of the drafts. ``jfr_events``:
-    those that the script writes, and those that running probes write, by name.
+    ``maps`` and ``scoped`` variables are those that the script may name, by name. ``template_ids``: by the host of a
+    probe and the place of a template. ``subscribed``: the subscribers by the id of their host. ``readers``: the hosts
+    whose bodies read maps or scoped variables. ``bodies``: the typed bodies, in the order of the drafts.
+    ``jfr_events``: those that the script writes, and those that running probes write, by name.
     """
 
     linked: Linked
@@ -51,7 +51,7 @@ class Checking:
     subscribed: dict[int, list[Probe]] = field(default_factory=dict)
     readers: list[Draft] = field(default_factory=list)
     maps: dict[str, Map] = field(default_factory=dict)
-    threads: dict[str, ThreadVariable] = field(default_factory=dict)
+    scoped: dict[str, ScopedVariable] = field(default_factory=dict)
     templates: list[Template] = field(default_factory=list)
     template_ids: dict[tuple[int, TemplatePlace], int] = field(default_factory=dict)
     bodies: list[Body] = field(default_factory=list)

@@ -67,7 +67,7 @@ class Context:
 
     ``evaluate`` types an expression of the syntax, ``elaborate`` a block: the modules of operators, calls and
     statements use each other through these two. ``in_entry``: inside ``entry(…)``. ``samples``: the type of each value
-    for a map, by map id, in order; ``thread_samples``: the type of each value for a thread variable, by its name, and
+    for a map, by map id, in order; ``scoped_samples``: the type of each value for a thread variable, by its name, and
     whether it is a secret.
     ``speculation``: in a body that speculates, the variable with the id of the speculation.
 
@@ -105,8 +105,8 @@ class Context:
     scopes: list[dict[str, Local]] = field(default_factory=lambda: [{}])
     locals: list[str] = field(default_factory=list)
     samples: list[tuple[int, Type]] = field(default_factory=list)
-    threads: Mapping[str, program.ThreadVariable] = field(default_factory=dict)
-    thread_samples: list[tuple[str, Type, bool]] = field(default_factory=list)
+    scoped: Mapping[str, program.ScopedVariable] = field(default_factory=dict)
+    scoped_samples: list[tuple[str, Type, bool]] = field(default_factory=list)
     speculation: Local | None = None
     jfr_events: dict[str, JfrEvent] = field(default_factory=dict)
 

@@ -39,7 +39,7 @@ from btpy.model.types import BOOLEAN, INT, Type
 @dataclass(frozen=True, slots=True)
 class Body:
     """The result of elaboration. ``samples``: the type of each value for a map, by map id, in order;
-    ``thread_samples``: the type of each value for a thread variable, by its name, and whether it is a secret."""
+    ``scoped_samples``: the type of each value for a thread variable, by its name, and whether it is a secret."""
 
     inputs: tuple[Input, ...]
     entries: tuple[Entry, ...]
@@ -47,7 +47,7 @@ class Body:
     statements: tuple[Statement, ...]
     locals_: tuple[str, ...]
     samples: tuple[tuple[int, Type], ...]
-    thread_samples: tuple[tuple[str, Type, bool], ...]
+    scoped_samples: tuple[tuple[str, Type, bool], ...]
 
 
 def elaborate(
@@ -61,7 +61,7 @@ def elaborate(
     *,
     functions: Mapping[str, nodes.Function],
     subscribers: tuple[program.Probe, ...] = (),
-    threads: Mapping[str, program.ThreadVariable],
+    scoped: Mapping[str, program.ScopedVariable],
     jfr_events: dict[str, JfrEvent],
     outermost: bool = False,
     thrown: bool = False,
@@ -90,7 +90,7 @@ def elaborate(
         permissions=permissions,
         classes=classes,
         subject=subject,
-        threads=threads,
+        scoped=scoped,
         jfr_events=jfr_events,
     )
     predicate: Expr | None = _outermost(context) if outermost else None
@@ -113,7 +113,7 @@ def elaborate(
         statements,
         tuple(context.locals),
         tuple(context.samples),
-        tuple(context.thread_samples),
+        tuple(context.scoped_samples),
     )
 
 

@@ -15,7 +15,7 @@ from btpy.lang.check.navigation import cast, element_value, field_value, method_
 from btpy.lang.check.operators import instance_of, join, operation, prefix
 from btpy.lang.check.printing import check_format
 from btpy.lang.check.redaction import concealed
-from btpy.lang.check.threads import thread_value
+from btpy.lang.check.scoped import scoped_value
 from btpy.lang.check.variables import resolve, target_variable
 from btpy.lang.syntax import nodes
 from btpy.lang.typed_tree import Expr
@@ -58,8 +58,8 @@ def value(context: Context, tree: nodes.Expression) -> Expr:
             return membership(context, tree)
         case nodes.MethodCall():
             return method_call(context, tree)
-        case nodes.ThreadVariable():
-            return thread_value(context, tree)
+        case nodes.ScopedVariable():
+            return scoped_value(context, tree)
         case nodes.Cast():
             return cast(context, tree)
         case nodes.Quantified():

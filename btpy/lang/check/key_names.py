@@ -27,7 +27,7 @@ def key_names(keys: Sequence[nodes.Expression], declared: Sequence[str | None] =
 def _name(tree: nodes.Expression) -> str:
     """Empty for an expression that has no name in it."""
     match tree:
-        case nodes.Name(text=name) | nodes.TargetVariable(name=name) | nodes.ThreadVariable(name=name):
+        case nodes.Name(text=name) | nodes.TargetVariable(name=name) | nodes.ScopedVariable(name=name):
             return name.lstrip("$")
         case nodes.Field(name=identifier) | nodes.MethodCall(method=identifier):
             return identifier.text

@@ -53,8 +53,8 @@ def is_secret(context: Context, tree: nodes.Expression) -> bool:
             if local is not None:
                 return local.secret or names_secret(name)
             return names_secret(name) or is_secret_argument(context, name) or _is_secret_result(context, name)
-        case nodes.ThreadVariable(name=name):
-            variable = context.threads.get(name)
+        case nodes.ScopedVariable(name=name):
+            variable = context.scoped.get(tree.key)
             return names_secret(name) or (variable is not None and variable.secret)
         case nodes.Field(target=nodes.Name(text=target), name=identifier) if target == _EVENT and context.event:
             provided = context.event.get(identifier.text)

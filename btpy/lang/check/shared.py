@@ -14,12 +14,13 @@ from btpy.frozen import dataclass
 from btpy.lang.check.attachments import Report
 from btpy.lang.check.faults import named
 from btpy.lang.check.map_declarations import DeclaredMap
-from btpy.lang.check.threads import thread_variables, typed
-from btpy.lang.program import Probe, Program, ThreadVariable
+from btpy.lang.check.scoped import scoped_variables, typed
+from btpy.lang.program import Probe, Program, ScopedVariable
 from btpy.lang.syntax import nodes
 from btpy.model.diagnostics import Diagnostic, Label
 from btpy.model.jfr import JfrEvent
 from btpy.model.maps import Map, map_title
+from btpy.model.scopes import Scope
 from btpy.model.source import Span
 from btpy.model.templates import Template
 from btpy.model.types import ANY, Type, joined
@@ -33,7 +34,7 @@ class Shared:
     active: tuple[Probe, ...] = ()
     templates: tuple[Template, ...] = ()
     maps: tuple[Map, ...] = ()
-    threads: tuple[ThreadVariable, ...] = ()
+    scoped: tuple[ScopedVariable, ...] = ()
     trees: tuple[nodes.Tree, ...] = ()
     jfr_events: Mapping[str, JfrEvent] = field(default_factory=dict)
 
@@ -48,7 +49,7 @@ class Shared:
             active,
             earlier.templates,
             earlier.maps,
-            earlier.thread_variables,
+            earlier.scoped_variables,
             trees,
             earlier.jfr_events,
         )
@@ -110,44 +111,45 @@ class Shared:
         by_id = {map_.id: map_ for map_ in (*self.maps, *maps.values())}
         return tuple(by_id[id_] for id_ in sorted(by_id))
 
-    def threads_with(self, trees: Sequence[nodes.Tree], report: Report) -> dict[str, ThreadVariable]:
-        """All variables that the script may name, by name."""
-        live = _threads(self.trees)
-        return thread_variables(
-            trees, {thread.name: thread for thread in self.threads if thread.name in live}, len(self.threads), report
-        )
+    def scoped_with(self, trees: Sequence[nodes.Tree], report: Report) -> dict[str, ScopedVariable]:
+        """All variables that the script may name, by key."""
+        live = _scoped(self.trees)
+        first = {scope: sum(variable.scope is scope for variable in self.scoped) for scope in Scope}
+        kept = {variable.key: variable for variable in self.scoped if variable.key in live}
+        return scoped_variables(trees, kept, first, report)
 
-    def threads_typed(
+    def scoped_typed(
         self,
-        variables: Mapping[str, ThreadVariable],
+        variables: Mapping[str, ScopedVariable],
         samples: Iterable[tuple[str, Type, bool]],
         trees: Sequence[nodes.Tree],
         report: Report,
-    ) -> dict[str, ThreadVariable]:
+    ) -> dict[str, ScopedVariable]:
         """With the types of all that the script puts into them."""
-        live = _threads(self.trees)
-        used = _threads(trees) if live else {}
-        before = {thread.name: thread for thread in self.threads}
+        live = _scoped(self.trees)
+        used = _scoped(trees) if live else {}
+        before = {variable.key: variable for variable in self.scoped}
         typed_variables = typed(variables, samples)
-        for name, variable in typed_variables.items():
-            earlier = before.get(name)
+        for key, variable in typed_variables.items():
+            earlier = before.get(key)
             if earlier is None:
                 continue
-            if name in live:
+            if key in live:
                 if variable.type not in (ANY, earlier.type):
-                    conflict = f"`thread.{name}` holds {named(earlier.type)}, and {named(variable.type)} here"
-                    report(_conflict(conflict, used[name].span, live[name]))
+                    conflict = f"`{variable.title}` holds {named(earlier.type)}, and {named(variable.type)} here"
+                    report(_conflict(conflict, used[key].span, live[key]))
                 elif variable.secret and not earlier.secret:
-                    report(_conflict(f"`thread.{name}` is given a secret", used[name].span, live[name]))
-                typed_variables[name] = earlier
-            elif variable.type == earlier.type:  # threads may still hold values of another type
-                typed_variables[name] = replace(variable, index=earlier.index)
+                    report(_conflict(f"`{variable.title}` is given a secret", used[key].span, live[key]))
+                typed_variables[key] = earlier
+            elif variable.type == earlier.type:  # threads and objects may still hold values of another type
+                typed_variables[key] = replace(variable, index=earlier.index)
         return typed_variables
 
-    def all_threads(self, variables: Mapping[str, ThreadVariable]) -> tuple[ThreadVariable, ...]:
-        """By index."""
-        by_index = {thread.index: thread for thread in (*self.threads, *variables.values())}
-        return tuple(by_index[index] for index in sorted(by_index))
+    def all_scoped(self, variables: Mapping[str, ScopedVariable]) -> tuple[ScopedVariable, ...]:
+        """By scope and index."""
+        all_variables = {(variable.scope.value, variable.index): variable for variable in self.scoped}
+        all_variables |= {(variable.scope.value, variable.index): variable for variable in variables.values()}
+        return tuple(all_variables[place] for place in sorted(all_variables))
 
 
 def _conflict(message: str, span: Span, running: nodes.Tree) -> Diagnostic:
@@ -173,11 +175,11 @@ def _maps(trees: Iterable[nodes.Tree]) -> dict[str, nodes.MapReference]:
     return references
 
 
-def _threads(trees: Iterable[nodes.Tree]) -> dict[str, nodes.ThreadVariable]:
-    references: dict[str, nodes.ThreadVariable] = {}
+def _scoped(trees: Iterable[nodes.Tree]) -> dict[str, nodes.ScopedVariable]:
+    references: dict[str, nodes.ScopedVariable] = {}
     for node in _nodes(trees):
-        if isinstance(node, nodes.ThreadVariable):
-            references.setdefault(node.name, node)
+        if isinstance(node, nodes.ScopedVariable):
+            references.setdefault(node.key, node)
     return references
 
 

@@ -29,9 +29,9 @@ def declare_maps(checking: Checking) -> None:
     checking.maps = shared.maps_with(defined, checking.trees, declared, report)
 
 
-def declare_threads(checking: Checking) -> None:
+def declare_scoped(checking: Checking) -> None:
     """Determines which thread variables the script may name."""
-    checking.threads = checking.shared.threads_with(checking.trees, checking.report)
+    checking.scoped = checking.shared.scoped_with(checking.trees, checking.report)
 
 
 @dataclass(frozen=True, slots=True)

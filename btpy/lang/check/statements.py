@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from btpy.lang import typed_tree
-from btpy.lang.builtins import FUNCTIONS, Function, Parameter, Signature
+from btpy.lang.builtins import FLOW_CHANGES, FUNCTIONS, Function, Parameter, Signature
 from btpy.lang.check.calls import check_place, function_arguments, match_arguments
 from btpy.lang.check.context import Context
 from btpy.lang.check.conversions import condition, convert, type_of_name
@@ -19,9 +19,9 @@ from btpy.lang.check.maps import find_map, map_and_keys, plot, store, table, who
 from btpy.lang.check.operators import binary
 from btpy.lang.check.printing import emit_event, print_format, print_values, speculation
 from btpy.lang.check.redaction import is_secret
+from btpy.lang.check.scoped import clear_state, clear_thread, flow_change, scoped_assign
 from btpy.lang.check.spans import span
 from btpy.lang.check.static_check import check_static
-from btpy.lang.check.threads import clear_thread, thread_assign
 from btpy.lang.check.variables import is_known, not_assignable, refuse_shadowing
 from btpy.lang.syntax import nodes
 from btpy.lang.typed_tree import Expr, Statement
@@ -138,8 +138,8 @@ def _assign(context: Context, tree: nodes.Assign) -> Statement:
                     help=(_as_map(context, target),),
                 )
             )
-        case nodes.ThreadVariable():
-            return thread_assign(context, target, tree)
+        case nodes.ScopedVariable():
+            return scoped_assign(context, target, tree)
         case _:
             raise FaultError(Diagnostic("BT401", "this cannot be assigned", Label(target.span)))
 
@@ -196,9 +196,11 @@ def _statement_call(context: Context, function: Function, call: nodes.Call) -> l
             return [_send(context, function, call)]
         case "speculate" | "commit" | "discard":
             return [speculation(context, call)]
-        case "clear_thread":
-            match_arguments(context, call, function.name, function.synopsis, (Signature(()),))
-            return [clear_thread(context, call.span)]
+        case "clear_thread" | "clear_state":
+            return [_forget(context, function, call)]
+        case name if name in FLOW_CHANGES:
+            match_arguments(context, call, function.name, function.synopsis, function.signatures)
+            return [flow_change(context, function, call)]
         case "clear":
             reference = whole_map(context, call, function)
             return [typed_tree.MapClear(find_map(context, reference).id)]
@@ -243,6 +245,12 @@ def _print_facts(context: Context, function: Function, call: nodes.Call) -> Stat
     return typed_tree.PrintFacts(
         function.name, context.template(call.span, TemplateKind.PRINT, parts, "", (), ()), argument
     )
+
+
+def _forget(context: Context, function: Function, call: nodes.Call) -> Statement:
+    signatures = function.signatures or (Signature(()),)
+    arguments = match_arguments(context, call, function.name, function.synopsis, signatures)[0]
+    return clear_state(context, call.arguments[0].value) if arguments else clear_thread(context, call.span)
 
 
 _DUMP = re.compile(r"/(?!.*(?:^|/)\.\.?(?:/|$)).+\.hprof")

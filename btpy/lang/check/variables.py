@@ -220,7 +220,7 @@ def variable_value(context: Context, variable: Variable, span: Span) -> Expr:
             return _length(context, 0, span)
         case "size":
             return _size(context, span)
-        case _:  # error, event, args, targs
+        case _:  # error, event, flow, args, targs
             raise FaultError(_not_one_value(context, variable.name, span))
 
 
@@ -237,6 +237,9 @@ def _not_one_value(context: Context, name: str, span: Span) -> Diagnostic:
             help=("one of them is event.name",),
             notes=("it has: " + quote(context.event or ()),),
         )
+    if name == "flow":
+        works = "flow.id is its number, and null outside of a flow"
+        return Diagnostic("BT108", "`flow` is all values of a unit of work, not one value", Label(span), help=(works,))
     works = "print(targs) and targs[0] work"
     if name == "args":
         works = "print(args) and args[0] work; one argument is arg0, arg1, … or $name"

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from btpy.errors import ScriptError
-from btpy.lang.builtins import AGGREGATIONS, EMPTYING, FUNCTIONS, LOCATIONS, QUANTIFIERS, VARIABLES
+from btpy.lang.builtins import AGGREGATIONS, EMPTYING, FLOW_CHANGES, FUNCTIONS, LOCATIONS, QUANTIFIERS, VARIABLES
 from btpy.lang.link.libraries import Libraries, LibraryError, is_name
 from btpy.lang.link.parameters import (
     Mistyped,
@@ -33,10 +33,13 @@ from btpy.lang.program import Parameter, Program, Value
 from btpy.lang.syntax import nodes, parser
 from btpy.lang.syntax.nodes import LiteralKind, Tree
 from btpy.model.diagnostics import Diagnostic, Label, Severity, did_you_mean, quote
+from btpy.model.scopes import Scope
 from btpy.model.source import Source, Span
 
 _RESERVED = frozenset((*VARIABLES, *LOCATIONS, "BEFORE", "AFTER", "thread"))
 _CALLED = frozenset((*FUNCTIONS, *AGGREGATIONS, *QUANTIFIERS))  # reserved for functions only
+_FLOW = "flow"
+"""The flow of a thread, among the state that probes read and write."""
 _ARGUMENT = re.compile(r"arg\d+")
 
 
@@ -459,10 +462,11 @@ class _Linker:
             return
         kinds = {**dict.fromkeys(main.parameters, "parameter"), **dict.fromkeys(main.functions, "function")}
         activating = self._activating(main)
+        needed = {linked.prefix for linked in running}  # also a library that nothing names: it hands flows over
         kinds |= {
             alias: "library"
             for alias, library in main.imports.items()
-            if library is not None and alias not in activating
+            if library is not None and alias not in activating and library.prefix not in needed
         }
         for name, kind in kinds.items():
             if name not in main.used:
@@ -512,6 +516,8 @@ class _Resolver:
         match tree:
             case nodes.Name():
                 return self._name(tree)
+            case nodes.Field(target=nodes.Name(text="flow")):  # one for all libraries, unlike other variables
+                return nodes.ScopedVariable(tree.span, tree.name.text, Scope.FLOW, None)
             case nodes.Field(target=nodes.Name(text=name)) if name in self._module.imports:
                 return self._member(tree, name)
             case nodes.MethodCall(target=nodes.Name(text=name)) if name in self._module.imports:
@@ -520,8 +526,8 @@ class _Resolver:
                 return self._call(tree)
             case nodes.MapReference():
                 return self._map(tree)
-            case nodes.ThreadVariable():
-                return replace(tree, name=self._module.qualified(tree.name))
+            case nodes.ScopedVariable():
+                return self._parts(replace(tree, name=self._module.qualified(tree.name)))
             case (
                 nodes.Assign(target=nodes.MapReference(library=nodes.Identifier()))
                 | nodes.Step(target=nodes.MapReference(library=nodes.Identifier()))
@@ -801,6 +807,8 @@ def _touched(tree: Tree, functions: Mapping[str, nodes.Function]) -> _Touched:
             case nodes.Call():
                 if node.function.text in functions:
                     touched.calls.add(node.function.text)
+                elif node.function.text in FLOW_CHANGES:
+                    touched.writes.add(_FLOW)
                 elif node.function.text in EMPTYING:
                     whole.update(id(argument.value) for argument in node.arguments)
             case nodes.Annotation() if node.name.text == "OnProbe":
@@ -811,8 +819,10 @@ def _touched(tree: Tree, functions: Mapping[str, nodes.Function]) -> _Touched:
                 (touched.writes if id(node) in targets else touched.reads).add("@" + node.name)
                 if id(node) in whole:
                     touched.writes.add("@" + node.name)
-            case nodes.ThreadVariable():
-                (touched.writes if id(node) in targets else touched.reads).add("thread." + node.name)
+            case nodes.ScopedVariable():
+                (touched.writes if id(node) in targets else touched.reads).add(node.key)
+                if node.scope is Scope.FLOW:
+                    touched.reads.add(_FLOW)
             case _:
                 pass
     return touched

@@ -14,6 +14,7 @@ from operator import attrgetter
 from typing import Any, Union
 
 from btpy.frozen import dataclass
+from btpy.model.scopes import Scope, variable_key
 from btpy.model.source import Span
 
 
@@ -103,8 +104,16 @@ class MapReference(Tree):
 
 
 @dataclass(frozen=True, slots=True)
-class ThreadVariable(Tree):
+class ScopedVariable(Tree):
+    """``thread.name``, ``flow.name``, or ``state(object).name`` with its ``object``."""
+
     name: str
+    scope: Scope
+    object: Expression | None
+
+    @property
+    def key(self) -> str:
+        return variable_key(self.scope, self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +220,7 @@ Expression = Union[
     Name,
     TargetVariable,
     MapReference,
-    ThreadVariable,
+    ScopedVariable,
     Call,
     MethodCall,
     Field,
@@ -430,7 +439,7 @@ def walk(tree: Tree) -> Iterator[Tree]:
 
 _LEAVES = frozenset(
     (
-        *("Span", "str", "str | None", "int", "bool", "LiteralKind", "int | float | bool | str | None"),
+        *("Span", "Scope", "str", "str | None", "int", "bool", "LiteralKind", "int | float | bool | str | None"),
         *("Identifier", "Identifier | None", "tuple[Identifier, ...]"),
         *("TypeName", "TypeName | None", "tuple[TypeName, ...]", "tuple[Formal, ...]", "tuple[Formal, ...] | None"),
     )

@@ -15,6 +15,7 @@ from btpy.lang.syntax import nodes
 from btpy.lang.syntax.lalr import Action, Token
 from btpy.lang.syntax.units import UNITS
 from btpy.model.diagnostics import Diagnostic, Label
+from btpy.model.scopes import Scope
 from btpy.model.source import Source, Span
 
 _MAX_LONG = (1 << 63) - 1
@@ -247,8 +248,13 @@ class Reductions:
         operator, operand = parts
         return nodes.Prefix(self._span(start, end), self._identifier(operator), operand)
 
-    def field(self, start: int, end: int, parts: Parts) -> nodes.Field:
+    def field(self, start: int, end: int, parts: Parts) -> nodes.Field | nodes.ScopedVariable:
         target, name = parts
+        match target:
+            case nodes.Call(
+                function=nodes.Identifier(text="state"), arguments=(nodes.Argument(name=None, value=value),)
+            ):
+                return nodes.ScopedVariable(self._span(start, end), name.text, Scope.OBJECT, value)
         return nodes.Field(self._span(start, end), target, self._identifier(name))
 
     def method_call(self, start: int, end: int, parts: Parts) -> nodes.MethodCall:
@@ -298,8 +304,8 @@ class Reductions:
             )
         return nodes.MapReference(span, name, tuple(keys), nodes.Identifier(library.span, library.span.text))
 
-    def thread_ref(self, start: int, end: int, parts: Parts) -> nodes.ThreadVariable:
-        return nodes.ThreadVariable(self._span(start, end), parts[0].text)
+    def thread_ref(self, start: int, end: int, parts: Parts) -> nodes.ScopedVariable:
+        return nodes.ScopedVariable(self._span(start, end), parts[0].text, Scope.THREAD, None)
 
     def arguments(self, start: int, end: int, parts: Parts) -> tuple[nodes.Argument, ...]:
         return tuple(

@@ -19,10 +19,11 @@ public final class ProbeError extends RuntimeException {
     static final int KIND_CUT = 12;
     static final int KIND_FEWER_SAMPLES = 13;
     static final int KIND_NO_CONTEXT = 14;
+    static final int KIND_STATE_FULL = 15;
 
     private static final String[] NAMES = {
         "internal", "null-operand", "bad-cast", "index", "div-zero", "budget", "map-full", "ring-full", "depth", "not-allowed",
-        "null-sample", "no-field", "cut", "fewer-samples", "no-context",
+        "null-sample", "no-field", "cut", "fewer-samples", "no-context", "state-full",
     };
 
     static final ProbeError NULL_OPERAND = new ProbeError(KIND_NULL_OPERAND, "null operand");

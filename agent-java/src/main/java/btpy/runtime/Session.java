@@ -43,11 +43,13 @@ public final class Session {
     final StackTable stacks = new StackTable();
     final ErrorTable errors = new ErrorTable();
     final ContextWarnings contexts = new ContextWarnings();
-    /** Null until a probe needs it: decisions by thread, depths, self times, variables of threads, or open spans. */
+    /** Null until a probe needs it: decisions by thread, depths, self times, variables of threads and objects, flows, or open spans. */
     volatile ThreadTable decisions;
     volatile ThreadTable depths;
     volatile ThreadTable selfTimes;
     volatile ThreadRows threadRows;
+    volatile ObjectStates objectStates;
+    volatile Flows flows;
     volatile Spans spans;
     private final int slot;
     private final int pid;
@@ -891,6 +893,12 @@ public final class Session {
         stacks.sweep(now);
         if (threadRows != null) {
             threadRows.sweep(now);
+        }
+        if (objectStates != null) {
+            objectStates.sweep(now);
+        }
+        if (flows != null) {
+            flows.sweep(now);
         }
         return drain.fill(target, now);
     }

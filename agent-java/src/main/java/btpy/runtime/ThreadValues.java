@@ -1,19 +1,13 @@
 package btpy.runtime;
 
-import java.lang.ref.WeakReference;
-
 /**
  * The variables of a script for one thread ({@code thread.x}), at most 32: integers, doubles, and references in the
  * form in which maps store them ({@link Keys}). Only that thread reads and writes it, so there are no races. All
  * methods accept null for a thread without variables.
  */
-public final class ThreadValues {
+public final class ThreadValues extends OwnedByThread {
     /** The most variables of all scripts. */
     static final int MOST = 32;
-
-    /** The thread, until the event thread replaces it by a weak reference. Only the event thread may allocate that. */
-    private Thread thread = Thread.currentThread();
-    private WeakReference<Thread> weak;
 
     /** Bit i: variable i has a value. */
     private int present;
@@ -129,19 +123,5 @@ public final class ThreadValues {
             numbers = moreNumbers;
             references = moreReferences;
         }
-    }
-
-    // The event thread calls the methods below.
-
-    /** Whether the thread has ended. After the first call the reference to it is weak. */
-    boolean isOver() {
-        Thread thread = this.thread;
-        if (thread != null) {
-            weak = new WeakReference<Thread>(thread);
-            this.thread = null;
-        } else {
-            thread = weak.get();
-        }
-        return thread == null || !thread.isAlive();
     }
 }

@@ -1,0 +1,243 @@
+package btpy.runtime;
+
+/**
+ * The flows of a session: units of work, such as requests, that run on several threads. Each thread has a current flow.
+ * A flow follows a task to another thread through the {@link ObjectState} of the task.
+ *
+ * <p>A probe at the entry of a method changes the flow until the method ends: {@link #enter} gives the depth of the
+ * thread's stack of flows to the woven method, and {@link #leave} restores it, however the method ends and whatever has
+ * become of the probe. Where a handler will give the thread the flow of a task, or none, the woven method first takes
+ * the flow away itself. So a handler that fails, or that the budget leaves out, never leaves a wrong flow on a thread.
+ */
+public final class Flows {
+    private static final Memory MEMORY = Memory.instance();
+    private static final long FLOWS = MEMORY.fieldOffset(Session.class, "flows");
+    private static final long NEXT = MEMORY.fieldOffset(Flows.class, "next");
+    private static final int BITS = 12;
+
+    private final ThreadTable threads = new ThreadTable(BITS);
+    /** By entry of {@link #threads}. */
+    private final Object[] stacks = new Object[8 << BITS];
+    private long next = 1;
+    private long swept;
+
+    private Flows() {}
+
+    // Woven methods call the methods below.
+
+    /** @return the depth to which {@link #leave} goes back; −1: it is not called */
+    public static int enter(int site, int probe) {
+        Session session = Session.of(site);
+        if (session == null) {
+            return -1;
+        }
+        FlowStack stack = stack(session);
+        return stack == null ? 0 : stack.depth();
+    }
+
+    /** The same; the thread works for no flow until a handler changes that. */
+    public static int enterWithout(int site, int probe) {
+        int depth = enter(site, probe);
+        Session session = Session.of(site);
+        FlowStack stack = session == null ? null : stack(session);
+        if (stack != null && stack.current() != null) {
+            stack.push(null);
+        }
+        return depth;
+    }
+
+    /** Ends a flow that does not end with a method. @return −1: {@link #leave} is not called */
+    public static int end(int site, int probe) {
+        Session session = Session.of(site);
+        Flows flows = session == null ? null : session.flows;
+        if (flows != null) {
+            flows.endReplaced();
+        }
+        return -1;
+    }
+
+    public static void leave(int site, int probe, int depth) {
+        Session session = Session.of(site);
+        Flows flows = session == null ? null : session.flows;
+        if (flows != null) {
+            flows.restore(depth);
+        }
+    }
+
+    // Handlers call the methods below. {@code depth}: the result of enter; below 0: the change stays when the method ends.
+
+    public static void begin(Session session, int depth, int probe, int at) {
+        Flows flows = made(session);
+        FlowStack stack = stack(session);
+        Flow outer = stack == null ? null : depth < 0 ? stack.enclosing() : stack.current();
+        flows.set(session, new Flow(MEMORY.getAndAddLong(flows, NEXT, 1), outer), depth, probe, at);
+    }
+
+    /** The thread works for no flow. */
+    public static void none(Session session, int depth, int probe, int at) {
+        if (session.flows != null) {
+            session.flows.restore(depth);
+            session.flows.set(session, null, depth, probe, at);
+        }
+    }
+
+    /** The thread works for the flow that was handed over with the task; changes nothing if none was. */
+    public static void resume(Session session, Object task, int depth, int probe, int at) {
+        Flow flow = session.flows == null ? null : ObjectStates.take(session, task);
+        if (session.flows != null) {
+            session.flows.restore(depth);
+        }
+        if (flow != null) {
+            session.flows.set(session, flow == Flow.NONE ? null : flow, depth, probe, at);
+        }
+    }
+
+    /** Hands the current flow over with a task, also if there is none. */
+    public static void handOver(Session session, Object task, int probe, int at) {
+        if (session.flows != null) {
+            Flow flow = current(session);
+            if (!ObjectStates.give(session, task, flow == null ? Flow.NONE : flow)) {
+                session.errors.count(probe, at, ProbeError.KIND_STATE_FULL, null);
+            }
+        }
+    }
+
+    /** Undoes the last {@link #handOver} of this flow: the task was refused. */
+    public static void takeBack(Session session, Object task) {
+        if (session.flows != null) {
+            Flow flow = current(session);
+            ObjectStates.takeBack(session, task, flow == null ? Flow.NONE : flow);
+        }
+    }
+
+    /** The number of the current flow; null: there is none. */
+    public static Object id(Session session) {
+        Flow flow = current(session);
+        return flow == null ? null : Long.valueOf(flow.id);
+    }
+
+    /** The number of the flow in which the current one began; null: there is none. */
+    public static Object parent(Session session) {
+        Flow flow = current(session);
+        return flow == null || flow.parent == 0 ? null : Long.valueOf(flow.parent);
+    }
+
+    /** The time since the current flow began in ns; null: there is none. */
+    public static Object elapsed(Session session) {
+        Flow flow = current(session);
+        return flow == null ? null : Long.valueOf(System.nanoTime() - flow.began);
+    }
+
+    public static boolean isNone(Session session) {
+        return current(session) == null;
+    }
+
+    /** The variables of the innermost flow that has this one; null: there is none. */
+    public static SharedValues now(Session session, int variable) {
+        for (Flow flow = current(session); flow != null; flow = flow.outer) {
+            if (SharedValues.has(flow.values, variable)) {
+                return flow.values;
+            }
+        }
+        return null;
+    }
+
+    /** The variables of the current flow; null: there is none. */
+    public static SharedValues toChange(Session session, int variables) {
+        Flow flow = current(session);
+        if (flow == null) {
+            return null;
+        }
+        flow.values.widen(variables);
+        return flow.values;
+    }
+
+    // The runtime calls the methods below.
+
+    private static Flows made(Session session) {
+        if (session.flows == null) {
+            MEMORY.compareAndSetReference(session, FLOWS, null, new Flows());
+        }
+        return session.flows;
+    }
+
+    private static Flow current(Session session) {
+        FlowStack stack = stack(session);
+        return stack == null ? null : stack.current();
+    }
+
+    /** The stack of this thread; null if it has none. */
+    private static FlowStack stack(Session session) {
+        Flows flows = session.flows;
+        if (flows == null) {
+            return null;
+        }
+        int entry = flows.threads.find(Threads.id());
+        return entry < 0 ? null : (FlowStack) flows.stacks[entry];
+    }
+
+    private void set(Session session, Flow flow, int depth, int probe, int at) {
+        long thread = Threads.id();
+        int entry = threads.find(thread);
+        if (entry < 0) {
+            if (flow == null) {
+                return;
+            }
+            entry = threads.claim(thread);
+            if (entry < 0) {
+                session.errors.count(probe, at, ProbeError.KIND_STATE_FULL, null);
+                return;
+            }
+            FlowStack made = new FlowStack();
+            MEMORY.storeFence(); // the event thread may see it from here on
+            stacks[entry] = made;
+        }
+        FlowStack stack = (FlowStack) stacks[entry];
+        if (depth < 0) {
+            stack.replace(flow);
+        } else if (!stack.push(flow)) {
+            session.errors.count(probe, at, ProbeError.KIND_DEPTH, null);
+        }
+        release(entry, stack);
+    }
+
+    private void endReplaced() {
+        int entry = threads.find(Threads.id());
+        if (entry >= 0) {
+            FlowStack stack = (FlowStack) stacks[entry];
+            stack.replace(stack.enclosing());
+            release(entry, stack);
+        }
+    }
+
+    private void restore(int depth) {
+        int entry = depth < 0 ? -1 : threads.find(Threads.id());
+        if (entry >= 0) {
+            FlowStack stack = (FlowStack) stacks[entry];
+            stack.restore(depth);
+            release(entry, stack);
+        }
+    }
+
+    private void release(int entry, FlowStack stack) {
+        if (stack.isUnused()) {
+            stacks[entry] = null;
+            threads.release(entry);
+        }
+    }
+
+    /** Called by the event thread. The thread of a removed entry has ended and cannot access it. */
+    void sweep(long now) {
+        if (now - swept < 1_000_000_000L) {
+            return;
+        }
+        swept = now;
+        for (int entry = 0; entry < stacks.length; entry++) {
+            FlowStack stack = (FlowStack) stacks[entry];
+            if (stack != null && stack.isOver() && stacks[entry] == stack) {
+                stacks[entry] = null;
+                threads.release(entry);
+            }
+        }
+    }
+}

@@ -1,0 +1,22 @@
+package btpy.runtime;
+
+import java.lang.ref.WeakReference;
+
+/** What a table keeps for a thread as long as the thread lives. */
+class OwnedByThread {
+    /** The thread, until the event thread replaces it by a weak reference. Only the event thread may allocate that. */
+    private Thread thread = Thread.currentThread();
+    private WeakReference<Thread> weak;
+
+    /** Called by the event thread: whether the thread has ended. After the first call the reference to it is weak. */
+    final boolean isOver() {
+        Thread thread = this.thread;
+        if (thread != null) {
+            weak = new WeakReference<Thread>(thread);
+            this.thread = null;
+        } else {
+            thread = weak.get();
+        }
+        return thread == null || !thread.isAlive();
+    }
+}

@@ -1,0 +1,197 @@
+package btpy.runtime;
+
+/**
+ * The variables of a script for something that several threads may use at the same time ({@code state(object).x}), at
+ * most {@value #MOST}: integers, doubles, and references in the form in which maps store them ({@link Keys}). Adding to
+ * a variable is atomic, and no method takes a lock. All methods accept null for an owner without variables.
+ */
+public final class SharedValues {
+    /** The most variables of all scripts. */
+    static final int MOST = 32;
+
+    private static final Memory MEMORY = Memory.instance();
+    private static final long PRESENT = MEMORY.fieldOffset(SharedValues.class, "present");
+    private static final long NUMBERS = MEMORY.fieldOffset(SharedValues.class, "numbers");
+    private static final long REFERENCES = MEMORY.fieldOffset(SharedValues.class, "references");
+    private static final long MORE = MEMORY.fieldOffset(SharedValues.class, "more");
+
+    /** The variables {@code first} to {@code end - 1}; those of later scripts are in {@code more}. */
+    private final int first;
+    private final int end;
+    private SharedValues more;
+
+    /** Bit i: variable {@code first + i} has a value. */
+    private long present;
+    /** Null until a variable needs it. */
+    private long[] numbers;
+    private Object[] references;
+
+    SharedValues(int variables) {
+        this(0, variables);
+    }
+
+    private SharedValues(int first, int end) {
+        this.first = first;
+        this.end = end < MOST ? end : MOST;
+    }
+
+    // Handlers call the methods below.
+
+    public static boolean has(SharedValues of, int variable) {
+        SharedValues block = block(of, variable);
+        return block != null && block.has(variable - block.first);
+    }
+
+    public static long number(SharedValues of, int variable) {
+        SharedValues block = block(of, variable);
+        if (block == null || !block.has(variable - block.first)) {
+            throw ProbeError.NULL_OPERAND;
+        }
+        return block.number(variable - block.first);
+    }
+
+    public static double real(SharedValues of, int variable) {
+        return Double.longBitsToDouble(number(of, variable));
+    }
+
+    /** Returns null if the variable has no value. */
+    public static Object boxedNumber(SharedValues of, int variable) {
+        return has(of, variable) ? Long.valueOf(number(of, variable)) : null;
+    }
+
+    public static Object boxedReal(SharedValues of, int variable) {
+        return has(of, variable) ? Double.valueOf(real(of, variable)) : null;
+    }
+
+    public static Object value(SharedValues of, int variable) {
+        SharedValues block = block(of, variable);
+        if (block == null || !block.has(variable - block.first)) {
+            return null;
+        }
+        Object[] references = block.references;
+        return references == null ? null : Keys.shown(references[variable - block.first]);
+    }
+
+    public static void setNumber(SharedValues of, int variable, long value) {
+        SharedValues block = block(of, variable);
+        if (block != null) {
+            MEMORY.putLongRelease(block.numbers(), at(variable - block.first), value);
+            block.mark(variable - block.first, true);
+        }
+    }
+
+    public static void setReal(SharedValues of, int variable, double value) {
+        setNumber(of, variable, Double.doubleToRawLongBits(value));
+    }
+
+    /** Sets a variable. Null removes its value. */
+    public static void set(SharedValues of, int variable, Object value, Session session) {
+        SharedValues block = block(of, variable);
+        if (block == null) {
+            return;
+        }
+        int index = variable - block.first;
+        if (value == null) {
+            block.forget(index);
+        } else {
+            block.references()[index] = Keys.held(value, session.limits.chars);
+            block.mark(index, true);
+        }
+    }
+
+    /** Adds to a variable. A variable without a value counts as 0. */
+    public static void addNumber(SharedValues of, int variable, long value) {
+        SharedValues block = block(of, variable);
+        if (block != null) {
+            MEMORY.getAndAddLong(block.numbers(), at(variable - block.first), value);
+            block.mark(variable - block.first, true);
+        }
+    }
+
+    public static void addReal(SharedValues of, int variable, double value) {
+        SharedValues block = block(of, variable);
+        if (block == null) {
+            return;
+        }
+        int index = variable - block.first;
+        long[] numbers = block.numbers();
+        long before;
+        do {
+            before = MEMORY.getLongVolatile(numbers, at(index));
+        } while (!MEMORY.compareAndSetLong(
+                numbers, at(index), before, Double.doubleToRawLongBits(Double.longBitsToDouble(before) + value)));
+        block.mark(index, true);
+    }
+
+    // The runtime calls the methods below.
+
+    /** Makes space for the variables of a later script. */
+    void widen(int variables) {
+        int wanted = variables < MOST ? variables : MOST;
+        SharedValues last = this;
+        while (last.end < wanted) {
+            if (last.more == null) {
+                MEMORY.compareAndSetReference(last, MORE, null, new SharedValues(last.end, wanted));
+            }
+            last = (SharedValues) MEMORY.getReferenceVolatile(last, MORE);
+        }
+    }
+
+    private static SharedValues block(SharedValues of, int variable) {
+        SharedValues block = of;
+        while (block != null && variable >= block.end) {
+            block = block.more;
+        }
+        return block;
+    }
+
+    private boolean has(int index) {
+        return (MEMORY.getLongVolatile(this, PRESENT) >>> index & 1) != 0;
+    }
+
+    private long number(int index) {
+        long[] numbers = this.numbers;
+        return numbers == null ? 0 : MEMORY.getLongVolatile(numbers, at(index));
+    }
+
+    private void forget(int index) {
+        mark(index, false);
+        long[] numbers = this.numbers;
+        if (numbers != null) {
+            MEMORY.putLongRelease(numbers, at(index), 0); // the start of a later addition
+        }
+        Object[] references = this.references;
+        if (references != null) {
+            references[index] = null;
+        }
+    }
+
+    private void mark(int index, boolean isPresent) {
+        long bit = 1L << index;
+        long before;
+        do {
+            before = MEMORY.getLongVolatile(this, PRESENT);
+            if ((before & bit) != 0 == isPresent) {
+                return;
+            }
+        } while (!MEMORY.compareAndSetLong(this, PRESENT, before, before ^ bit));
+    }
+
+    private long[] numbers() {
+        if (numbers == null) {
+            MEMORY.compareAndSetReference(this, NUMBERS, null, new long[end - first]);
+        }
+        return (long[]) MEMORY.getReferenceVolatile(this, NUMBERS);
+    }
+
+    private Object[] references() {
+        if (references == null) {
+            MEMORY.compareAndSetReference(this, REFERENCES, null, new Object[end - first]);
+        }
+        return (Object[]) MEMORY.getReferenceVolatile(this, REFERENCES);
+    }
+
+    private static long at(int index) {
+        return Memory.LONG_BASE + 8L * index;
+    }
+}
