@@ -7,7 +7,7 @@ APT := $(if $(filter 0,$(shell id -u)),,sudo )DEBIAN_FRONTEND=noninteractive apt
 # The tests start thousands of processes; without this, some environments make each compile all modules of btpy again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check lint style types layers unused proof bench bench-check docs man pictures setup release compiled audit locks jdk tools artifacts collector clean
+.PHONY: demo test check lint style types layers unused proof bench bench-check docs man pictures setup release compiled image audit locks jdk tools artifacts collector clean
 
 demo: $(VENV)/.installed
 	$(BIN)/btpy demo
@@ -85,6 +85,28 @@ compiled: .release/.installed
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) HATCH_BUILD_HOOK_ENABLE_MYPYC=true \
 		.release/bin/python -m build --no-isolation --outdir dist/compiled
 
+# An OCI image without Java, for nodes and debug containers: dist/btpy-image.tar. Needs root, buildah and mmdebstrap.
+IMAGE := build/image
+WITHOUT := doc man locale info lintian
+image: .release/.installed
+	rm -rf $(IMAGE) && mkdir -p $(IMAGE) dist
+	mmdebstrap --quiet --variant=essential --hook-dir=/usr/share/mmdebstrap/hooks/merged-usr --include=usr-is-merged,python3 \
+		--aptopt='APT::Install-Recommends "false"' $(WITHOUT:%=--dpkgopt='path-exclude=/usr/share/%/*') \
+		--dpkgopt='path-exclude=/usr/lib/*/gconv/*' \
+		--customize-hook='dpkg --root="$$1" --purge --force-remove-essential --force-depends perl-base' \
+		--customize-hook='rm -rf "$$1"/var/lib/apt "$$1"/var/cache/* "$$1"/var/log/*' bookworm $(IMAGE)/base.tar
+	base=$$(buildah from scratch) && buildah add --quiet $$base $(IMAGE)/base.tar && \
+		buildah commit --quiet --rm $$base localhost/btpy-base
+	.release/bin/python -m build --wheel --no-isolation --outdir $(IMAGE)
+	.release/bin/python -m pip install --quiet --require-hashes --no-compile --only-binary :all: \
+		--target $(IMAGE)/site --requirement .ci/image.lock
+	.release/bin/python -m pip install --quiet --no-deps --no-compile --target $(IMAGE)/site $(IMAGE)/*.whl
+	rm -rf $(IMAGE)/site/*jpype* $(IMAGE)/site/bin
+	printf '#!/usr/bin/env -S python3 -I\nimport sys\nsys.path.insert(0, "/opt/btpy")\nfrom btpy.cli.main import main\nsys.exit(main())\n' \
+		> $(IMAGE)/btpy
+	buildah build --quiet --isolation chroot --file examples/kubernetes/Containerfile --tag btpy $(IMAGE)
+	rm -f dist/btpy-image.tar && buildah push --quiet btpy oci-archive:dist/btpy-image.tar
+
 audit: .release/.installed
 	for lock in runtime dev docs release; do .release/bin/pip-audit --require-hashes --requirement .ci/$$lock.lock; done
 
@@ -93,6 +115,7 @@ LOCK = .release/bin/uv pip compile pyproject.toml --universal --python-version 3
 locks: .release/.installed
 	$(LOCK) --output-file .ci/runtime.lock
 	$(LOCK) --extra dev --output-file .ci/dev.lock
+	$(LOCK) --extra otlp --extra prometheus --extra hosts --output-file .ci/image.lock
 	$(LOCK) --extra docs --output-file .ci/docs.lock
 	$(LOCK) --extra release --output-file .ci/release.lock
 

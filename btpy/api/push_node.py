@@ -36,13 +36,13 @@ def unpack(digest: str, size: int) -> str:
             raise SystemExit("btpy: the connection ended while btpy was being sent")
         data += piece
     if hashlib.sha256(data).hexdigest() != digest:
-        raise SystemExit("btpy: what was sent has another checksum")
+        raise SystemExit("btpy: the copy has arrived with another checksum")
     _remove_old(directory)
     partial = tempfile.mkdtemp(dir=directory)
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             archive.extractall(partial)
-        with contextlib.suppress(FileExistsError, OSError):  # another run may have been faster
+        with contextlib.suppress(OSError):  # another run may have been faster
             os.rename(partial, copy)
     finally:
         shutil.rmtree(partial, ignore_errors=True)

@@ -89,7 +89,7 @@ def unpacked(place: Path, sent: bytes, digest: str, size: int) -> subprocess.Com
 
 def test_a_copy_is_sent_once_and_compared_with_its_checksum(copy: push.Copy, tmp_path: Path) -> None:
     digest, size = hashlib.sha256(copy.data).hexdigest(), len(copy.data)
-    for sent, reason in ((copy.data[:-1], b"the connection ended"), (b"x" * size, b"has another checksum")):
+    for sent, reason in ((copy.data[:-1], b"the connection ended"), (b"x" * size, b"with another checksum")):
         failed = unpacked(tmp_path, sent, digest, size)
         assert (failed.returncode, failed.stdout) == (1, push_node.NEEDED)
         assert reason in failed.stderr
