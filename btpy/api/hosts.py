@@ -44,6 +44,7 @@ _MAX_HELD = 100  # most lines for people that wait until it is known whether btp
 
 _CONNECTING_SECONDS = 60.0  # seconds after which a host that has not reported its probes counts no more for fan_out
 _CLOSING_SECONDS = 2.0  # seconds from the end of standard output to the end of the process
+_SENDING = 0.01  # seconds between two pieces that are sent
 _TERMINATING_SECONDS = 0.2
 _READ = 256 * 1024
 _MAX_LINE = 4096  # most bytes of a line for people
@@ -218,7 +219,8 @@ class Hosts:
         ssh."""
         self._connect_more()
         self._say_alive()
-        for key, _ in self._selector.select(seconds):
+        is_sending = any(host.is_sending for host in self._running.values())
+        for key, _ in self._selector.select(min(seconds, _SENDING) if is_sending else seconds):
             yield from self._take(key)
         for host in list(self._running.values()):
             yield from host.silence()
@@ -349,6 +351,11 @@ class _Host:
         if self._ended is None:
             return False
         return self.process.poll() is not None or time.monotonic() - self._ended >= _CLOSING_SECONDS
+
+    @property
+    def is_sending(self) -> bool:
+        """Whether a part of the request, or of the copy of btpy, has still to be sent."""
+        return bool(self._unsent)
 
     def send(self, alive: bytes) -> None:
         """Sends the rest of the request, then ``alive``."""

@@ -66,6 +66,7 @@ _OWN = (
 _POLL = 0.1  # seconds between checks of the clock and of signals
 _UNTIL_INTERVAL = 0.25  # seconds between two readings of maps on a host, for --until
 _KEPT_INTERVAL = 2.0  # the same for maps that are not shown, because a host may vanish
+_STATUS_OF_SSH = 255  # of ssh itself, when it has no connection
 _ENDING_SECONDS = 15.0  # seconds to wait for hosts that do not answer at the end
 
 
@@ -447,6 +448,8 @@ class HostsRun:
         elif left.status == STATUS_NOT_FOUND and not left.has_begun:
             self._problems[left.host] = "has no Python" if left.was_pushed else "has no btpy"
             console.error(_not_found(left, self._what))
+        elif left.was_pushed and not left.has_begun and left.status != _STATUS_OF_SSH and not self._reason:
+            self._problems[left.host] = "could not run the btpy that was sent"
         elif not left.has_begun and not self._reason:
             self._problems[left.host] = f"could not be reached (status {left.status} of {self._program})"
         elif not targets and not self._reason:

@@ -84,6 +84,21 @@ def test_a_host_without_btpy_gets_it_by_push(three: tuple[Nodes, dict[str, Targe
 
 
 @pytest.mark.proof
+@pytest.mark.parametrize("version", ["3.6.15", "3.10.13"])
+def test_a_host_with_an_old_python_says_so(version: str, tmp_path: Path) -> None:
+    python = Path.home() / ".pyenv" / "versions" / version / "bin" / "python3"
+    if not python.exists():
+        pytest.skip(f"there is no {python}")
+    with nodes(tmp_path, "web1") as machines:
+        machines["web1"].program("btpy", "#!/bin/sh\nexit 127\n")
+        command = f"env PATH=/usr/sbin {python}"
+        with on_nodes(machines, "web1", "orders", "--push", "--remote-python", command, *ALL) as tracer:
+            assert tracer.wait() == 3
+    assert f"web1  btpy: this host has Python {version}, and btpy needs Python 3.11 or later" in tracer.stderr
+    assert "1 of 1 host failed: web1: could not run the btpy that was sent" in tracer.stderr
+
+
+@pytest.mark.proof
 def test_btpy_is_sent_once_to_a_host_without_it_or_with_another_version(tmp_path: Path) -> None:
     with nodes(tmp_path, "web1", "web2") as machines, ExitStack() as stack:
         jvms = {name: stack.enter_context(machines[name].jvm("orders")) for name in ("web1", "web2")}
@@ -107,14 +122,19 @@ def _pushed(machines: Nodes, jvms: dict[str, Target], sent: str) -> None:
 
 
 @pytest.mark.proof
+@pytest.mark.parametrize("push", [(), ("--push",)], ids=["installed", "push"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_an_end_at_any_moment_leaves_no_process_and_no_probe(
-    number: signal.Signals, three: tuple[Nodes, dict[str, Target]]
+    number: signal.Signals, push: tuple[str, ...], three: tuple[Nodes, dict[str, Target]]
 ) -> None:
     """From the start of the client to some seconds after the probes are in."""
     machines, _ = three
+    if push:
+        machines["web1"].program("btpy", "#!/bin/sh\nexit 127\n")
     for tenths in range(2, 40, 2):
-        with on_nodes(machines, "web[1-2]", "orders", *ALL) as tracer:
+        if push:
+            machines["web1"].run("sh", "-c", "rm -rf ~/.cache/btpy/pushed/*")
+        with on_nodes(machines, "web[1-2]", "orders", *ALL, *push) as tracer:
             time.sleep(tenths / 10)
             tracer.stop(number)
         left_alone(*machines.by_name.values())
