@@ -11,18 +11,21 @@ from btpy.api.hosts import MOST_HOSTS, Reach, host_names
 from btpy.cli.options import Arguments, Command, Option, parse
 from btpy.errors import AttachError, UsageError
 
+POD_OPTIONS = (
+    Option(("-l", "--selector"), "the pods with these labels, such as app=shop", "SELECTOR"),
+    Option(("--field-selector",), "the pods with these fields", "SELECTOR"),
+    Option(("-n", "--namespace"), "the namespace of the pods", "NAMESPACE"),
+    Option(("-A", "--all-namespaces"), "the pods of all namespaces"),
+    Option(("-c", "--container"), "the container of each pod", "CONTAINER"),
+)
+"""As kubectl has them."""
+
 _PODS = Command(
     name="--pods",
     usage=("--pods '[POD…] [-l SELECTOR] [-n NAMESPACE]' NAME FILE.bt",),
     summary="",
     about="",
-    options=(
-        Option(("-l", "--selector"), "", "SELECTOR"),
-        Option(("--field-selector",), "", "SELECTOR"),
-        Option(("-n", "--namespace"), "", "NAMESPACE"),
-        Option(("-A", "--all-namespaces"), ""),
-        Option(("-c", "--container"), "", "CONTAINER"),
-    ),
+    options=POD_OPTIONS,
     positionals=(0, MOST_HOSTS),
 )
 _HELP = ["--pods '-l app=shop -n prod'", "other options of kubectl:  --kubectl 'kubectl --context NAME'"]

@@ -19,6 +19,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
+from btpy.cli.kubectl_plugin import arguments_of
 from btpy.cli.options import parse
 from btpy.cli.reach import reached
 from btpy.cli.run_script import COMMAND
@@ -125,6 +126,23 @@ def test_pods_of_all_namespaces_have_the_namespace_in_their_names(tmp_path: Path
     assert "2 of 2 pods failed: prod:bare: could not be reached" in done.stderr
     executed = sorted(call[2:4] for call in calls(tmp_path)[1:])
     assert executed == [["--namespace=prod", "bare"], ["--namespace=test", "bare"]]
+
+
+def test_the_plugin_of_kubectl_is_the_same_in_its_order() -> None:
+    given = ["shop-1", "-n", "prod", "-l", "a=b c", "-A", "--context", "x", "--", "OrderApp", "slow.bt", "-n"]
+    pods = "'--selector=a=b c' --namespace=prod --all-namespaces shop-1"
+    assert arguments_of(given) == ["--pods", pods, "--kubectl", "kubectl --context=x", "OrderApp", "slow.bt", "-n"]
+    assert arguments_of(["--help"]) == []
+    with pytest.raises(UsageError, match="come after --"):
+        arguments_of(["-l", "app=shop", "OrderApp", "slow.bt"])
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
+def test_kubectl_finds_its_plugin() -> None:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    command = ["kubectl", "btpy", "-l", "app=shop", "--", "x", "-e", "nonsense"]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PATH": path})
+    assert (done.returncode, "error[BT" in done.stderr) == (2, True), done.stderr
 
 
 class FakeApiServer(BaseHTTPRequestHandler):
