@@ -15,7 +15,7 @@ from tests.probes.stacks import jars
 from tests.targets import target
 
 TESTS = Path(__file__).parent.parent
-OF_THE_JDK = {"dns", "exceptions", "file_io", "gc_calls", "locks", "profile", "sockets", "threads"}
+OF_THE_JDK = {"allocations", "dns", "exceptions", "file_io", "gc_calls", "locks", "profile", "sockets", "threads"}
 SCRIPT = """\
 // Slow orders.
 //

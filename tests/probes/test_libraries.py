@@ -107,6 +107,27 @@ def test_exceptions_that_are_swallowed_and_passed_on(jdk: int) -> None:
 
 
 @jdks_since_17
+def test_allocations(jdk: int, tmp_path: Path) -> None:
+    script = tmp_path / "script.bt"
+    script.write_text(
+        "use btpy.allocations as made;\n"
+        "@OnProbe(made.object) { @of[event.type] = count(); }\n"
+        "@OnProbe(made.array) { @of[event.type] = count(); }\n"
+    )
+    with target(jdk, "Allocating", classpath=classes("Allocating")) as program:
+        with tracing(program.pid, script) as tracer:
+            run(program, tracer)
+        assert columns(tracer, "made.@objects") == {
+            "Allocating$Point Allocating.points:29": 31,
+            "byte[] Allocating.bytes:35": 17,
+            "int[][] Allocating.grids:41": 5,
+            "ArrayList Allocating.lists:47": 13,
+        }
+        assert columns(tracer, "made.@bytes")["byte[] Allocating.bytes:35"] == 17 * (16 + 1000)
+        assert tracer.maps()["of"]["java.util.ArrayList"] == 13
+
+
+@jdks_since_17
 def test_dns(jdk: int, tmp_path: Path) -> None:
     script = tmp_path / "script.bt"
     script.write_text(

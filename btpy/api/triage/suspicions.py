@@ -166,13 +166,7 @@ def _allocations(measured: Measurements) -> Iterator[Finding]:
     requests = measured.all("requests").count
     place = f"{size(by_requests // requests)} in a request on average" if requests and by_requests else ""
     fact = f"{size(round(rate))} are allocated in a second, in a heap of {size(round(measured.figure('heap_max')))}"
-    yield Finding.of(Kind.ALLOCATIONS, rate, fact, place, _ARRAYS)
-
-
-_ARRAYS = (
-    '-e \'@OnMethod(class="<app>", method="*", location=NEWARRAY)'
-    ' { @bytes[f"{cls}.{method}:{line}"] = sum(size) }\' --for 10s'
-)
+    yield Finding.of(Kind.ALLOCATIONS, rate, fact, place, "allocations --for 10s")
 
 
 def _names(measured: Measurements) -> Iterator[Finding]:
