@@ -5,10 +5,12 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.Timer;
 import java.util.TimerTask;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorCompletionService;
 import java.util.concurrent.ExecutorService;
@@ -129,6 +131,31 @@ public class HandOvers {
             OTHERS.submit(() -> future.complete(null));
             all.get();
         });
+        KINDS.put("stages", work -> {
+            CompletableFuture<Integer> one = new CompletableFuture<>();
+            CompletableFuture<Integer> other = new CompletableFuture<>();
+            CompletableFuture<Void> all = CompletableFuture.allOf(
+                    one.thenRun(work).thenAccept(none -> work.run()),
+                    one.thenCombine(other, (a, b) -> a + b).thenApply(sum -> {
+                        work.run();
+                        return sum;
+                    }),
+                    one.runAfterBoth(other, work).whenComplete((none, failure) -> work.run()),
+                    other.thenCompose(number -> {
+                        work.run();
+                        return one;
+                    }).handle((number, failure) -> {
+                        work.run();
+                        return 1;
+                    }),
+                    one.thenApply(number -> 1 / 0).exceptionally(failure -> {
+                        work.run();
+                        return 1;
+                    }));
+            OTHERS.submit(() -> one.complete(1));
+            OTHERS.submit(() -> other.complete(2));
+            all.get();
+        });
         if (!System.getProperty("java.specification.version").matches("1.8|11|17")) {
             KINDS.put("virtual", work -> {
                 Thread thread =
@@ -169,8 +196,33 @@ public class HandOvers {
         Thread.yield();
     }
 
+    /** The requests that wait for {@link #SHARED}, in the order in which it was queued. */
+    static final Queue<Integer> WAITING = new ConcurrentLinkedQueue<>();
+    static final Runnable SHARED = () -> work("shared", WAITING.remove());
+
+    /** Handles requests while their only thread is busy. */
+    private static void crowd(String kind, int requests) throws Exception {
+        CountDownLatch gate = new CountDownLatch(1);
+        OTHERS.submit(() -> {
+            gate.await();
+            return null;
+        });
+        for (int request = 0; request < requests; request++) {
+            handle(kind, request);
+        }
+        gate.countDown();
+        OTHERS.submit(() -> {}).get();
+    }
+
     static void handle(String kind, int request) throws Exception {
-        KINDS.get(kind).run(() -> work(kind, request));
+        if (kind.equals("crowd")) {
+            OTHERS.execute(() -> work(kind, request));
+        } else if (kind.equals("shared")) {
+            WAITING.add(request);
+            OTHERS.execute(SHARED);
+        } else {
+            KINDS.get(kind).run(() -> work(kind, request));
+        }
     }
 
     static void outside(String kind) throws Exception {
@@ -205,6 +257,11 @@ public class HandOvers {
         System.out.println("ready");
         for (String line = input.readLine(); line != null; line = input.readLine()) {
             String[] words = line.split(" ");
+            if (!Character.isDigit(words[0].charAt(0))) {
+                crowd(words[0], Integer.parseInt(words[1]));
+                System.out.println("queued " + words[1]);
+                continue;
+            }
             for (String kind : KINDS.keySet()) {
                 handleAll(kind, Integer.parseInt(words[0]), Integer.parseInt(words[1]));
             }

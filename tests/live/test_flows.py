@@ -7,13 +7,19 @@ from pathlib import Path
 
 from btpy.engine.session import Session
 from btpy.events.aggregates import Count
-from btpy.wire.messages import Errors
+from btpy.wire.messages import ErrorKind, Errors
 from tests.jdks import all_jdks, compiled
 from tests.live.scripts import program
 from tests.targets import target
 
 JAVA = Path(__file__).parents[1] / "java"
 REQUESTS, CLIENTS = 401, 5
+MOST, MORE = 65_536, 1_009
+"""The hand-overs that the agent remembers, and those beyond."""
+MANY = 211
+"""Objects that may have state for another reason."""
+SHARED = 4_001
+"""Submissions of one object that wait at the same time."""
 
 SCRIPT = """
 import btpy.flows;
@@ -31,7 +37,13 @@ PIECES = {
     "composed": 3,
     "combined": 2,
     "completed by others": 2,
+    "stages": 8,
 }
+
+
+def entries(session: Session) -> dict[tuple[object, ...], object]:
+    (seen,) = (content for content in session.delivery.snapshot() if content.map.name == "seen")
+    return {tuple(key): value for key, value in seen.entries}
 
 
 @all_jdks
@@ -39,14 +51,25 @@ def test_work_is_followed_to_other_threads(jdk: int) -> None:
     classpath = [compiled([JAVA / "HandOvers.java"], release=11)]
     with target(jdk, "HandOvers", classpath=classpath) as running, Session.attach(running.pid) as session:
         session.deployer.load(program(SCRIPT), missing="ignore", allow=["core"])
+        running.send(f"crowd {MOST + MORE}")
+        running.wait_for("queued")
+        crowd = {key: value for key, value in entries(session).items() if key[0] == "crowd"}
+        missing = crowd["crowd", "missing"]
+        assert isinstance(missing, Count)
+        assert crowd == {("crowd", "missing"): missing, ("crowd", "right"): Count(MOST + MORE - missing.n)}
+        assert MORE <= missing.n <= MORE + MANY
+        running.send(f"shared {SHARED}")
+        running.wait_for("queued")
+        assert entries(session)["shared", "right"] == Count(SHARED)
         running.send(f"{REQUESTS} {CLIENTS}")
         kinds = running.wait_for("handled").partition(" ")[2].split(",")
-        (seen,) = (dict(content.entries) for content in session.delivery.snapshot() if content.map.name == "seen")
-        expected = {}
+        expected: dict[tuple[object, ...], object] = {**crowd, ("shared", "right"): Count(SHARED)}
         for kind in kinds:
             pieces = PIECES.get(kind, 1)
             expected[kind, "right"] = Count(REQUESTS * pieces)
             expected[kind, "outside"] = Count(CLIENTS * pieces)
-        assert seen == expected
+        assert entries(session) == expected
         assert session.departure.detach().clean
-        assert not [item for item in session.delivery.items(None) if isinstance(item, Errors)]
+        failures = [f for item in session.delivery.items(None) if isinstance(item, Errors) for f in item.failures]
+        assert {failure.kind for failure in failures} == {ErrorKind.STATE_FULL}
+        assert sum(failure.count for failure in failures) == missing.n
