@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from btpy.lang.edit.reference import entries, examples
+from btpy.lang.edit.reference import entries, example
 from btpy.lang.edit.vocabulary import VOCABULARY
 
 HERE = Path(__file__).parent
@@ -17,12 +17,11 @@ _NOTICE = (
 
 def language() -> str:
     """The text of docs/language.md."""
-    shown = examples()
     text = (HERE / "language.template.md").read_text(encoding="utf-8").replace("<!-- generated -->", _NOTICE)
     for table, rows in entries().items():
         lines: list[str] = []
         for name, synopsis, doc in rows:
-            lines += [f"**`{synopsis}`** {doc}", "", "```btpy", shown[table][name], "```", ""]
+            lines += [f"**`{synopsis}`** {doc}", "", "```btpy", example(table, name), "```", ""]
         text = text.replace(f"<!-- table: {table} -->", "\n".join(lines).rstrip())
     return text
 

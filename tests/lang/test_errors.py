@@ -313,6 +313,7 @@ CASES = {
     "BT201_parameter": "param p: strng = 1;\nparam q: duration = 5;\nparam r: int = 3000000000;\n@OnEnd { }",
     "BT201_import": "import btpy.exceptions(at=2.5);\n@OnEnd { print(exceptions.@created) }",
     "BT202_called": "fn f(int n): int = n > 1ms ? 1 : 2;\n@OnEnd { print(f(1)) }",
+    "BT201_name_after_condition": "A::b @return when duration > 1ms as slow { print(1) }",
     "BT201_formal": 'fn f(int n): int = n;\n@OnEnd { print(f("x")) }',
     "BT407": "fn f(int n): int = g(n);\nfn g(int n): int = f(n);\n@OnEnd { print(f(1)) }",
     "BT408": 'param p = 0ms;\nstatic_check(p > 0ms && len("x") == 1, "p is positive");\n@OnEnd { print(p) }',

@@ -350,11 +350,19 @@ def cast(context: Context, tree: nodes.Cast) -> Expr:
     if target_type.kind is not Kind.OBJECT and target_type.kind is not Kind.STRING:
         return convert(context, operand, target_type, tree.operand, "`as`")
     if not operand.type.is_reference or operand.type.is_numeric:
-        raise FaultError(mistyped(context, operand, tree.operand, f"{named(operand.type)} is not an object"))
+        fault = mistyped(context, operand, tree.operand, f"{named(operand.type)} is not an object")
+        raise FaultError(replace(fault, help=fault.help or _name_of_probe(tree.type.name)))
     if target_type == OBJECT and tree.type.name in ("object", "Object", "java.lang.Object"):
         return replace(typed_null(operand), type=OBJECT)
     pattern = "java.lang.String" if target_type.kind is Kind.STRING else tree.type.name
     return typed_tree.CastValue(target_type, tree.span, typed_null(operand), pattern)
+
+
+def _name_of_probe(name: str) -> tuple[str, ...]:
+    """The help if ``as name`` after a condition looks like the name of a probe."""
+    if "." in name or not name[:1].islower():
+        return ()
+    return (f"the name of a probe stands before its condition:  Class::method as {name} when …",)
 
 
 _ALWAYS = "String, boxes, BigDecimal, UUID, java.time, File, URI, enums"

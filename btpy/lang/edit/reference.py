@@ -4,6 +4,7 @@ docs/language.md."""
 from __future__ import annotations
 
 import tomllib
+from functools import cache
 from pkgutil import get_data
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ class Entry(NamedTuple):
     doc: str
 
 
+@cache
 def examples() -> dict[str, dict[str, str]]:
     """A script for each word, by table (``examples.toml``)."""
     data = get_data("btpy.lang.edit", "examples.toml")
@@ -72,12 +74,19 @@ def entries() -> dict[str, list[Entry]]:
     }
 
 
+def example(table: str, word: str) -> str:
+    """Raises LookupError with the place where an example is missing."""
+    script = examples().get(table, {}).get(word)
+    if script is None:
+        raise LookupError(f"btpy/lang/edit/examples.toml has no example of {word} in [{table}]")
+    return script
+
+
 def page(name: str) -> str:
     """The description of a word, with an example. Empty if the language has no such word."""
-    scripts = examples()
     pages = [
         f"{entry.synopsis}\n    {entry.doc}\n\n"
-        + "".join(f"    {line}\n" for line in scripts[table][entry.name].split("\n"))
+        + "".join(f"    {line}\n" for line in example(table, entry.name).split("\n"))
         for table, rows in entries().items()
         for entry in rows
         if entry.name == name.lstrip("@")
