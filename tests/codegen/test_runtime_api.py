@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from btpy.codegen import runtime_api as api
 from tests.codegen.target import runtime_classes
 from tests.jdks import javac
 
+ROOT = Path(__file__).parents[2]
 _METHOD = re.compile(
     r"^  public (?P<flags>[a-z ]*?)\S+ (?P<name>\w+)\(.*\);\n    descriptor: (?P<descriptor>\S+)$", re.M
 )
@@ -31,3 +33,9 @@ def test_methods_are_there(owner: str) -> None:
     wanted = {(row.name, row.descriptor): row.static for row in api.all_methods() if row.owner == owner}
     assert wanted
     assert wanted.items() - results.items() == set()
+
+
+def test_every_method_is_in_the_documentation() -> None:
+    words = set(re.findall(r"\w+", (ROOT / "docs" / "runtime.md").read_text()))
+    own = [row for row in api.all_methods() if row.owner.startswith("btpy/")]
+    assert {f"{row.owner}.{row.name}" for row in own if row.name not in words} == set()
