@@ -124,7 +124,9 @@ def breaches_of(host: Observed, bounds: Bounds) -> tuple[Breach, ...]:
     if host.taken > host.allowed:
         taken, allowed = 100 * host.taken, 100 * host.allowed
         over = (
-            f"{taken - allowed:.3g} points too much, {host.taken / host.allowed:.3g} times" if allowed else "too much"
+            f"{taken - allowed:.3g} points too much, {host.taken / host.allowed:.3g} times the bound"
+            if allowed
+            else "too much"
         )
         words = f"its probes took {taken:.3g} % of one core, {allowed:.3g} % are allowed: {over}"
         breaches.append(Breach(host.host, "budget", words))

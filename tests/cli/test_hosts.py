@@ -224,6 +224,12 @@ def test_a_script_ends_its_own_run_with_its_status(tmp_path: Path) -> None:
         assert tracer.maps()["n"] == 8
 
 
+def test_a_name_that_begins_with_a_hyphen_is_no_option_on_the_host(tmp_path: Path) -> None:
+    with on_hosts(tmp_path, "web", "-e", SCRIPT, "--budget", "5%", "--", "--unattended") as tracer:
+        assert tracer.wait() == 3
+    assert any("no JVM matches '--unattended'" in line for line in tracer.stderr), tracer.stderr
+
+
 def test_jvms_that_all_end_are_no_success(tmp_path: Path) -> None:
     with jvms_on("web1", "web2") as (name, targets):
         with on_hosts(tmp_path, "web[1-2]", name, *ALL, "-i", "100ms") as tracer:
