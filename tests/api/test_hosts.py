@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from btpy.api import hosts
-from btpy.api.hosts import Hosts, Left, Reach, Report, Said, Silent
+from btpy.api.hosts import Hosts, Left, Pushed, Pushing, Reach, Report, Said, Silent
+from btpy.api.push import Copy
 from tests.targets import PATIENCE
 
 
@@ -101,3 +102,26 @@ def test_a_host_that_keeps_its_connection_open_is_left_after_a_while() -> None:
     """Like ssh while another program holds the connection."""
     with running("exec >&-; exec sleep 600", "web") as connected:
         assert until(connected, Left) == [Left("web", -15, False)]
+
+
+_TAKES_COPY = r"""
+read first; read second; sleep 1.2
+[ "$second" = second ] && printf '\211BTPneeded\n'
+printf '%s' "$(head -c 100000 | tr -d x | wc -c) other bytes" >&2
+exit 41
+"""
+
+
+def test_a_copy_of_btpy_arrives_whole_after_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No sign of life of the client comes between the steps and the copy. The first attempt says nothing to people."""
+    pushing = Pushing("python3")
+    monkeypatch.setattr(Pushing, "copy", Copy(b"first\nsecond\n", b"x" * 100_000))
+    script = f'if [ "$1" = "btpy node" ]; then echo "not found" >&2; exit 127; fi; {_TAKES_COPY}'
+    reach = Reach(("sh", "-c", script), program="sh")
+    connected = Hosts({"web": b"{}\n"}, reach, "btpy node", fan_out=1, pushing=pushing)
+    connected.begin(["web"])
+    try:
+        reports = until(connected, Left)
+    finally:
+        connected.close()
+    assert reports == [Pushed("web", 100_000), Said("web", "0 other bytes"), Left("web", 41, False, None, True)]
