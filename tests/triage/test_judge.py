@@ -15,7 +15,6 @@ from btpy.api.triage.measurements import Key, Measurements, Total
 from btpy.api.triage.thresholds import SLOW, THRESHOLDS, Kind
 from btpy.model.source import Source
 
-LOOKS = Path(collect.__file__).parent / "looks"
 SECOND = 1e9
 
 
@@ -102,7 +101,7 @@ def test_connections_in_use_are_no_leak() -> None:
         assert kinds(measured) == expected
 
 
-@pytest.mark.parametrize("path", sorted(LOOKS.glob("*.bt")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(collect.LOOKS.glob("*.bt")), ids=lambda path: path.stem)
 def test_looks_are_scripts_without_a_warning(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     used = {name: value for name, value in SLOW.items() if name in text}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +15,9 @@ from typing import Any
 
 import pytest
 
+import btpy
+from btpy.api.libraries import Libraries
+from btpy.api.triage import collect
 from btpy.errors import AttachError, TargetGone
 from tests.jdks import compiled
 from tests.live.scripts import counted
@@ -141,6 +145,20 @@ def test_an_early_end_shows_what_there_is(ends: str, status: int, words: str) ->
     first = next(number for number, line in enumerate(lines) if line.startswith("  1. "))
     assert "exceptions a second; the most frequent is IllegalStateException" in lines[first]
     assert lines[first + 1 : first + 3] == ["     Counted.step:25", f"     btpy {program.pid} exceptions --for 30s"]
+
+
+def test_a_look_that_does_not_fit_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = tmp_path / "looks"
+    shutil.copytree(collect.LOOKS, looks)
+    (looks / "dns.bt").write_text("import btpy.dns as dns;\n@OnProbe(dns.looked_up) { @n[event.nothing] = count() }\n")
+    monkeypatch.setattr(collect, "LOOKS", looks)
+    with counted(17) as program, btpy.attach(program.pid) as session:
+        put_in = collect.put_in(session, Libraries())
+        assert list(put_in.failed) == ["dns"]
+        assert {"jvm", "exceptions", "file_io"} <= set(put_in.running)
+        program.send("call 7000")
+        program.wait_for("called 7000 refused 1000")
+        assert session.maps["@exceptions"] == {("java.lang.IllegalStateException", "Counted.step:25"): 1000}
 
 
 def test_a_jvm_that_is_not_there() -> None:

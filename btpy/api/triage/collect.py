@@ -25,7 +25,9 @@ from btpy.jvm.processes import JvmProcess
 _BUDGET = 0.01
 """The share of each processor of the JVM that the probes may take."""
 
-_LOOKS = Path(__file__).parent / "looks"
+LOOKS = Path(__file__).parent / "looks"
+"""The directory of the scripts."""
+
 _OF_EVERY_JVM = "jvm"
 _STEP = 0.1
 """Seconds between two questions whether to stop."""
@@ -95,11 +97,11 @@ def _look_of(library: Library) -> str:
 
 def _has_look(library: Library) -> bool:
     """Users may have a library of the same name without the package."""
-    return library.name.startswith(f"{PACKAGED}.") and (_LOOKS / f"{_look_of(library)}.bt").is_file()
+    return library.name.startswith(f"{PACKAGED}.") and (LOOKS / f"{_look_of(library)}.bt").is_file()
 
 
 def _add(session: Session, names: Iterable[str]) -> None:
-    text = "\n".join((_LOOKS / f"{name}.bt").read_text(encoding="utf-8") for name in names)
+    text = "\n".join((LOOKS / f"{name}.bt").read_text(encoding="utf-8") for name in names)
     used = {name: value for name, value in SLOW.items() if name in text}
     parameters = "".join(f"param {name}: duration;\n" for name in used)
     session.add(parameters + text, name="<triage>", parameters=used, missing="ignore")

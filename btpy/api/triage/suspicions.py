@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from btpy.api.triage.findings import Finding
 from btpy.api.triage.measurements import NOTHING, Key, Measurements, Total
 from btpy.api.triage.thresholds import LONG_WAIT_NS, SLOW, Kind
-from btpy.output.quantities import duration, grouped, size
+from btpy.output.quantities import counted, duration, grouped, size
 
 _SEPARATOR = "  "
 
@@ -139,7 +139,8 @@ def _exceptions(measured: Measurements) -> Iterator[Finding]:
         yield Finding.of(Kind.EXCEPTIONS, rate, fact, short(key[1]), "exceptions --for 30s")
     key, died = _most(measured.of("died"))
     if died.count:
-        fact = f"{grouped(measured.all('died').count)} threads ended by an exception, {key[0].rpartition('.')[2]}"
+        ended = measured.all("died").count
+        fact = f"exceptions have ended {counted(ended, 'thread')}, mostly {key[0].rpartition('.')[2]}"
         yield Finding.of(Kind.DEAD_THREADS, died.count, fact, short(key[1]), "exceptions --for 30s")
 
 
@@ -211,12 +212,12 @@ def _tasks(measured: Measurements) -> Iterator[Finding]:
     key, rejected = _most(measured.of("rejected"))
     if rejected.count:
         rate = measured.per_second(measured.all("rejected"))
-        fact = f"the thread pool {key[0]} rejects {number(rate)} tasks a second"
+        fact = f"the thread pool {key[0]} rejects tasks, {number(rate)} a second"
         yield Finding.of(Kind.REJECTED_TASKS, rate, fact, short(key[1]), "executors --for 30s")
     key, failed = _most(measured.of("failed_tasks"))
     if failed.count:
         rate = measured.per_second(measured.all("failed_tasks"))
-        fact = f"{number(rate)} tasks of thread pools fail in a second, with {key[0].rpartition('.')[2]}"
+        fact = f"tasks of thread pools fail, {number(rate)} a second, mostly with {key[0].rpartition('.')[2]}"
         yield Finding.of(Kind.FAILED_TASKS, rate, fact, short(key[1]), "executors --for 30s")
 
 
