@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent
 TESTS = {
     "lang": ("tests/lang", "tests/completion", "tests/live/test_reference.py"),
     "agent-java": ("tests/runtime", "tests/agent/test_handshake.py"),
-    "api": ("tests/api", "tests/live/test_python.py"),
+    "api": ("tests/api", "tests/live/test_python.py", "tests/triage/test_judge.py"),
     "engine": ("tests/engine", "tests/live/test_changes.py"),
     "jvm": ("tests/jvm/test_attach.py",),
     "cli": ("tests/cli/test_options.py", "tests/cli/test_words.py", "tests/cli/test_run.py"),

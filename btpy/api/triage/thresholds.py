@@ -53,33 +53,39 @@ class Threshold:
 _THREADS = "threads on average"
 
 THRESHOLDS = {
-    Kind.DEADLOCK: Threshold(1e-3, "threads", "such threads never go on: it comes before everything else"),
-    Kind.DEAD_THREADS: Threshold(1, "threads", "an exception that ends a thread was expected by nobody"),
-    Kind.CONNECTION_LEAK: Threshold(2, "connections", "one may be in use; two that nobody gives back are a pattern"),
-    Kind.POOL_WAITS: Threshold(0.1, _THREADS, "a pool that is large enough makes nobody wait 10 ms"),
-    Kind.SLOW_SQL: Threshold(0.1, _THREADS, "one slow statement in a second: a report at night stays below"),
+    Kind.DEADLOCK: Threshold(1e-3, "threads", "such threads wait for ever, so this comes before all other facts"),
+    Kind.DEAD_THREADS: Threshold(1, "threads", "no code expected an exception that ends a thread"),
+    Kind.CONNECTION_LEAK: Threshold(
+        2, "connections", "the application may use one just now; a second one is a pattern"
+    ),
+    Kind.POOL_WAITS: Threshold(0.1, _THREADS, "no thread waits 10 ms for a pool that is large enough"),
+    Kind.SLOW_SQL: Threshold(0.1, _THREADS, "one statement of 100 ms in each second"),
     Kind.REPEATED_SQL: Threshold(10, "statements in a row", "a join or a batch does the same in one or two"),
-    Kind.FAILED_SQL: Threshold(0.02, "of the statements", "unique keys that are tried on purpose stay below 2 %"),
-    Kind.LOCK_WAITS: Threshold(0.1, _THREADS, "a lock that is held shortly is found taken by hardly any sample"),
-    Kind.EXCEPTIONS: Threshold(20, "a second", "class loading and clients that hang up make fewer"),
-    Kind.GC_CALLS: Threshold(0.02, "a second", "once in 20 s is too often: the collector knows when it is time"),
-    Kind.GC_TIME: Threshold(0.05, "of the time", "the goal of the collectors is 1 to 5 %"),
-    Kind.ALLOCATIONS: Threshold(200e6, "bytes a second", "collectors of small heaps cope with 200 MB a second"),
-    Kind.DNS: Threshold(2, "lookups a second", "with the cache of the JDK a name is looked up twice in a minute"),
-    Kind.SLOW_CALLS: Threshold(0.1, _THREADS, "one call of half a second in five seconds"),
-    Kind.FAILED_CALLS: Threshold(0.02, "of the calls", "a service that works fails in less than 1 %"),
-    Kind.RETRIES: Threshold(0.2, "a second", "four in 20 s are no coincidence"),
+    Kind.FAILED_SQL: Threshold(
+        0.02, "of the statements", "fewer can be violations of unique keys that the application expects"
+    ),
+    Kind.LOCK_WAITS: Threshold(0.1, _THREADS, "a sample rarely sees a thread that waits for a short time"),
+    Kind.EXCEPTIONS: Threshold(20, "a second", "class loading and clients that disconnect cause fewer"),
+    Kind.GC_CALLS: Threshold(0.02, "a second", "one call in 50 s: the JVM itself knows when to collect"),
+    Kind.GC_TIME: Threshold(0.05, "of the time", "collectors are built to stay below"),
+    Kind.ALLOCATIONS: Threshold(
+        200e6, "bytes a second", "small heaps can collect this without a delay that users notice"
+    ),
+    Kind.DNS: Threshold(2, "lookups a second", "with its cache, the JDK looks up a name twice in a minute"),
+    Kind.SLOW_CALLS: Threshold(0.1, _THREADS, "one call of 500 ms in five seconds"),
+    Kind.FAILED_CALLS: Threshold(0.02, "of the calls", "healthy services fail in less than 1 % of the calls"),
+    Kind.RETRIES: Threshold(0.2, "a second", "four retries in 20 s are not a coincidence"),
     Kind.QUEUED_TASKS: Threshold(0.5, "tasks on average", "a pool that is large enough has an empty queue"),
-    Kind.REJECTED_TASKS: Threshold(0.05, "a second", "each is work that was not done"),
-    Kind.FAILED_TASKS: Threshold(0.05, "a second", "hardly anybody reads the exceptions of tasks"),
-    Kind.THREAD_GROWTH: Threshold(20, "threads a minute", "pools grow once, by ten or so, and then stay"),
-    Kind.SINGLE_BYTES: Threshold(2_000, "a second", "each is a call of the system: 2,000 copy one page"),
-    Kind.FILES: Threshold(0.1, _THREADS, "reads from the cache of the system take microseconds"),
-    Kind.FAILED_FILES: Threshold(1, "a second", "looking for a file that may be missing happens at the start only"),
-    Kind.LOGGING: Threshold(200, "a second", "nobody reads 200 lines a second"),
-    Kind.FAILED_REQUESTS: Threshold(0.01, "of the requests", "the usual goal is below 1 %, and mostly far below"),
-    Kind.REDIS: Threshold(0.3, _THREADS, "a command takes less than a millisecond"),
-    Kind.CACHE_MISSES: Threshold(0.5, "of the reads", "a cache that has less than half of the values costs more"),
+    Kind.REJECTED_TASKS: Threshold(0.05, "a second", "the application has not done the work of a rejected task"),
+    Kind.FAILED_TASKS: Threshold(0.05, "a second", "the application often ignores the exceptions of tasks"),
+    Kind.THREAD_GROWTH: Threshold(20, "threads a minute", "thread pools grow once and then keep their size"),
+    Kind.SINGLE_BYTES: Threshold(2_000, "a second", "each byte is a system call, and one call could read a page"),
+    Kind.FILES: Threshold(0.1, _THREADS, "reads from the page cache take microseconds"),
+    Kind.FAILED_FILES: Threshold(1, "a second", "programs look for optional files when they start"),
+    Kind.LOGGING: Threshold(200, "a second", "no user can read so many"),
+    Kind.FAILED_REQUESTS: Threshold(0.01, "of the requests", "most services promise fewer"),
+    Kind.REDIS: Threshold(0.3, _THREADS, "a command usually takes less than a millisecond"),
+    Kind.CACHE_MISSES: Threshold(0.5, "of the reads", "a cache that misses so often saves little work"),
 }
 
 SLOW = {
