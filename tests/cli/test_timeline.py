@@ -6,6 +6,8 @@ import json
 from collections import defaultdict
 from pathlib import Path
 
+import pytest
+
 from btpy.cli.timeline import summary
 from btpy.timeline import Timeline
 from tests.cli.test_command import btpy
@@ -15,7 +17,8 @@ MILLISECOND = 1_000_000
 SCRIPT = "Counted::step { print(arg0); @n = count(); } @OnTimer(10ms) { exit(0); }"
 
 
-def test_the_steps_of_a_run_are_a_trace(tmp_path: Path) -> None:
+def test_the_steps_of_a_run_are_a_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BTPY_ATTACH", "jpype")
     path = tmp_path / "steps.json"
     with counted(17) as target:
         shown = btpy(target.pid, "-e", SCRIPT, "-v", "--timeline", path)

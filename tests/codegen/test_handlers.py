@@ -546,7 +546,7 @@ _VALUES = {INT: "1", LONG: "1", STRING: '"a"', BOOLEAN: "true", DOUBLE: "1.5"}
 
 def test_every_builtin_that_the_language_compiles_has_code() -> None:
     for function in FUNCTIONS.values():
-        if function.statement:
+        if function.statement or function.name == "state":  # state(object) needs .x: test_thread_variables.py
             continue
         for signature in function.signatures:
             for count in range(signature.required, len(signature.parameters) + 1):

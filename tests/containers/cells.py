@@ -107,7 +107,9 @@ def nothing() -> Iterator[None]:
 def readable_cache() -> Iterator[None]:
     """Lets other users pass the directories above the JDKs and classes of the tests, and above this interpreter.
 
-    Only one test at a time: parallel tests would close directories that another test needs open."""
+    Only one test at a time: parallel tests would close directories that another test needs open. The same holds for
+    :func:`passable`, which tests use inside of this.
+    """
     with (cache() / "readable.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with passable(cache()), passable(Path(sys.executable).resolve().parent):

@@ -16,7 +16,7 @@ import threading
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -180,12 +180,18 @@ def form(line: str) -> str:
     return re.sub(r"[ N]*BAR[ N]*", " BAR", re.sub(r" +", " ", line)).strip()
 
 
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
+@contextmanager
+def open_shop(directory: Path) -> Iterator[Target]:
     """Starts the shop as the tutorial does, with the jar under the name that the pages show."""
-    jar = tmp_path_factory.mktemp("shop") / "shop.jar"
+    jar = directory / "shop.jar"
     shutil.copy(shop_jar(), jar)
     with target(17, MAIN, *SHOP[SHOP.index(MAIN) + 1 :], classpath=[jar]) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
+    with open_shop(tmp_path_factory.mktemp("shop")) as running:
         yield running
 
 
@@ -296,13 +302,17 @@ FILLED = {"@lat": "n=", ":probes": r"quote .*/s +[\d.]+[nu]s.*(?s:.*)gc_calls\.e
 """Texts that show that an entry has its answer."""
 
 
-def test_the_prompt(shop: Target, tmp_path: Path) -> None:
+def test_the_prompt(tmp_path: Path) -> None:
+    """In a shop of its own: the commands of other pages have classes of the JDK loaded that are not loaded here."""
     (block,) = [block for block in BLOCKS if block.language == "prompt"]
     transcript = block.text.splitlines()
     entries = [line.removeprefix("OrderApp> ") for line in transcript if line.startswith("OrderApp> ")]
     assert len(entries) == 7
-    command = [sys.executable, "-m", "btpy", str(shop.pid)]
-    with terminal(command, columns=130, lines=120, env={"XDG_STATE_HOME": str(tmp_path)}) as screen:
+    with ExitStack() as stack:
+        own = stack.enter_context(open_shop(tmp_path))
+        command = [sys.executable, "-m", "btpy", str(own.pid)]
+        environment = {"XDG_STATE_HOME": str(tmp_path)}
+        screen = stack.enter_context(terminal(command, columns=130, lines=120, env=environment))
         screen.wait_for("OrderApp>")
         for entry in entries:
             screen.wait_for(re.compile(r"^OrderApp>$", re.MULTILINE))

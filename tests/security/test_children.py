@@ -16,7 +16,7 @@ import btpy
 from btpy import children
 from btpy.jvm import attach, processes
 from btpy.jvm.delegate import Delegate
-from tests.containers.cells import AS_NOBODY, NOBODY, cell, needs_root, passable, require
+from tests.containers.cells import AS_NOBODY, NOBODY, cell, needs_root, passable, readable_cache, require
 from tests.jdks import java_home
 from tests.live.scripts import counted
 
@@ -191,7 +191,7 @@ def test_a_normal_user_traces_in_a_hostile_directory(hostile: Path) -> None:
     require("setpriv")
     for path in (hostile, *hostile.iterdir(), hostile.parent):
         os.chown(path, NOBODY, NOBODY)
-    with passable(hostile.parent), cell(17, prefix=AS_NOBODY, readable=True) as target_cell:
+    with readable_cache(), passable(hostile.parent), cell(17, prefix=AS_NOBODY) as target_cell:
         done = subprocess.run(
             [*AS_NOBODY, COMMAND, "doctor", str(target_cell.process.pid)],
             cwd=hostile,

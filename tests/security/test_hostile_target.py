@@ -177,7 +177,8 @@ class RunAsUser(Run):
             self.user.has_interrupted = True
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=LIMIT)
-        self.status = process.returncode
+        # A Python that is ending has given the signal its default effect back.
+        self.status = 130 if process.returncode == -signal.SIGINT else process.returncode
         self.outputs = {"stdout": out, "stderr": err}
         return self.status
 
