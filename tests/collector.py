@@ -12,10 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
-
 from tests.jdks import cache, locked
-from tests.live.scripts import waited
+from tests.servers import go_server
 from tests.targets import Target
 
 VERSION = "v0.150.0"
@@ -76,17 +74,10 @@ def collector(directory: Path, port: int, onward: str) -> Iterator[Target]:
 @contextmanager
 def collector_with(directory: Path, configuration: str) -> Iterator[Target]:
     """A Collector with a configuration in YAML, which is written to a file in ``directory``. Skips without Go."""
-    program = built()
-    if program is None:
-        pytest.skip("the Collector is built with Go, which is not installed")
     file = directory / "collector.yaml"
     file.write_text(configuration)
-    running = Target([str(program), "--config", str(file)])
-    try:
-        waited(lambda: any("Everything is ready" in line for line in running.stderr), "a Collector that is ready")
+    with go_server("a Collector", built(), ["--config", str(file)], "Everything is ready") as running:
         yield running
-    finally:
-        running.stop()
 
 
 if __name__ == "__main__":

@@ -18,12 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.jdks import cache, locked
-from tests.live.scripts import waited
 from tests.ports import free_port
-from tests.targets import PATIENCE, Target
+from tests.servers import go_server
+from tests.targets import PATIENCE
 
 VERSION = "v0.316.0"
 """Of the module; the program calls itself 3.16.0."""
@@ -70,19 +68,13 @@ class Prometheus:
 @contextmanager
 def prometheus(directory: Path, configuration: str) -> Iterator[Prometheus]:
     """A Prometheus that takes OTLP; its data is below ``directory``. Skips without Go."""
-    program = built()
-    if program is None:
-        pytest.skip("Prometheus is built with Go, which is not installed")
     file = directory / "prometheus.yml"
     file.write_text(configuration)
     running = Prometheus(free_port())
     flags = (f"--config.file={file}", f"--storage.tsdb.path={directory / 'data'}", "--web.enable-otlp-receiver")
-    server = Target([str(program), *flags, f"--web.listen-address={running.address}"])
-    try:
-        waited(lambda: any("ready to receive web requests" in line for line in server.stderr), "a Prometheus")
+    address = f"--web.listen-address={running.address}"
+    with go_server("a Prometheus", built(), [*flags, address], "ready to receive web requests"):
         yield running
-    finally:
-        server.stop()
 
 
 if __name__ == "__main__":

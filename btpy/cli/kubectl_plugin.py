@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 
+from btpy.api.hosts import MOST_HOSTS
 from btpy.cli.main import main as btpy
 from btpy.cli.options import Command, Option, parse
 from btpy.cli.reach import POD_OPTIONS
@@ -24,7 +25,7 @@ COMMAND = Command(
     summary="",
     about="Traces the JVM NAME in each of these pods, as btpy --pods does.",
     options=(*POD_OPTIONS, *_REACHING),
-    positionals=(0, 10_000),
+    positionals=(0, MOST_HOSTS),
     takes_command=True,
     examples=(
         ("-l app=shop -n prod -- OrderApp slow.bt --push", "the pods of an application, with this btpy"),

@@ -32,7 +32,7 @@ QUICK = {"OTEL_METRIC_EXPORT_INTERVAL": "200"}
 
 
 def expressions(name: str) -> Iterator[str]:
-    """Those of all panels, with the variables as Grafana would put them in."""
+    """The expressions of all panels of a dashboard, with a value for each variable of Grafana."""
     for panel in json.loads((DIRECTORY / name).read_text())["panels"]:
         for query in panel["targets"]:
             yield query["expr"].replace("$job", ".+").replace("$instance", ".+").replace("$__rate_interval", "1m")

@@ -84,15 +84,15 @@ def typed(
         if secret:
             secrets.add(key)
         if sample.kind is not Kind.NULL:
-            type_ = _held(sample)
+            type_ = _storage(sample)
             types[key] = type_ if types.get(key, type_) == type_ else _joined(types[key], type_)
     return {
         key: replace(variable, type=types.get(key, ANY), secret=key in secrets) for key, variable in variables.items()
     }
 
 
-def _held(sample: Type) -> Type:
-    """The storage of a value of the type."""
+def _storage(sample: Type) -> Type:
+    """The type in which a variable keeps a value of this type."""
     plain = replace(sample, nullable=False)
     return LONG if plain.kind is Kind.INT else plain
 
@@ -132,11 +132,11 @@ def scoped_assign(context: Context, target: nodes.ScopedVariable, tree: nodes.As
     value = context.value(tree.value)
     context.scoped_samples.append((target.key, value.type, is_secret(context, tree.value)))
     if operator == "=":
-        return typed_tree.ScopedStore(variable, _held_as(context, variable, value, tree.value), target.span, of)
+        return typed_tree.ScopedStore(variable, _stored_as(context, variable, value, tree.value), target.span, of)
     if not may_be_number(value.type) and not (operator == "+=" and value.type.kind is Kind.STRING):
         raise FaultError(mistyped(context, value, tree.value, f"`{operator}` needs a number, not {named(value.type)}"))
     if operator in ("+=", "-=") and is_number(variable.type) and not value.type.is_reference:
-        added = _held_as(context, variable, value, tree.value)
+        added = _stored_as(context, variable, value, tree.value)
         if operator == "-=":
             added = typed_tree.Unary(added.type, added.span, "-", added)
         return typed_tree.ScopedAdd(variable, added, target.span, of)
@@ -146,10 +146,10 @@ def scoped_assign(context: Context, target: nodes.ScopedVariable, tree: nodes.As
     before = typed_tree.Coalesce(STRING if start == "" else ANY, target.span, boxed(old), boxed(nothing))
     number = typed_tree.Convert(variable.type, target.span, before) if is_number(variable.type) else before
     result = binary(context, operator[:-1], tree.operator, number, value, target, tree.value, tree.span)
-    return typed_tree.ScopedStore(variable, _held_as(context, variable, result, tree.value), target.span, of)
+    return typed_tree.ScopedStore(variable, _stored_as(context, variable, result, tree.value), target.span, of)
 
 
-def _held_as(context: Context, variable: ScopedVariable, value: Expr, tree: nodes.Expression) -> Expr:
+def _stored_as(context: Context, variable: ScopedVariable, value: Expr, tree: nodes.Expression) -> Expr:
     """A primitive if the value is certainly a number; otherwise a reference, which may be null."""
     if not is_number(variable.type) or value.type.is_reference:
         return boxed(typed_null(value))
