@@ -137,6 +137,7 @@ _BUILTINS = {
     ("thread_count", 0): api.THREAD_COUNT,
     ("deadlocks", 0): api.DEADLOCKS,
     ("lock_waits", 1): api.LOCK_WAITS,
+    (builtins.FLOW_RUNS, 0): api.FLOW_RUNS,
     ("cpu_time", 0): api.CPU_TIME,
     ("allocated", 0): api.ALLOCATED,
     ("show", 2): api.SHOW,

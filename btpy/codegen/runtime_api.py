@@ -418,6 +418,7 @@ FLOW_TAKE_BACK = _for_session(FLOWS, "takeBack", "O)V", guarded=True)
 FLOW_ID = _for_session(FLOWS, "id", ")O", guarded=True)
 FLOW_PARENT = _for_session(FLOWS, "parent", ")O", guarded=True)
 FLOW_ELAPSED = _for_session(FLOWS, "elapsed", ")O", guarded=True)
+FLOW_RUNS = _for_session(FLOWS, "runs", ")[Ljava/lang/Object;", guarded=True)
 FLOW_IS_NONE = _for_session(FLOWS, "isNone", ")Z")
 
 # The JDK.

@@ -419,6 +419,9 @@ _INT_MAX = (1 << 31) - 1
 FLOW_CHANGES = frozenset(("begin_flow", "leave_flow", "hand_over_flow", "resume_flow", "take_back_flow"))
 """Functions that change the flow of a thread, or hand it over."""
 
+FLOW_RUNS = "flow_runs"
+"""Name of the function that says what other threads did for a flow."""
+
 STATE = "state"
 """Name of the function whose result has the variables of an object."""
 
@@ -922,6 +925,16 @@ FUNCTIONS = {
         _of_flow("hand_over_flow", "task", "remembers the current flow with an object, for another thread"),
         _of_flow("resume_flow", "task", "the thread works for the object's flow; at ENTRY until the method ends"),
         _of_flow("take_back_flow", "task", "undoes hand_over_flow: the task was refused"),
+        Function(
+            FLOW_RUNS,
+            Group.FLOW,
+            "flow_runs()",
+            "what other threads did so far for the current flow, at most 256 runs: objects with number, by, thread,"
+            " tid, handedOver, began, ended and running; null outside of a flow",
+            (_signature(),),
+            ANY,
+            places=ON_TARGET,
+        ),
         Function("send", Group.FLOW, 'send("event")', "runs the @OnEvent probes of that name", statement=True),
         Function(
             "static_check",

@@ -18,7 +18,16 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from btpy.errors import ScriptError
-from btpy.lang.builtins import AGGREGATIONS, EMPTYING, FLOW_CHANGES, FUNCTIONS, LOCATIONS, QUANTIFIERS, VARIABLES
+from btpy.lang.builtins import (
+    AGGREGATIONS,
+    EMPTYING,
+    FLOW_CHANGES,
+    FLOW_RUNS,
+    FUNCTIONS,
+    LOCATIONS,
+    QUANTIFIERS,
+    VARIABLES,
+)
 from btpy.lang.link.libraries import Libraries, LibraryError, is_name
 from btpy.lang.link.parameters import (
     Mistyped,
@@ -809,6 +818,8 @@ def _touched(tree: Tree, functions: Mapping[str, nodes.Function]) -> _Touched:
                     touched.calls.add(node.function.text)
                 elif node.function.text in FLOW_CHANGES:
                     touched.writes.add(_FLOW)
+                elif node.function.text == FLOW_RUNS:
+                    touched.reads.add(_FLOW)
                 elif node.function.text in EMPTYING:
                     whole.update(id(argument.value) for argument in node.arguments)
             case nodes.Annotation() if node.name.text == "OnProbe":

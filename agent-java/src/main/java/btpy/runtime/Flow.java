@@ -1,12 +1,17 @@
 package btpy.runtime;
 
-/** A unit of work, such as a request. It knows no thread and no object of the application. */
+/** A unit of work, such as a request. It knows no object of the application. */
 final class Flow {
-    /** Stands for the work of a task that was handed over outside of any flow. */
-    static final Flow NONE = new Flow(0, null);
+    /** The most runs on other threads that a flow remembers. */
+    static final int MOST_RUNS = 256;
 
+    private static final Memory MEMORY = Memory.instance();
+    private static final long RUNS = MEMORY.fieldOffset(Flow.class, "runs");
+    private static final long LAST = MEMORY.fieldOffset(Flow.class, "last");
     /** A flow that begins inside of more flows than this has no values of the outer ones. */
     private static final int MOST_OUTER = 16;
+
+    private static final Object[] NO_RUNS = {};
 
     final long id;
     /** The number of the flow in which this one began; 0: none. */
@@ -16,11 +21,49 @@ final class Flow {
     final Flow outer;
     private final int depth;
     final SharedValues values = new SharedValues(0);
+    /** The work of the thread that began it. */
+    final Run first;
+    private long runs;
+    /** The run that began last; they are a list. */
+    private volatile Run last;
 
     Flow(long id, Flow outer) {
         this.id = id;
         this.parent = outer == null ? 0 : outer.id;
         this.outer = outer == null || outer.depth >= MOST_OUTER ? null : outer;
         this.depth = this.outer == null ? 0 : outer.depth + 1;
+        this.first = new Run(this, null, began);
+    }
+
+    /** Remembers a run that begins, if there are not too many. */
+    void add(Run run) {
+        long number = MEMORY.getAndAddLong(this, RUNS, 1) + 1;
+        if (number > MOST_RUNS) {
+            return;
+        }
+        run.number = (int) number;
+        Run before;
+        do {
+            before = last;
+            run.before = before;
+        } while (!MEMORY.compareAndSetReference(this, LAST, before, run));
+    }
+
+    /** @return {@link FlowRun} objects, in the order in which they began */
+    Object[] runs() {
+        Run newest = last;
+        int count = 0;
+        for (Run run = newest; run != null; run = run.before) {
+            count++;
+        }
+        if (count == 0) {
+            return NO_RUNS;
+        }
+        Object[] shown = new Object[count];
+        long now = System.nanoTime();
+        for (Run run = newest; count > 0; run = run.before) {
+            shown[--count] = run.shown(now);
+        }
+        return shown;
     }
 }

@@ -1,22 +1,25 @@
 package btpy.runtime;
 
-/** The current flow of one thread, and the flows that are current again when methods end. Only that thread uses it. */
+/**
+ * The run of a flow that one thread currently does, and the runs that are current again when methods end. Only that
+ * thread uses it.
+ */
 final class FlowStack extends OwnedByThread {
     private static final int MOST = 64;
 
-    private Flow current;
-    /** The flow that the innermost change until the end of a method made current. */
-    private Flow enclosing;
-    /** By depth, the two flows above as they were before. */
-    private Flow[] saved = new Flow[8];
+    private Run current;
+    /** The run that the innermost change until the end of a method made current. */
+    private Run enclosing;
+    /** By depth, the two runs above as they were before. */
+    private Run[] saved = new Run[8];
     private int depth;
 
-    Flow current() {
+    Run current() {
         return current;
     }
 
-    /** The flow in which another begins that replaces the current one. */
-    Flow enclosing() {
+    /** The run in which a flow begins that replaces the current one. */
+    Run enclosing() {
         return enclosing;
     }
 
@@ -24,17 +27,18 @@ final class FlowStack extends OwnedByThread {
         return depth;
     }
 
-    void replace(Flow flow) {
-        current = flow;
+    void replace(Run run) {
+        end(current);
+        current = run;
     }
 
     /** @return false if there are too many flows */
-    boolean push(Flow flow) {
+    boolean push(Run run) {
         if (depth == MOST) {
             return false;
         }
         if (2 * depth == saved.length) {
-            Flow[] more = new Flow[2 * saved.length];
+            Run[] more = new Run[2 * saved.length];
             for (int i = 0; i < saved.length; i++) {
                 more[i] = saved[i];
             }
@@ -43,21 +47,31 @@ final class FlowStack extends OwnedByThread {
         saved[2 * depth] = current;
         saved[2 * depth + 1] = enclosing;
         depth++;
-        current = flow;
-        enclosing = flow;
+        current = run;
+        enclosing = run;
         return true;
     }
 
-    /** Restores the flow that was current at this depth, also where methods above did not leave. */
+    /** Restores the run that was current at this depth, also where methods above did not leave. */
     void restore(int before) {
         if (depth > before) {
+            end(current);
             current = saved[2 * before];
             enclosing = saved[2 * before + 1];
             while (depth > before) {
                 depth--;
+                if (depth > before) {
+                    end(saved[2 * depth]);
+                }
                 saved[2 * depth] = null;
                 saved[2 * depth + 1] = null;
             }
+        }
+    }
+
+    private static void end(Run run) {
+        if (run != null) {
+            run.end();
         }
     }
 

@@ -69,8 +69,9 @@ public final class Flows {
     public static void begin(Session session, int depth, int probe, int at) {
         Flows flows = made(session);
         FlowStack stack = stack(session);
-        Flow outer = stack == null ? null : depth < 0 ? stack.enclosing() : stack.current();
-        flows.set(session, new Flow(MEMORY.getAndAddLong(flows, NEXT, 1), outer), depth, probe, at);
+        Run within = stack == null ? null : depth < 0 ? stack.enclosing() : stack.current();
+        Flow outer = within == null ? null : within.flow;
+        flows.set(session, new Flow(MEMORY.getAndAddLong(flows, NEXT, 1), outer).first, depth, probe, at);
     }
 
     /** The thread works for no flow. */
@@ -83,20 +84,23 @@ public final class Flows {
 
     /** The thread works for the flow that was handed over with the task; changes nothing if none was. */
     public static void resume(Session session, Object task, int depth, int probe, int at) {
-        Flow flow = session.flows == null ? null : ObjectStates.take(session, task);
+        Run run = session.flows == null ? null : ObjectStates.take(session, task);
         if (session.flows != null) {
             session.flows.restore(depth);
         }
-        if (flow != null) {
-            session.flows.set(session, flow == Flow.NONE ? null : flow, depth, probe, at);
+        if (run == Run.NONE) {
+            session.flows.set(session, null, depth, probe, at);
+        } else if (run != null) {
+            run.begin();
+            session.flows.set(session, run, depth, probe, at);
         }
     }
 
     /** Hands the current flow over with a task, also if there is none. */
     public static void handOver(Session session, Object task, int probe, int at) {
         if (session.flows != null) {
-            Flow flow = current(session);
-            if (!ObjectStates.give(session, task, flow == null ? Flow.NONE : flow)) {
+            Run run = run(session);
+            if (!ObjectStates.give(session, task, run == null ? Run.NONE : run.handOver())) {
                 session.errors.count(probe, at, ProbeError.KIND_STATE_FULL, null);
             }
         }
@@ -105,8 +109,7 @@ public final class Flows {
     /** Undoes the last {@link #handOver} of this flow: the task was refused. */
     public static void takeBack(Session session, Object task) {
         if (session.flows != null) {
-            Flow flow = current(session);
-            ObjectStates.takeBack(session, task, flow == null ? Flow.NONE : flow);
+            ObjectStates.takeBack(session, task, current(session));
         }
     }
 
@@ -126,6 +129,12 @@ public final class Flows {
     public static Object elapsed(Session session) {
         Flow flow = current(session);
         return flow == null ? null : Long.valueOf(System.nanoTime() - flow.began);
+    }
+
+    /** What other threads have done for the current flow: {@link FlowRun} objects; null: there is no flow. */
+    public static Object[] runs(Session session) {
+        Flow flow = current(session);
+        return flow == null ? null : flow.runs();
     }
 
     public static boolean isNone(Session session) {
@@ -161,9 +170,14 @@ public final class Flows {
         return session.flows;
     }
 
-    private static Flow current(Session session) {
+    private static Run run(Session session) {
         FlowStack stack = stack(session);
         return stack == null ? null : stack.current();
+    }
+
+    private static Flow current(Session session) {
+        Run run = run(session);
+        return run == null ? null : run.flow;
     }
 
     /** The stack of this thread; null if it has none. */
@@ -176,11 +190,11 @@ public final class Flows {
         return entry < 0 ? null : (FlowStack) flows.stacks[entry];
     }
 
-    private void set(Session session, Flow flow, int depth, int probe, int at) {
+    private void set(Session session, Run run, int depth, int probe, int at) {
         long thread = Threads.id();
         int entry = threads.find(thread);
         if (entry < 0) {
-            if (flow == null) {
+            if (run == null) {
                 return;
             }
             entry = threads.claim(thread);
@@ -194,8 +208,8 @@ public final class Flows {
         }
         FlowStack stack = (FlowStack) stacks[entry];
         if (depth < 0) {
-            stack.replace(flow);
-        } else if (!stack.push(flow)) {
+            stack.replace(run);
+        } else if (!stack.push(run)) {
             session.errors.count(probe, at, ProbeError.KIND_DEPTH, null);
         }
         release(entry, stack);

@@ -10,7 +10,7 @@ import java.lang.ref.WeakReference;
 final class ObjectState extends WeakReference<Object> {
     /** The most flows that wait with one object. */
     private static final int MOST = 4096;
-    private static final Flow[] EMPTY = {};
+    private static final Run[] EMPTY = {};
 
     final int hash;
     /** Null until a script sets a variable. */
@@ -19,7 +19,7 @@ final class ObjectState extends WeakReference<Object> {
     private boolean isClosed;
 
     /** A ring of {@code count} flows from {@code first} on. */
-    private Flow[] waiting = EMPTY;
+    private Run[] waiting = EMPTY;
     private int first;
     private int count;
     /** The flows for which there was no room, after those that wait. */
@@ -47,8 +47,8 @@ final class ObjectState extends WeakReference<Object> {
         return values;
     }
 
-    /** Adds a flow, or remembers that one is missing. @return false if the table has removed this */
-    synchronized boolean add(Flow flow, ObjectStates table) {
+    /** Adds a run of a flow, or remembers that one is missing. @return false if the table has removed this */
+    synchronized boolean add(Run run, ObjectStates table) {
         if (isClosed) {
             return false;
         }
@@ -57,14 +57,14 @@ final class ObjectState extends WeakReference<Object> {
             return true;
         }
         if (count == waiting.length) {
-            Flow[] more = new Flow[count == 0 ? 1 : 2 * count];
+            Run[] more = new Run[count == 0 ? 1 : 2 * count];
             for (int i = 0; i < count; i++) {
                 more[i] = waiting[first + i & count - 1];
             }
             waiting = more;
             first = 0;
         }
-        waiting[first + count++ & waiting.length - 1] = flow;
+        waiting[first + count++ & waiting.length - 1] = run;
         return true;
     }
 
@@ -74,27 +74,27 @@ final class ObjectState extends WeakReference<Object> {
     }
 
     /** Removes the oldest flow. @return null if there is none */
-    synchronized Flow take(ObjectStates table) {
+    synchronized Run take(ObjectStates table) {
         if (count == 0) {
             if (missed == 0) {
                 return null;
             }
             missed--;
-            return Flow.NONE;
+            return Run.NONE;
         }
-        Flow flow = waiting[first];
+        Run run = waiting[first];
         waiting[first] = null;
         first = first + 1 & waiting.length - 1;
         removed(table);
-        return flow;
+        return run;
     }
 
-    /** Removes the newest flow, if it is this one. */
+    /** Removes the newest flow, if it is this one. {@code flow}: null stands for none. */
     synchronized void takeBack(Flow flow, ObjectStates table) {
         int last = first + count - 1 & waiting.length - 1;
         if (missed > 0) {
             missed--;
-        } else if (count > 0 && waiting[last] == flow) {
+        } else if (count > 0 && waiting[last].flow == flow) {
             waiting[last] = null;
             removed(table);
         }

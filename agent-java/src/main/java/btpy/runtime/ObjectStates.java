@@ -70,8 +70,8 @@ public final class ObjectStates {
 
     // Flows call the methods below.
 
-    /** Adds a flow to those that wait with the object. @return false if there is no room */
-    static boolean give(Session session, Object of, Flow flow) {
+    /** Adds a run of a flow to those that wait with the object. @return false if there is no room */
+    static boolean give(Session session, Object of, Run run) {
         check(of);
         ObjectStates states = made(session);
         while (true) {
@@ -79,22 +79,22 @@ public final class ObjectStates {
             if (found == null) {
                 return false;
             }
-            if (found.add(flow, states)) {
+            if (found.add(run, states)) {
                 return !found.isMissing();
             }
             states.remove(found);
         }
     }
 
-    /** Removes the oldest of the flows that wait with the object. @return null if there is none */
-    static Flow take(Session session, Object of) {
+    /** Removes the oldest of the runs that wait with the object. @return null if there is none */
+    static Run take(Session session, Object of) {
         ObjectState found = find(session, of);
         if (found == null) {
             return null;
         }
-        Flow flow = found.take(session.objectStates);
+        Run run = found.take(session.objectStates);
         removeUnused(session, found);
-        return flow;
+        return run;
     }
 
     /** Removes the newest of the flows that wait with the object, if it is this one. */
