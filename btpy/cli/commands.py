@@ -16,6 +16,7 @@ _MODULES = {
     "ls": "ls",
     "doctor": "doctor",
     "triage": "triage",
+    "slow": "slow",
     "run": "run",
     "count": "verbs.count",
     "latency": "verbs.latency",
@@ -96,6 +97,7 @@ btpy traces running JVMs and leaves them as they were.
 
   btpy ps                            the JVMs here, and why one cannot be traced
   btpy triage NAME                   what is wrong with this service?
+  btpy slow NAME                     its slowest requests, as trees
   btpy ls NAME 'Class'               the methods of a class; touches nothing
   btpy count NAME 'com.acme.**::*'   which methods are called, and how often
   btpy latency NAME 'Class::method'  how long calls take (trace, args, stacks)

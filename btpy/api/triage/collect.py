@@ -46,12 +46,17 @@ _GROWTHS = {"collections": "gc_count", "collecting": "gc_time", "heap": "heap_ra
 """Maps of a number that the JVM tells, and the names for the difference between its largest and smallest value."""
 
 
+def processors(process: JvmProcess) -> int:
+    """The number of processors that the JVM can use."""
+    try:
+        return len(os.sched_getaffinity(process.pid))
+    except (OSError, AttributeError):  # it has ended, or this is no Linux
+        return 1
+
+
 def budget_of(process: JvmProcess) -> float:
     """The share of one core that the probes may take: 1 % of the processors that the JVM can use."""
-    try:
-        return _BUDGET * len(os.sched_getaffinity(process.pid))
-    except (OSError, AttributeError):  # it has ended, or this is no Linux
-        return _BUDGET
+    return _BUDGET * processors(process)
 
 
 @dataclass(frozen=True, slots=True)

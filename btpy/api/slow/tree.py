@@ -1,0 +1,242 @@
+"""A request as a tree: what ran in what, on which thread, and what was waited for."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from btpy.api.slow.records import Blocked, Request, Run
+
+REQUEST = "request"
+TASK = "task"
+MONITOR = "monitor"
+
+_SLACK = 200_000
+"""ns from the end of something until its record is made."""
+_NUMBER = re.compile(r"[-#]?\d+$")
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """``start`` and ``end`` are inside of the request. ``waited``: of a task, the time before ``start`` since it was
+    handed over. ``itself``: the time in which none of its children ran or waited. ``cut``: it began before the request
+    or ended after it. ``about``: its time is estimated from samples. ``count``: of equal parts, or short tasks of one
+    pool, which stand together: ``total`` is the sum of their times, and ``waited`` the longest wait.
+    """
+
+    kind: str
+    what: str
+    start: int
+    end: int
+    tid: int
+    thread: str = ""
+    site: str = ""
+    failed: str = ""
+    waited: int = 0
+    itself: int = 0
+    cut: bool = False
+    about: bool = False
+    count: int = 1
+    total: int = 0
+    children: list[Node] = field(default_factory=list)
+
+    @property
+    def duration(self) -> int:
+        return self.end - self.start
+
+    @property
+    def handed(self) -> int:
+        return self.start - self.waited
+
+    @property
+    def pool(self) -> str:
+        """The name of the thread, without its number."""
+        return _NUMBER.sub("", self.thread)
+
+    def contains(self, start: int, end: int) -> bool:
+        return self.start - _SLACK <= start and end <= self.end + _SLACK
+
+
+def tree_of(request: Request, least: int) -> Node:
+    """``least``: tasks that ran for less, and in which nothing was reported, stand together."""
+    root = Node(REQUEST, request.what, request.start, request.end, request.tid, request.thread)
+    nodes, tasks = _tasks(request, root)
+    within: dict[int, list[Node]] = defaultdict(list)  # by the identity of the node of the thread
+    threads = [root, *tasks.values()]
+    for node in _parts(request, threads):
+        around = [other for other in threads if other.tid == node.tid and other.contains(node.start, node.end)]
+        within[id(max(around, key=lambda other: other.start, default=root))].append(node)
+    for owner in threads:
+        _nest(owner, within[id(owner)])
+    runs = {run.number: run for run in request.runs}
+    for number, task in tasks.items():
+        _at(nodes[_handed_by(number, runs, nodes)], task.handed).children.append(task)
+    _clamp(root, root)
+    _prune(root, root, least)
+    _finish(root, least)
+    return root
+
+
+def _tasks(request: Request, root: Node) -> tuple[dict[int, Node], dict[int, Node]]:
+    """By the number of a run: its node, and the nodes of tasks. A run inside of another one on the same thread has the
+    node of that one.
+    """
+    nodes, tasks = {0: root}, dict[int, Node]()
+    for run in sorted(request.runs, key=lambda run: (run.began, -run.ended)):
+        outer = next(
+            (o for o in (*tasks.values(), root) if o.tid == run.tid and o.contains(run.began, run.ended)), None
+        )
+        if outer is None:
+            waited = max(run.began - run.handed, 0)
+            outer = Node(TASK, "", run.began, run.ended, run.tid, run.thread, waited=waited, cut=run.running)
+            tasks[run.number] = outer
+        nodes[run.number] = outer
+    return nodes, tasks
+
+
+def _handed_by(number: int, runs: Mapping[int, Run], nodes: Mapping[int, Node]) -> int:
+    """The number of the nearest run that handed this one over and has another node."""
+    by = runs[number].by
+    while by and (by not in runs or nodes[by] is nodes[number]):
+        by = runs[by].by if by in runs else 0
+    return by
+
+
+def _parts(request: Request, threads: Iterable[Node]) -> Iterator[Node]:
+    for part in request.parts:
+        yield Node(
+            part.kind, part.what, part.start, part.end, part.tid, part.thread, site=part.site, failed=part.failed
+        )
+    tids = {node.tid for node in threads}
+    waits: dict[tuple[int, int, str], list[Blocked]] = defaultdict(list)
+    for sample in sorted(request.blocked, key=lambda sample: sample.nanos):
+        if sample.tid in tids:
+            waits[sample.tid, sample.id, sample.site].append(sample)
+    for samples in waits.values():
+        first = 0
+        for at in range(1, len(samples) + 1):
+            if at == len(samples) or samples[at].waited <= samples[at - 1].waited:  # another wait
+                yield _wait(samples[first:at])
+                first = at
+
+
+def _wait(samples: list[Blocked]) -> Node:
+    first, last = samples[0], samples[-1]
+    what = f"{last.lock}, held by {last.owner or '?'}" + (f" at {last.owner_site}" if last.owner_site else "")
+    start, end = first.nanos - first.waited - first.sampled // 2, last.nanos + last.sampled // 2
+    return Node(MONITOR, what, start, end, last.tid, site=last.site, about=True)
+
+
+def _nest(owner: Node, parts: list[Node]) -> None:
+    """Puts the parts of one thread into each other by their times."""
+    stack: list[Node] = []
+    for part in sorted(parts, key=lambda part: (part.start, -part.end)):
+        while stack and not (part.start < stack[-1].end and stack[-1].contains(part.start, part.end)):
+            stack.pop()
+        (stack[-1] if stack else owner).children.append(part)
+        stack.append(part)
+
+
+def _at(node: Node, moment: int) -> Node:
+    """The innermost part of the node's thread at that moment, or the node."""
+    for child in node.children:
+        if child.kind != TASK and child.tid == node.tid and child.start <= moment <= child.end:
+            return _at(child, moment)
+    return node
+
+
+def _clamp(node: Node, root: Node) -> None:
+    for child in node.children:
+        outside = child.start < root.start - _SLACK or child.end > root.end + _SLACK
+        child.cut = child.cut or (outside and not child.about)
+        waiting = min(max(child.handed, root.start), root.end)
+        child.start = min(max(child.start, root.start), root.end)
+        child.end = max(min(child.end, root.end), child.start)
+        child.waited = child.start - waiting if child.kind == TASK else 0
+        _clamp(child, root)
+
+
+def _prune(node: Node, root: Node, least: int) -> None:
+    """Leaves out tasks that explain nothing: a part of the request contains their work, such as an HTTP call that has
+    tasks of its own; or they ran shortly after something of the request for which they had to wait.
+    """
+    shown = [other for other in _all(root) if other is not root and (other.kind != TASK or other.duration >= least)]
+    parts = [other for other in shown if other.kind != TASK]
+
+    def is_needed(task: Node, within: Node) -> bool:
+        if task.kind != TASK or any(other.kind != TASK for other in _all(task)):
+            return True
+        if within.kind not in (REQUEST, TASK):
+            return False
+        if any(part.pool == task.pool and part.start <= task.handed and task.end <= part.end for part in parts):
+            return False
+        if any(other.kind == TASK and other.duration >= least for other in _all(task)):
+            return True
+        others = ((max(other.start, task.handed), min(other.end, task.end)) for other in shown)
+        return (
+            task.end - task.handed - sum(end - start for start, end in _merged(s for s in others if s[0] < s[1]))
+            >= least
+        )
+
+    def prune(node: Node) -> None:
+        node.children = [child for child in node.children if is_needed(child, node)]
+        for child in node.children:
+            prune(child)
+
+    prune(node)
+
+
+def _all(node: Node) -> Iterator[Node]:
+    yield node
+    for child in node.children:
+        yield from _all(child)
+
+
+def _finish(node: Node, least: int) -> None:
+    for child in node.children:
+        _finish(child, least)
+    covered = ((max(child.handed, node.start), min(child.end, node.end)) for child in _all(node) if child is not node)
+    node.itself = node.duration - sum(
+        end - start for start, end in _merged(span for span in covered if span[0] < span[1])
+    )
+    short = [child for child in node.children if child.kind == TASK and not child.children and child.duration < least]
+    equal: dict[tuple[str, str, str, str], list[Node]] = defaultdict(list)
+    for child in node.children:
+        if child.kind != TASK and not child.children:
+            equal[child.kind, child.what, child.site, child.failed].append(child)
+    groups = [*_by_pool(short), *(parts for parts in equal.values() if len(parts) > 2)]
+    for group in groups:
+        if len(group) > 1:
+            node.children = [child for child in node.children if child not in group]
+            node.children.append(_together(group))
+    node.children.sort(key=lambda child: (child.handed, child.start))
+
+
+def _merged(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    last: tuple[int, int] | None = None
+    for start, end in sorted(spans):
+        if last is not None and start <= last[1]:
+            last = last[0], max(last[1], end)
+            continue
+        if last is not None:
+            yield last
+        last = start, end
+    if last is not None:
+        yield last
+
+
+def _by_pool(tasks: Iterable[Node]) -> Iterable[list[Node]]:
+    pools: dict[str, list[Node]] = defaultdict(list)
+    for task in tasks:
+        pools[task.pool].append(task)
+    return pools.values()
+
+
+def _together(nodes: list[Node]) -> Node:
+    first = min(nodes, key=lambda node: node.start)
+    together = replace(first, end=max(node.end for node in nodes), count=len(nodes), thread=first.pool)
+    together.waited = max(node.waited for node in nodes)
+    together.total = sum(node.duration for node in nodes)
+    return together

@@ -1,0 +1,142 @@
+"""``btpy slow``: the slowest requests of a service, as trees of what they spent their time on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from btpy.cli.options import Arguments, Command, Option, number, seconds, share
+from btpy.cli.settings import ATTACH, attach_method
+
+if TYPE_CHECKING:
+    from btpy.api.slow.collect import Report, Wanted
+    from btpy.cli.console import Console
+    from btpy.errors import TargetGone
+
+_DEFAULT_OVER = 0.2
+_DEFAULT_TOP = 10
+_SHARE_OF_REQUEST = 200
+_LEAST_NANOS = (10_000, 1_000_000)
+"""Bounds of the time from which parts are shown one by one, if --least does not say it."""
+_BUDGET = 0.05
+"""The share of each processor of the JVM that the probes may take."""
+
+COMMAND = Command(
+    name="slow",
+    usage=("slow PID|NAME [--over 200ms] [--for 30s] [--top 10] [-f text|ndjson]",),
+    summary="which requests are slow, and what did they wait for? as trees",
+    about=(
+        "Follows every request of a web server over the threads that work for it. At the end, or with Ctrl-C, it\n"
+        "shows the slowest requests that took longer than --over (200ms), each as a tree: SQL statements, HTTP calls\n"
+        "to other services, waits for locks and for connections, and the tasks that other threads ran, with the\n"
+        "time that they waited in a queue. `itself` is the time in which nothing of the tree below ran or waited.\n"
+        "Needs no script, and nothing of the application has to be named. --of names other units of work, such as\n"
+        "the handler of messages. A part that goes on after its request is shown up to the end of the request."
+    ),
+    options=(
+        Option(("--over",), "requests that take longer are shown (default 200ms)", "200ms"),
+        Option(("-d", "--for"), "end after this time (default: with Ctrl-C)", "30s"),
+        Option(("--top",), "the number of requests that are shown, the slowest first (default 10)", "N"),
+        Option(
+            ("--least",),
+            "parts and tasks that take less are summed up (default: a 200th of --over, between 10us and 1ms)",
+            "1ms",
+        ),
+        Option(("--of",), "methods that are requests, instead of those of web servers", "CLASS::METHOD", repeat=True),
+        Option(
+            ("--budget",), "the share of one core that the probes may take (default: 5 % of the processors)", "SHARE"
+        ),
+        Option(
+            ("-f", "--format"),
+            "text (default), or ndjson: one object for a request",
+            "FORMAT",
+            choices=("text", "ndjson"),
+        ),
+        Option(("-q", "--quiet"), "only the report"),
+        Option(("--allow",), "allow what is refused by default: core, to follow Thread.start()", "WHAT", repeat=True),
+        ATTACH,
+        Option(("--no-unicode",), "write ASCII only"),
+    ),
+    positionals=(1, 1),
+    examples=(
+        ("slow OrderApp --over 50ms --for 30s", "the ten slowest requests of half a minute"),
+        ("slow 4711 --over 20ms --of 'com.acme.shop.OrderService::place'", "calls of a method instead of requests"),
+        ("slow 4711 -f ndjson --for 60s | jq '.ms, .what'", "for other programs"),
+    ),
+)
+
+
+def run(arguments: Arguments, console: Console) -> int:
+    wanted = _wanted(arguments)
+    limit, budget = arguments.text("for"), arguments.text("budget")
+    duration = None if limit is None else seconds("--for", limit)
+    allowed = None if budget is None else share("--budget", budget)
+    console.verbosity = -1 if arguments.switch("quiet") else 0
+    console.unicode = console.unicode and not arguments.switch("no_unicode")
+    report, loss = _watched(arguments, wanted, duration, allowed, console)
+    from btpy.cli import slow_report
+    from btpy.output.stream import Stream
+
+    lines = (
+        slow_report.ndjson(report)
+        if arguments.text("format") == "ndjson"
+        else slow_report.text(report, wanted, console.unicode)
+    )
+    stream = Stream.stdout(ascii_only=not console.unicode)
+    stream.write("".join(f"{line}\n" for line in lines))
+    stream.flush()
+    if loss is not None:
+        raise loss
+    return 0
+
+
+def _wanted(arguments: Arguments) -> Wanted:
+    """Raises UsageError."""
+    from btpy.api.slow.collect import Wanted
+
+    text, least, top = arguments.text("over"), arguments.text("least"), arguments.text("top")
+    over = round((_DEFAULT_OVER if text is None else seconds("--over", text)) * 1e9)
+    shortest, longest = _LEAST_NANOS
+    by_default = min(max(over // _SHARE_OF_REQUEST, shortest), longest)
+    return Wanted(
+        over=over,
+        least=by_default if least is None else round(seconds("--least", least) * 1e9),
+        top=_DEFAULT_TOP if top is None else max(number("--top", top), 1),
+        of=tuple(arguments.texts("of")),
+    )
+
+
+def _watched(
+    arguments: Arguments, wanted: Wanted, duration: float | None, budget: float | None, console: Console
+) -> tuple[Report, TargetGone | None]:
+    """The report, and the error if the JVM has ended meanwhile. Raises AttachError, and BtpyError of the scripts."""
+    from btpy.api import jvms
+    from btpy.api.attaching import prepare
+    from btpy.cli.signals import Signals
+    from btpy.errors import TargetGone
+
+    process = jvms.find(arguments.positionals[0])
+    if process.obstacle is not None:
+        raise process.obstacle
+    method = attach_method(arguments)
+    prepare(process, method)
+    from btpy.api.session import Limits, attach  # while the Java that attaches is starting
+    from btpy.api.slow.collect import watch
+    from btpy.api.triage.collect import processors
+
+    def begun() -> None:
+        end = "Ctrl-C ends it" if duration is None else f"for {duration:g} s; Ctrl-C ends it earlier"
+        console.say(f"btpy: following the requests of {process.short_main} ({process.pid}), {end}")
+
+    limits = Limits(cpu_budget=_BUDGET * processors(process) if budget is None else budget)
+    allow = arguments.texts("allow")
+    with Signals(to_file=False) as signals, attach(process, allow=allow, limits=limits, method=method) as session:
+        signals.ask()
+        report = watch(session, wanted, duration, is_stopped=lambda: signals.stop is not None, begun=begun)
+        try:
+            receipt = session.detach()
+        except TargetGone as error:
+            return report, error
+    for part, reason in report.failed.items():
+        console.warning(f"{part} was left out: {reason}")
+    console.say(f"btpy: classes restored {receipt.restored}/{receipt.woven}")
+    return report, None

@@ -1,0 +1,172 @@
+"""``btpy slow`` on a web service whose requests are slow for known reasons."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.jdks import all_jdks, compiled
+from tests.probes.stacks import jars
+from tests.targets import Target, target
+
+SOURCE = Path(__file__).parent / "java" / "Planted.java"
+SAMPLE = {"/fast": 7, "/sql": 3, "/lock": 2, "/http": 2, "/tasks": 3}
+ALL = {
+    "/fast": 101,
+    "/itself": 3,
+    "/sql": 11,
+    "/many": 5,
+    "/lock": 7,
+    "/monitor": 3,
+    "/pool": 7,
+    "/http": 13,
+    "/async": 11,
+    "/tasks": 17,
+    "/nested": 7,
+    "/stages": 5,
+    "/later": 2,
+}
+OVER = 30
+"""ms. Other requests than /fast last longer."""
+
+Tree = dict[str, Any]
+
+
+@contextmanager
+def service(jdk: int) -> Iterator[Target]:
+    libraries = jars("h2", "hikari7")
+    classes = compiled([SOURCE], classpath=libraries, release=11)
+    with target(jdk, "Planted", classpath=[classes, *libraries]) as running:
+        yield running
+
+
+def slow(running: Target, sends: Mapping[str, int], *arguments: str) -> str:
+    """The output of ``btpy slow`` while requests are sent, after those that load the classes."""
+    for path in sends:
+        running.send(f"1 {path}")
+        running.wait_for("sent")
+    command = [sys.executable, "-m", "btpy", "slow", str(running.pid), "--budget", "off", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        assert "following the requests" in line, line + process.stderr.read()
+        for path, count in sends.items():
+            running.send(f"{count} {path}")
+            running.wait_for("sent")
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert "classes restored" in errors
+    return output
+
+
+def trees(running: Target, sends: Mapping[str, int]) -> dict[str, list[Tree]]:
+    """The requests by their path."""
+    lines = slow(running, sends, "--over", f"{OVER}ms", "--top", "1000", "-f", "ndjson").splitlines()
+    *requests, summary = map(json.loads, lines)
+    counted = sum(sends.values())
+    assert (summary["type"], summary["requests"], summary["lost"]) == ("summary", counted, 0)
+    assert summary["slow"] == len(requests)
+    by_path: dict[str, list[Tree]] = {path: [] for path in sends}
+    for request in requests:
+        by_path[request["what"].removeprefix("GET ")].append(request)
+    return by_path
+
+
+def nodes(tree: Tree) -> Iterator[Tree]:
+    yield tree
+    for child in tree["children"]:
+        yield from nodes(child)
+
+
+def long_ones(tree: Tree, kind: str, ms: int) -> list[Tree]:
+    return [node for node in tree["children"] if node["kind"] == kind and node["ms"] >= ms]
+
+
+def check(path: str, tree: Tree) -> None:
+    """A request of this path spent its time on what the program has planted, and the other times fit."""
+    assert tree["result"] == "200"
+    for node in nodes(tree):
+        assert 0 <= node["at_ms"] <= tree["ms"]
+        assert node.get("count", 1) > 1 or node["at_ms"] + node["ms"] <= tree["ms"] + 0.01
+        assert 0 <= node["itself_ms"] <= tree["ms"]
+    match path:
+        case "/itself":
+            assert tree["itself_ms"] >= 61
+        case "/sql":
+            (sql,) = long_ones(tree, "sql", 67)
+            assert (sql["what"], sql["site"]) == ("SELECT PAUSE(?)", "Planted.query:118")
+            assert tree["itself_ms"] <= tree["ms"] - sql["ms"] + 0.01
+        case "/many":
+            one_by_one = [node.get("count", 1) for node in tree["children"] if node["kind"] == "sql"]
+            assert sum(one_by_one) + sum(short["count"] for short in tree["short"] if short["kind"] == "sql") == 101
+            assert tree["itself_ms"] >= 31
+        case "/lock":
+            (lock,) = long_ones(tree, "lock", 40)
+            assert (lock["what"], lock["site"]) == ("ReentrantLock, held by holder", "Planted.waitForLock:140")
+        case "/monitor":
+            (monitor,) = long_ones(tree, "monitor", 150)
+            assert monitor["estimated"]
+            assert monitor["what"].startswith("java.lang.Object, held by holder")
+        case "/pool":
+            (connection,) = long_ones(tree, "pool", 40)
+            assert (connection["what"], connection["site"]) == ("small-db", "Planted.waitForConnection:163")
+        case "/http" | "/async":
+            (call,) = long_ones(tree, "http", 59)
+            assert call["what"].startswith("GET 127.0.0.1:")
+            assert call["what"].endswith("/stock 200" if path == "/http" else "/async 200")
+        case "/tasks":
+            tasks = long_ones(tree, "task", 41)
+            assert [task["thread"] for task in tasks] == ["single"] * 3
+            assert [task["waited_ms"] >= wait for task, wait in zip(tasks, (0, 40, 81), strict=True)] == [True] * 3
+            for task in tasks:
+                (sql,) = long_ones(task, "sql", 41)
+                assert sql["what"] == "SELECT PAUSE(?)"
+        case "/nested":
+            (outer,) = long_ones(tree, "task", 66)
+            (inner,) = long_ones(outer, "task", 43)
+            assert (outer["thread"], inner["thread"]) == ("many", "single")
+            assert 22 <= outer["itself_ms"] <= outer["ms"] - 40
+        case "/stages":
+            (first,) = long_ones(tree, "task", 29)
+            (second,) = long_ones(first, "task", 37)
+            assert (first["thread"], second["thread"]) == ("many", "single")
+            assert second["at_ms"] >= first["at_ms"] + 29
+        case "/later":
+            assert tree["ms"] < 211
+
+
+def test_a_slow_request_is_a_tree_of_what_it_waited_for() -> None:
+    with service(21) as running:
+        by_path = trees(running, SAMPLE)
+    assert {path: len(requests) for path, requests in by_path.items()} == SAMPLE | {"/fast": 0}
+    for path, requests in by_path.items():
+        for request in requests:
+            check(path, request)
+
+
+@pytest.mark.proof
+@all_jdks
+def test_each_planted_reason_is_in_each_tree(jdk: int) -> None:
+    with service(jdk) as running:
+        by_path = trees(running, ALL)
+        assert {path: len(requests) for path, requests in by_path.items()} == ALL | {"/fast": 0}
+        for path, requests in by_path.items():
+            for request in requests:
+                check(path, request)
+        (running_on,) = (task for request in by_path["/later"] for task in long_ones(request, "task", 40))
+        assert running_on["cut"]
+        text = slow(running, {"/tasks": 2, "/fast": 1}, "--over", "30ms", "--top", "1")
+        assert text.startswith("3 requests in ")
+        assert text.count("GET /tasks 200") == 1
+        nothing = slow(running, {"/fast": 2}, "--over", "10s")
+        assert "2 requests in " in nothing
+        assert "--over" in nothing

@@ -1,0 +1,99 @@
+"""The tree of a request, from what the scripts report, without a JVM. Times are in ms."""
+
+from __future__ import annotations
+
+from btpy.api.slow.records import Blocked, Part, Request, Run
+from btpy.api.slow.tree import Node, tree_of
+
+MS = 1_000_000
+LEAST = 1 * MS
+REQUESTS, POOL, OTHER = 11, 12, 13
+"""Ids of threads."""
+THREADS = {REQUESTS: "http-1", POOL: "pool-1-thread-2", OTHER: "other-3"}
+
+
+def part(start: int, end: int, what: str = "SELECT 1", *, tid: int = REQUESTS, kind: str = "sql") -> Part:
+    return Part(kind, what, "Orders.find:7", "", tid, THREADS[tid], start * MS, end * MS)
+
+
+def run(number: int, handed: float, began: float, ended: float, *, by: int = 0, tid: int = POOL) -> Run:
+    handed_at, began_at, ended_at = (round(time * MS) for time in (handed, began, ended))
+    return Run(number, by, tid, THREADS[tid], handed_at, began_at, ended_at, running=False)
+
+
+def tree(*events: Part | Run | Blocked, end: int = 100) -> Node:
+    parts = tuple(event for event in events if isinstance(event, Part))
+    runs = tuple(event for event in events if isinstance(event, Run))
+    blocked = tuple(event for event in events if isinstance(event, Blocked))
+    request = Request(1, "GET /", "200", REQUESTS, "http-1", 0, end * MS, parts, runs, blocked)
+    return tree_of(request, LEAST)
+
+
+def shape(node: Node) -> object:
+    """The kind, start and end of a node, and its children."""
+    own = node.kind, node.start // MS, node.end // MS
+    return (*own, [shape(child) for child in node.children]) if node.children else own
+
+
+def test_parts_of_a_thread_are_inside_of_each_other_by_their_times() -> None:
+    root = tree(part(10, 50, kind="pool"), part(20, 40, kind="lock"), part(60, 70))
+    assert shape(root) == ("request", 0, 100, [("pool", 10, 50, [("lock", 20, 40)]), ("sql", 60, 70)])
+    assert root.itself == 50 * MS
+
+
+def test_what_a_thread_did_belongs_to_the_task_that_it_ran() -> None:
+    root = tree(run(1, 5, 25, 65), part(30, 40, tid=POOL), run(2, 41, 45, 55, by=1, tid=OTHER))
+    assert shape(root) == ("request", 0, 100, [("task", 25, 65, [("sql", 30, 40), ("task", 45, 55)])])
+    (task,) = root.children
+    assert (task.waited, task.itself, root.itself) == (20 * MS, 16 * MS, 40 * MS)
+
+
+def test_a_task_inside_of_another_on_the_same_thread_is_not_told_twice() -> None:
+    root = tree(
+        run(1, 5, 10, 50), run(2, 5, 11, 49), run(3, 20, 30, 80, by=2, tid=OTHER), run(4, 2, 3, 4, tid=REQUESTS)
+    )
+    assert shape(root) == ("request", 0, 100, [("task", 10, 50, [("task", 30, 80)])])
+
+
+def test_what_goes_on_after_the_request_is_cut() -> None:
+    root = tree(part(-20, 30), run(1, 60, 70, 130))
+    assert shape(root) == ("request", 0, 100, [("sql", 0, 30), ("task", 70, 100)])
+    assert [child.cut for child in root.children] == [True, True]
+    assert root.itself == 30 * MS
+
+
+def test_the_tasks_of_a_call_belong_to_it() -> None:
+    """HttpClient has tasks of its own."""
+    root = tree(part(10, 70, kind="http"), run(1, 20, 30, 50), run(2, 20, 68, 69, tid=OTHER))
+    assert shape(root) == ("request", 0, 100, [("http", 10, 70)])
+
+
+def test_a_call_that_another_thread_ended_contains_the_tasks_of_its_pool() -> None:
+    root = tree(part(10, 70, kind="http", tid=POOL), run(1, 20, 30, 50), run(2, 20, 30, 50, tid=OTHER))
+    assert shape(root) == ("request", 0, 100, [("http", 10, 70), ("task", 30, 50)])
+
+
+def test_short_tasks_stand_together_if_they_waited_for_nothing_that_is_shown() -> None:
+    root = tree(*(run(number, 10, 40 + number, 40.5 + number) for number in range(1, 8)))
+    (tasks,) = root.children
+    assert (tasks.kind, tasks.count, tasks.total, tasks.waited) == ("task", 7, 3_500_000, 37 * MS)
+    assert tasks.thread == "pool-1-thread"
+    assert tree(run(1, 10, 70.1, 70.2), part(10, 70)).children[0].kind == "sql"
+
+
+def test_equal_statements_stand_together() -> None:
+    root = tree(*(part(at, at + 3) for at in range(10, 80, 10)), part(90, 95, "SELECT 2"))
+    statements, other = root.children
+    assert (statements.count, statements.total, statements.end) == (7, 21 * MS, 73 * MS)
+    assert (other.count, other.what) == (1, "SELECT 2")
+    assert root.itself == (100 - 21 - 5) * MS
+
+
+def test_samples_of_a_blocked_thread_are_waits() -> None:
+    def sample(at: int, waited: int, *, tid: int = REQUESTS) -> Blocked:
+        return Blocked(at * MS, tid, "java.lang.Object", 3, "Orders.put:9", "holder", "", waited * MS, 20 * MS)
+
+    root = tree(sample(20, 0), sample(40, 20), sample(60, 40), sample(90, 0), sample(50, 0, tid=OTHER))
+    assert shape(root) == ("request", 0, 100, [("monitor", 10, 70), ("monitor", 80, 100)])
+    assert all(child.about for child in root.children)
+    assert root.children[0].what == "java.lang.Object, held by holder"
