@@ -1,4 +1,4 @@
-"""The cost of attaching to much: ten thousand methods of a server under load, and a narrow probe for many classes.
+"""The cost of large attaches: ten thousand methods of a server under load, and a narrow probe for many classes.
 
     python benchmarks/attaching.py [--quick] [--jdk 17] [--stdout] [server] [calm] [narrow]
 
@@ -89,9 +89,9 @@ NO_STOPS = Stops(0, 0, 0)
 
 @dataclass(frozen=True)
 class Retransformed:
-    """The times of one of the compared tools, in seconds. ``whole``: from its start until all probes are in; ``calls``:
-    the part in ``retransformClasses``; ``back``: until all classes are put back. Processor time until all probes are
-    in:
+    """The times of one of the compared tools, in seconds. ``whole``: the time from its start until all probes are in;
+    ``calls``: the part in ``retransformClasses``; ``back``: until all classes are put back. Processor time until all
+    probes are in:
     ``cpu`` of the thread in the target, ``client_cpu`` of the client, if there is one."""
 
     whole: float

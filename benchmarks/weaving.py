@@ -149,7 +149,7 @@ def new_compiler() -> Path | None:
 
 
 def all_classes(server: Path) -> list[bytes]:
-    """In a random order that is always the same."""
+    """In an order that a fixed seed shuffles."""
     items = {}
     for module, name, read in jimage.classes(java_home(17) / "lib" / "modules"):
         if module == "java.base":

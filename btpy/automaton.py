@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 MAX_STATES = 512
 """The largest number of states of a table. A state has one character for each class of characters."""
 
-_MAX_PARTS = 5000  # most states of the NFA
+_MAX_PARTS = 5000  # the maximum number of states of the NFA
 _MAX_DEPTH = 100  # of groups
 _MAX_TABLE = 30_000  # most characters; each needs up to three of the 65,535 bytes of a constant (JVMS §4.4.7)
 _LAST = 0x10FFFF
@@ -51,7 +51,7 @@ def _ranges(pairs: Iterable[tuple[int, int]]) -> Ranges:
 
 
 def _complement(ranges: Ranges) -> Ranges:
-    """All other code points, without surrogates, because half a pair is no character."""
+    """All other code points, without surrogates, because half a pair is not a character."""
     gaps = []
     start = 0
     for low, high in (*ranges, (_LAST + 1, _LAST + 1)):
@@ -307,7 +307,7 @@ class _Reader:
                 last = self._member()
                 low, high = ranges[0][0], last[-1][1]
                 if len(ranges) + len(last) > 2 or ranges[0][0] != ranges[0][1] or low > high:
-                    raise PatternError("this is no range of characters", start)
+                    raise PatternError("this is not a range of characters", start)
                 ranges = ((low, high),)
             pairs += ranges
         self._at += 1

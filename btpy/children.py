@@ -54,7 +54,7 @@ def environment(*names: str) -> dict[str, str]:
     return {name: os.environ[name] for name in names if name in os.environ}
 
 
-def installed(name: str, path: str | None = None) -> str | None:
+def program_path(name: str, path: str | None = None) -> str | None:
     """The absolute path of a program as a shell finds it on PATH; None: there is none.
 
     A shell also finds programs in the working directory, if PATH has an empty or relative entry. This does not. A
@@ -138,7 +138,7 @@ def start_for_user(command: Sequence[str]) -> Process:
 
 def run_for_user(command: Sequence[str]) -> int:
     """Like :func:`start_for_user`; waits for the end of the process. The status. Raises FileNotFoundError."""
-    program = installed(command[0])
+    program = program_path(command[0])
     if program is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), command[0])
     return subprocess.run([program, *command[1:]], check=False).returncode

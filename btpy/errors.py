@@ -13,7 +13,7 @@
     ├── CompileError           a checked program that cannot become bytecode
     └── ProtocolError          a frame on the wire breaks docs/protocol.md
 
-Each carries ``help``: what the user can do next, one line a remedy.  Only ``btpy.cli`` prints them.
+Each carries ``help``: what the user can do next, one line for each remedy.  Only ``btpy.cli`` prints them.
 """
 
 from __future__ import annotations

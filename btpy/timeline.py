@@ -92,7 +92,7 @@ class Timeline:
         return events
 
     def unaccounted(self, thread: str, end: int) -> int:
-        """The nanoseconds from the begin of the run to ``end`` in which no step of this thread ran."""
+        """The nanoseconds from the beginning of the run to ``end`` in which no step of this thread ran."""
         covered = self.began
         missing = 0
         for step in sorted((step for step in self.steps if step.thread == thread), key=lambda step: step.begin):

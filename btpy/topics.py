@@ -1,4 +1,4 @@
-"""Texts of ``btpy help`` about topics that are no words of the probe language (``topics.toml``), and the
+"""Texts of ``btpy help`` about topics that are not words of the probe language (``topics.toml``), and the
 macros for DuckDB, which are a file of their own."""
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ group.initial.rebalance.delay.ms=0
 
 @contextmanager
 def kafka(jars: list[Path]) -> Iterator[int]:
-    """Runs an empty broker until the block ends, and gives its port. ``jars``: those of the broker, of Kafka 4."""
+    """Runs an empty broker until the block ends, and gives its port. ``jars``: the jars of the broker (Kafka 4)."""
     command = [str(java(21)), "-Xmx384m", "-XX:+UseSerialGC", "-cp", os.pathsep.join(map(str, jars))]
     with tempfile.TemporaryDirectory(prefix="btpy-kafka-") as directory:
         broker, controller = free_ports(2)

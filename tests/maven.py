@@ -82,7 +82,7 @@ def _pinned(pins: Path) -> dict[str, str]:
 
 
 def _fetch(wanted: Sequence[str], seconds: float) -> None:
-    """Without their dependencies. ``seconds``: that one attempt may take. Raises MissingArtifactError."""
+    """Without their dependencies. ``seconds``: the time that one attempt may take. Raises MissingArtifactError."""
     maven = shutil.which("mvn")
     if maven is None:
         raise MissingArtifactError(f"{wanted[0]} needs Maven to be fetched: install mvn")

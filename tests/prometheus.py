@@ -24,7 +24,7 @@ from tests.servers import go_server
 from tests.targets import PATIENCE
 
 VERSION = "v0.316.0"
-"""Of the module; the program calls itself 3.16.0."""
+"""The version of the Go module; the program calls itself 3.16.0."""
 
 
 def built() -> Path | None:

@@ -1,4 +1,4 @@
-"""`make bench-check` finds slower ratios, and no others."""
+"""`make bench-check` reports slower ratios only."""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@ import java.io.InputStreamReader;
 /**
  * One method of about two nanoseconds that scripts put one construct each into, after the other.
  *
- * <p>Commands on stdin: {@code measure WARMUPS ROUNDS CALLS} prints {@code result ns ns …}, nanoseconds a call, one figure
- * a round; {@code end} ends.
+ * <p>Commands on stdin: {@code measure WARMUPS ROUNDS CALLS} prints {@code result ns ns …}, nanoseconds for a call, one
+ * figure for each round; {@code end} ends.
  */
 public final class Constructs {
     private static final long MIX = 0x9E3779B97F4A7C15L;

@@ -1,4 +1,4 @@
-/** Calls one method a thousand times a second, for ever: a target to attach to. */
+/** Calls one method a thousand times a second, forever: a target to attach to. */
 public final class FirstEvent {
     private FirstEvent() {}
 

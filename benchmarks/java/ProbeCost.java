@@ -12,7 +12,7 @@ import java.util.concurrent.atomic.LongAdder;
  * every case has its own method and loop, so that no case spoils the profile of another.
  *
  * <p>Commands on stdin: {@code measure CASE WARMUPS ROUNDS CALLS PAUSE_MS} prints {@code result CASE ns ns …},
- * nanoseconds a call, one figure a round; {@code end} ends.
+ * nanoseconds for a call, one figure for each round; {@code end} ends.
  */
 public final class ProbeCost {
     private static final long MIX = 0x9E3779B97F4A7C15L;

@@ -267,7 +267,7 @@ class _Patient:
             if not self._listens:
                 raise _no_room(parent, error) from None
             problem = _no_room(parent, error)
-            return Step(name, Outcome.WARNING, f"{problem}; the attach socket is there already", problem.help)
+            return Step(name, Outcome.WARNING, f"{problem}; the attach socket already exists", problem.help)
         else:
             return self._room_for_files(name, directory.path)
         finally:
@@ -302,10 +302,10 @@ class _Patient:
     def _compiled_code(self, name: str) -> Step:
         version = self._process.feature_version or 0
         if version > _THROWS_CODE_AWAY_UNTIL:
-            return Step(name, Outcome.PASSED, f"Java {version} keeps that of all other methods")
+            return Step(name, Outcome.PASSED, f"Java {version} keeps the compiled code of all other methods")
         early = [option for option in self._process.options if option.startswith(_AGENT_FLAGS)]
         if early:
-            return Step(name, Outcome.PASSED, f"that of all other methods stays, if {early[0]} may retransform")
+            return Step(name, Outcome.PASSED, f"kept for all other methods, if {early[0]} may retransform")
         detail = (
             f"Java {version} throws all of it away when the first class is changed: a busy JVM is slower for seconds"
         )
@@ -355,7 +355,7 @@ class _Patient:
     def _build(self, name: str) -> Step:
         theirs = self._session.target.agent_build
         if theirs == attach.agent_build():
-            return Step(name, Outcome.PASSED, "that of this btpy")
+            return Step(name, Outcome.PASSED, "the build of this btpy")
         detail = f"an agent of another btpy ({theirs[:12]}) was loaded before, and stays until the JVM ends"
         return Step(name, Outcome.WARNING, detail, ("use that btpy, or restart the JVM, if anything looks wrong",))
 
@@ -367,7 +367,7 @@ class _Patient:
     def _parameter_names(self, name: str) -> Step:
         version = self._session.target.java_version
         if not loses_parameter_names(version):
-            return Step(name, Outcome.PASSED, f"JDK {version} keeps those of woven classes")
+            return Step(name, Outcome.PASSED, f"JDK {version} keeps the parameter names of woven classes")
         detail = f"JDK {version} drops the MethodParameters of woven classes (JDK-8240908), and btpy gives them back"
         return Step(name, Outcome.PASSED, detail)
 
@@ -404,7 +404,8 @@ class _Patient:
         self._session.deployer.load(check_source(Source("<doctor>", _PROBE), permissions=DEFAULT_PERMISSIONS))
         for item in self._session.delivery.items(_PROBE_SECONDS):
             if isinstance(item, Records):
-                return Step(name, Outcome.PASSED, f"and its event was here {_milliseconds(started)} after it was sent")
+                took = _milliseconds(started)
+                return Step(name, Outcome.PASSED, f"and its event arrived {took} after the probe was sent")
         raise BtpyError(f"no event in {_PROBE_SECONDS:.0f} s", help=["the JVM may be out of CPU or memory: try again"])
 
     def _leaves(self, name: str) -> Step:

@@ -68,10 +68,11 @@ class Event:
     """One firing that recorded something.
 
     ``kind``: ``print warn event map exit``. ``nanos``: since 1970, by the clock of the target; ``time``: the same, to
-    the microsecond, in UTC. ``probe``: its name; ``probe_id``: as records carry it. ``name``: of an ``emit``.
-    ``values``: by the names that ``emit`` gave, or by place (``"0"``) of a ``print``; durations are nanoseconds,
-    constants of enums their names, objects dictionaries with their class under ``"@class"``, stacks lists of frames.
-    ``text``: as btpy prints it, without the end of the line. ``pid``: of the target.
+    the microsecond, in UTC. ``probe``: its name; ``probe_id``: the id of the probe in records. ``name``: the name that
+    ``emit`` gave. ``values``: the values of an ``emit`` by name, or of a ``print`` by place (``"0"``). Durations are
+    nanoseconds, and constants of enums are their names. Objects are dictionaries with their class under ``"@class"``,
+    and stacks are lists of frames. ``text``: the line that btpy prints, without its end. ``pid``: the pid of
+    the target.
     """
 
     kind: str

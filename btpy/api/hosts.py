@@ -1,7 +1,8 @@
 """Runs of btpy on several hosts at once: starts ``btpy node`` on each through ssh, and decodes the answers.
 
 One thread serves all hosts. A host can be slow, refuse, fail or vanish without an effect on the others. Everything that
-a host sends is untrusted: it is bounded before it is stored, and a host that breaks the format is left.
+a host sends is untrusted: it is bounded before it is stored, and the connection to a host that breaks the format is
+closed.
 """
 
 from __future__ import annotations
@@ -40,14 +41,14 @@ STATUS_OTHER_VERSION = 78
 STATUS_NOT_FOUND = 127
 
 _WITHOUT_BTPY = frozenset({126, STATUS_NOT_FOUND, STATUS_OTHER_VERSION})
-_MAX_HELD = 100  # most lines for people that wait until it is known whether btpy runs on the host
+_MAX_HELD = 100  # the maximum number of lines for people that wait until it is known whether btpy runs on the host
 
-_CONNECTING_SECONDS = 60.0  # seconds after which a host that has not reported its probes counts no more for fan_out
+_CONNECTING_SECONDS = 60.0  # seconds after which a host that has not reported its probes no longer counts for fan_out
 _CLOSING_SECONDS = 2.0  # seconds from the end of standard output to the end of the process
 _SENDING = 0.01  # seconds between two pieces that are sent
 _TERMINATING_SECONDS = 0.2
 _READ = 256 * 1024
-_MAX_LINE = 4096  # most bytes of a line for people
+_MAX_LINE = 4096  # the maximum number of bytes of a line for people
 _NAME = re.compile(r"[A-Za-z0-9_.@:%\[\]-]{1,255}")
 _NODE_SET = frozenset("[]@!&^*? ")
 
@@ -66,7 +67,7 @@ def host_names(text: str) -> list[str]:
         raise UsageError(f"--hosts names {len(names)} hosts, and {MOST_HOSTS} are possible")
     for name in names:
         if not _NAME.fullmatch(name) or name.startswith("-"):
-            raise UsageError(f"--hosts: {name!r} is no name of a host", help=["--hosts web[1-3],db-a"])
+            raise UsageError(f"--hosts: {name!r} is not the name of a host", help=["--hosts web[1-3],db-a"])
     return names
 
 
@@ -130,8 +131,8 @@ class Pushed:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """A host has ended. ``status``: of its command, as ssh reports it. ``error``: the fault in its messages.
-    ``has_begun``: whether btpy ran there. ``was_pushed``: whether the client tried to run its own btpy there.
+    """A host has ended. ``status``: the exit status of its command, as ssh reports it. ``error``: the fault in its
+    messages. ``has_begun``: whether btpy ran there. ``was_pushed``: whether the client tried to run its own btpy there.
     """
 
     host: str
@@ -164,11 +165,11 @@ class Reach:
 
     @property
     def without_btpy(self) -> frozenset[int]:
-        """The statuses that mean that btpy may not be there. Some container runtimes say only that they failed."""
+        """The statuses that mean that btpy is possibly not there. Some container runtimes say only that they failed."""
         return _WITHOUT_BTPY if self._commands is None else _WITHOUT_BTPY | {1}
 
     def command(self, host: str, command: str) -> list[str]:
-        """``command``: as for a shell."""
+        """``command``: a command line for a shell."""
         if self._commands is None:
             return [*self._before, host, command]
         return [*self._commands[host], *shlex.split(command)]
@@ -186,9 +187,9 @@ class Pushing:
 
 
 class Hosts:
-    """``command``: of btpy on each host. ``requests``: the line for ``btpy node`` on each host, by its name;
-    :meth:`begin` connects. ``fan_out``: the most hosts that connect and attach at a time. ``pushing``: for hosts that
-    do not have this version of btpy; None: they fail.
+    """``command``: the command that starts btpy on each host. ``requests``: the line for ``btpy node`` on each host, by
+    its name; :meth:`begin` connects. ``fan_out``: the most hosts that connect and attach at a time. ``pushing``: for
+    hosts that do not have this version of btpy; None: they fail.
     """
 
     def __init__(
@@ -308,7 +309,7 @@ class Hosts:
 
 
 class _Host:
-    """The connection to one host. ``copy``: of btpy, which is sent if the host asks for it; None: it has btpy.
+    """The connection to one host. ``copy``: the copy of btpy, which is sent if the host asks for it; None: it has btpy.
     ``holds_lines``: whether its lines for people wait until btpy has begun there, because it may be tried again.
     """
 

@@ -19,7 +19,7 @@ Source = tuple[str | int, ...]
 class Shares:
     """The last contents of the maps of each target, also of targets that have ended.
 
-    Maps of the same name and kind are merged, as if one map had all samples. Values that are no aggregates cannot be
+    Maps of the same name and kind are merged, as if one map had all samples. Values that are not aggregates cannot be
     merged. Their rows have the source before the key. ``stacks``: the stacks that the contents refer to.
     """
 

@@ -68,7 +68,7 @@ class Sessions:
     """Made by :func:`attach_all`. A method acts on every target that has not ended.
 
     ``failures``: the last error of each target that failed while others did not, by pid, or by the given name if there
-        is no pid.
+        is not a pid.
     """
 
     def __init__(self, sessions: Sequence[Session], failures: Mapping[object, BtpyError] | None = None) -> None:

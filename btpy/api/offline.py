@@ -212,7 +212,7 @@ class OfflineWeaver:
 
 
 def _supertypes(class_file: FoundClass) -> tuple[str, str, list[str]] | None:
-    """Name, superclass and interfaces; None if it is no class file, which is reported when the class is woven."""
+    """Name, superclass and interfaces; None if it is not a class file, which is reported when the class is woven."""
     try:
         file = ClassFile.parse(class_file.read())
     except ClassFileError:

@@ -160,7 +160,7 @@ _NAMES = {"duration": _CLOCK, "depth": _DEPTH}  # counted once, for any number o
 
 
 def expected_nanos(probe: Probe) -> int:
-    """The rough cost of a firing, from the parts of the body. It is an estimate to compare two scripts, and no
+    """The rough cost of a firing, from the parts of the body. It is an estimate for comparing two scripts, not a
     measurement.
     """
     nanos = _CALL

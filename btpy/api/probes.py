@@ -303,7 +303,7 @@ def sampling_of(text: str | None, group: int) -> Sampling:
         return Sampling(SampleMode.RATE, float(match[1]) / 100, False, False, group)
     if (match := _A_SECOND.fullmatch(text)) and 1 <= int(match[1]) <= 1 << 20:
         return Sampling(SampleMode.MAX_RATE, int(match[1]), False, False, group)
-    raise UsageError(f"{text!r} is no sampling", help=['"1/10", "5%", "50/s", or None for all'])
+    raise UsageError(f"{text!r} is not a sampling", help=['"1/10", "5%", "50/s", or None for all'])
 
 
 def sampling_text(sampling: Sampling) -> str:
@@ -334,4 +334,4 @@ def limit_of(limit: str | int | None) -> Limit:
         return Limit(rate=int(match[1]))
     if (isinstance(limit, int) or limit.isdigit()) and int(limit) > 0:
         return Limit(hits=int(limit))
-    raise UsageError(f"{limit!r} is no limit", help=['"50/s", 100, or None for none'])
+    raise UsageError(f"{limit!r} is not a limit", help=['"50/s", 100, or None for none'])

@@ -18,7 +18,7 @@ from btpy.distribution import NAME, version
 from btpy.frozen import dataclass
 
 COMMAND = """{python} -I -S -c "exec(eval(open(0,'rb',0,closefd=False).readline()))\""""
-"""For a shell of any kind. An unbuffered file takes no byte that comes after the line."""
+"""The command works in any kind of shell. An unbuffered file takes no byte that comes after the line."""
 
 _CHOOSE = """
 import os, subprocess, sys

@@ -39,7 +39,9 @@ def _size(option: str, text: str, hosts: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Of each stage. ``errors``: of probes, on one host; ``seconds``: for which the stage must keep the bounds."""
+    """Of each stage. ``errors``: the number of probe errors on one host; ``seconds``: the time for which the stage must
+    keep the bounds.
+    """
 
     errors: int
     seconds: float
@@ -48,8 +50,8 @@ class Bounds:
 @dataclass(frozen=True, slots=True)
 class Observed:
     """A host so far. ``is_settled``: its probes are in, or it has failed; ``is_traced``: probes are, or were, in one of
-    its JVMs. ``taken``, ``allowed``: shares of one core, where its probes were most above their budget. ``gone``: the
-    reason why a JVM with probes, or the host, can no longer be observed.
+    its JVMs. ``taken``, ``allowed``: the used and the allowed share of one core when the probes exceeded their budget
+    most. ``gone``: the reason why a JVM with probes, or the host, can no longer be observed.
     """
 
     host: str
@@ -63,7 +65,9 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """``host`` empty: of the whole stage. ``bound``: its name; ``words``: the value, the bound and the excess."""
+    """``host``: empty if the breach belongs to the whole stage. ``bound``: its name; ``words``: the value, the bound
+    and the excess.
+    """
 
     host: str
     bound: str

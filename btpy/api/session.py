@@ -264,8 +264,9 @@ class BaseSession:
         """Replace a probe, or several, by a new version in one step: no hit of a running method is lost or counted
         twice. Activations that began with the old version end with it.
 
-        The new probes take the numbers of the old, by name where they have the same, else in order. A text with only
-        probes may use the imports and declarations of the old probe's script, with that script's parameters.
+        A new probe takes the number of the old probe that has the same name; the others take the remaining numbers in
+        order. A text with only probes may use the imports and declarations of the old probe's script, with that
+        script's parameters.
 
         Returns the new probes. If the new version cannot be installed for any reason, the old probes stay; raises like
         :meth:`add`.
@@ -313,7 +314,7 @@ class BaseSession:
 
     def listing(self, pattern: str, *, most: int | None = None) -> tuple[ListedProbe, ...]:
         """The classes and methods that ``com.acme.*`` or ``com.acme.Foo::bar*`` matches now; ``most``: the maximum
-        number of classes; the first by name. Touches nothing. Raises ScriptError if the text is no pattern, and
+        number of classes; the first by name. Touches nothing. Raises ScriptError if the text is not a pattern, and
         UsageError.
         """
         from btpy.lang.check.checker import check_source

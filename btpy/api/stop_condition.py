@@ -30,7 +30,7 @@ EXAMPLE = "--until '@n > 1000'"
 class StopCondition:
     """A comparison of expressions over maps. For maps with keys, one key is enough.
 
-    Raises ScriptError if the text cannot be parsed, and UsageError if it is no comparison or names a map that the
+    Raises ScriptError if the text cannot be parsed, and UsageError if it is not a comparison or names a map that the
     program does not have.
     """
 

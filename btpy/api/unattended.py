@@ -55,7 +55,7 @@ class Listed:
 def listed(target: int | str | JvmProcess) -> list[Listed]:
     """The sessions in a JVM. Raises AttachError."""
     process = target if isinstance(target, JvmProcess) else find(str(target))
-    if not process.sessions:  # asking would load the agent into a JVM that may never have had it
+    if not process.session_count:  # asking would load the agent into a JVM that may never have had it
         return []
     with _enquiry(process) as enquiry:
         return [Listed.of(info) for info in enquiry.agent.sessions()]

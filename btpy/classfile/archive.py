@@ -15,10 +15,12 @@ from collections.abc import Iterator
 from struct import Struct
 
 MAX_CLASS_BYTES = 1024 * 1024
-"""Most bytes of a class file that a target names. javac writes class files of at most half this size."""
+"""The maximum number of bytes of a class file that a target names. javac writes class files of at most half this
+size."""
 
 MAX_ENTRY_BYTES = 16 * 1024 * 1024
-"""Most bytes of an entry in an archive that the user has named: the length limit of a frame to the agent."""
+"""The maximum number of bytes of an entry in an archive that the user has named: the length limit of a frame to the
+agent."""
 
 MAX_DIRECTORY_BYTES = 64 * 1024 * 1024
 

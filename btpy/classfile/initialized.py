@@ -35,7 +35,7 @@ class Initialization:
 
     ``calls``: offset of the instruction after each initialising call → a local variable that then holds ``this``, None
     when there is none.
-    ``uninitialized_returns``: reachable return instructions before which ``this`` may not be initialised.
+    ``uninitialized_returns``: reachable return instructions before which ``this`` is not initialised on all paths.
 
     All raise ClassFileError when the stack of the code does not fit together.
     """

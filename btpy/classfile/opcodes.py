@@ -1,4 +1,4 @@
-"""The instruction set (JVMS §6.5): one row an instruction, in the order of the opcodes.
+"""The instruction set (JVMS §6.5): one row for each instruction, in the order of the opcodes.
 
 Constants carry the mnemonic in upper case.  The tables are indexed by opcode and hold plain integers, because they are
 read once for every instruction of every traced method.

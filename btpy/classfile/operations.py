@@ -99,7 +99,7 @@ def operation_at(code: bytes, at: int, pool: ConstantPool) -> Operation:
     opcode = code[at]
     kind = _KINDS.get(opcode)
     if kind is None:
-        raise ClassFileError(f"the instruction at offset {at} is no operation")
+        raise ClassFileError(f"the instruction at offset {at} is not an operation")
     end = at + op.LENGTHS[opcode]
     if kind is OperationKind.CALL:
         owner, name, descriptor = pool.member_at(code[at + 1] << 8 | code[at + 2])
@@ -182,7 +182,7 @@ def catches(code: Code, pool: ConstantPool) -> list[tuple[int, str]]:
 
 
 class Made(NamedTuple):
-    """The location of the new object after a constructor call. ``local`` None: on top of the stack."""
+    """The location of the new object after a constructor call. ``local`` None: the value is on top of the stack."""
 
     local: int | None
 

@@ -136,7 +136,7 @@ class ConstantPool:
         pool.texts = _Texts(data, starts)
         return pool, at
 
-    def grown(self) -> ConstantPool:
+    def growable_copy(self) -> ConstantPool:
         """A pool that begins with the entries of this one and grows independently."""
         pool = ConstantPool()
         pool._data = self._data

@@ -1,7 +1,7 @@
 """The types of local variables and of the operand stack before an instruction (JVMS §4.10).
 
-One step an instruction, over types written as field descriptors: ``I`` for everything that is an ``int`` to the JVM,
-``Ljava/lang/String;``, ``[Z``.  Besides them a slot may hold
+Each instruction is one step over types, which are written as field descriptors: ``I`` for everything that is an ``int``
+to the JVM, ``Ljava/lang/String;``, ``[Z``.  Besides them a slot may hold
 
 - ``""``: the second half of the ``long`` or ``double`` before it,
 - ``NULL``, ``THIS`` (uninitialised), ``ADDRESS`` (of a ``jsr``),
@@ -148,7 +148,7 @@ _BASIC_NAMES = {value: name for name, value in _BASIC_TYPES.items()} | {ADDRESS:
 
 
 def _encoded(values: Sequence[Value], pool: ConstantPool, *, trim: bool = False) -> tuple[bytes, ...]:
-    """Slots as the verification types of a frame; ``trim``: without unusable ones at the end."""
+    """Slots as the verification types of a frame; ``trim``: leaves out unusable slots at the end."""
     types = []
     for value in values:
         if value == "":

@@ -46,7 +46,7 @@ _MODULES = {
 _DEFAULT = "run_script"  # used when no command is named
 
 EXIT_CODES = {
-    0: "done, also after Ctrl-C",
+    0: "done, even after Ctrl-C",
     1: "internal error, the output cannot be written, or something was left behind in the target",
     2: "an error in the script or on the command line",
     3: "cannot attach; no JVM, or more than one, of that name",

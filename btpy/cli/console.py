@@ -74,9 +74,7 @@ class Console:
             self._print(self._paint(self._clean(text), "2"))
 
     def _clean(self, text: str) -> str:
-        """Names of classes and threads come from the target: they must not contain control characters for the
-        terminal.
-        """
+        """Replaces control characters, which the target could send to the terminal in names of classes and threads."""
         if text.isprintable():
             return text
         from btpy.output.values import visible

@@ -74,7 +74,7 @@ def run(arguments: Arguments, console: Console) -> int:
         handlers = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGINT)}
         try:
             supervisor.turn()
-            console.say(f"btpy: standing probes of {directory}, exported to {exporter.addresses}")
+            console.say(f"btpy: standing probes of {directory}, exported to {exporter.endpoint_text}")
             _watch(supervisor, terms, scan, stop, console)
         finally:
             remaining = supervisor.end(Ending.KEEP if arguments.switch("keep") else Ending.WITHDRAW, _ENDING_SECONDS)
@@ -120,7 +120,7 @@ def _check(directory: Path, console: Console) -> int:
     processes = [process for process in list_jvms() if not process.is_btpys_own]
     for probe in probes.values():
         named = [process for process in processes if probe.is_for(process)]
-        jvms = ", ".join(f"{process.short_main} ({process.pid})" for process in named) or "no JVM runs that it names"
+        jvms = ", ".join(f"{process.short_main} ({process.pid})" for process in named) or "no such JVM is running"
         expired = "has expired; " if probe.has_expired else ""
         stream.write(f"{probe.name}: {expired}{counted(len(probe.program.own), 'probe')}; {jvms}\n")
     stream.flush()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 STAGES = ("ast", "link", "check", "plan", "bytecode", "agent", "wire")
 ALL = "all"
 
-_MOST = 300  # most characters of a message of the agent
+_MOST = 300  # the maximum number of characters of a message of the agent
 
 
 def stages_of(text: str | None) -> frozenset[str]:
@@ -29,7 +29,7 @@ def stages_of(text: str | None) -> frozenset[str]:
     stages = [] if text is None else text.split(",")
     for stage in stages:
         if stage not in (*STAGES, ALL):
-            raise UsageError(f"-d {stage} is no stage", help=[f"stages: {', '.join(STAGES)}, {ALL}"])
+            raise UsageError(f"-d {stage} is not a stage", help=[f"stages: {', '.join(STAGES)}, {ALL}"])
     return frozenset(STAGES if ALL in stages else stages)
 
 
@@ -78,4 +78,4 @@ class Debugging:
 _DATA = frozenset(
     ("Events", "Errors", "ClassBytes", "ClassFiles", "Classes", "Stacks", "Maps", "Map", "Pong", "Supertypes")
 )
-"""Messages of the agent that are no reports, or that contain texts of the program with unmasked secrets."""
+"""Messages of the agent that are not reports, or that contain texts of the program with unmasked secrets."""

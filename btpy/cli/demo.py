@@ -75,7 +75,7 @@ def run(arguments: Arguments, console: Console) -> int:
 
 @contextmanager
 def _shop() -> Iterator[int]:
-    """The shop's JVM. The shop ends when its standard input is closed, so also when btpy is killed."""
+    """The shop's JVM. The shop ends when its standard input is closed, even if btpy was killed."""
     from btpy import children
 
     with _jar() as jar:

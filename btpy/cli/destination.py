@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from btpy.output.writer import Context, Writer
 
 DISPLAYED = 200
-"""Most events of a probe in a second that a terminal shows."""
+"""The maximum number of events of a probe in a second that a terminal shows."""
 
 OUTPUT_OPTIONS = (
     Option(
@@ -56,7 +56,7 @@ PROMETHEUS_OPTIONS = (
     Option(("--prometheus-token-file",), "a token that a scrape must have; beyond 127.0.0.1 it is needed", "FILE"),
 )
 
-RECORD_OPTIONS = (Option(("--record",), "record beside the output, for btpy replay", "FILE.btz"),)
+RECORD_OPTIONS = (Option(("--record",), "also write a recording, for btpy replay", "FILE.btz"),)
 
 
 class Channel(NamedTuple):

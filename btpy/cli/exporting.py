@@ -94,11 +94,11 @@ def exporting(url: str | None, console: Console, *, patient: bool = False) -> It
         tally = exporter.close()
         for notice in exporter.notices():
             console.warning(notice)
-        console.say(f"{exporter.addresses}: {_delivered(tally)}")
+        console.say(f"{exporter.endpoint_text}: {_delivered(tally)}")
         if not completed and not tally.is_complete:
             console.warning(_lost(tally))
     if not tally.is_complete:
-        raise OutputError(f"the export to {exporter.addresses} is incomplete: {_lost(tally)}")
+        raise OutputError(f"the export to {exporter.endpoint_text} is incomplete: {_lost(tally)}")
 
 
 def _delivered(tally: Tally) -> str:

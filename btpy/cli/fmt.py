@@ -1,4 +1,4 @@
-"""``btpy fmt``: scripts in the one layout."""
+"""``btpy fmt``: formats scripts."""
 
 from __future__ import annotations
 

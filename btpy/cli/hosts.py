@@ -179,8 +179,9 @@ class _Target:
 
 
 class HostsRun:
-    """A run from the first connection to the summary. ``names``: the hosts, in order. ``canary``: of a run in
-    stages."""
+    """A run from the first connection to the summary. ``names``: the hosts, in order. ``canary``: the state of a run in
+    stages.
+    """
 
     def __init__(
         self,

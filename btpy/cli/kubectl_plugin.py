@@ -35,7 +35,7 @@ COMMAND = Command(
 
 
 def arguments_of(arguments: Sequence[str]) -> list[str]:
-    """The arguments of btpy for those of the plugin; empty: the user wants help. Raises UsageError."""
+    """Converts the arguments of the plugin into arguments of btpy. Empty if the user wants help. Raises UsageError."""
     parsed = parse(COMMAND, arguments)
     if parsed.wants_help:
         return []

@@ -190,7 +190,8 @@ def _path(search: Libraries) -> list[str]:
 
 
 def _new(search: Libraries, name: str, *, beside_others: bool) -> list[str]:
-    """Writes a library with a test, and returns the paths. ``beside_others``: in the directory of ``-I``.
+    """Writes a library with a test, and returns the paths. ``beside_others``: whether it goes into the directory of
+    ``-I``.
 
     Raises UsageError; then no file is written.
     """

@@ -84,7 +84,7 @@ def read_tests(path: Path) -> tuple[list[ClassesTest], list[RunTest]]:
 def _entries(path: Path, content: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     entries = content.get(name, [])
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise UsageError(f"{path}: {name} is a list of tables: [[{name}]]")
+        raise UsageError(f"{path}: {name} must be a list of tables: [[{name}]]")
     return entries
 
 
@@ -95,7 +95,7 @@ def _classes_test(path: Path, entry: dict[str, Any]) -> ClassesTest:
         raise UsageError(f"{path}: methods are numbers by the name of a probe")
     refused = entry.get("refused", 0)
     if not isinstance(refused, int):
-        raise UsageError(f"{path}: refused is a number")
+        raise UsageError(f"{path}: refused must be a number")
     cp = tuple(path.parent / text for text in _texts(path, entry, "cp"))
     return ClassesTest(cp, _parameters(path, entry), methods, refused)
 
@@ -126,14 +126,14 @@ def _known(path: Path, where: str, entry: Mapping[str, Any], names: tuple[str, .
 def _texts(path: Path, entry: dict[str, Any], name: str) -> list[str]:
     texts = entry.get(name, [])
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise UsageError(f"{path}: {name} is a list of strings")
+        raise UsageError(f"{path}: {name} must be a list of strings")
     return texts
 
 
 def _parameters(path: Path, entry: dict[str, Any]) -> dict[str, str]:
     parameters = entry.get("parameters", {})
     if not isinstance(parameters, dict):
-        raise UsageError(f"{path}: parameters are a table")
+        raise UsageError(f"{path}: parameters must be a table")
     return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in parameters.items()}
 
 

@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def open_standard_descriptors() -> None:
-    """Opens those of the descriptors 0, 1 and 2 that were closed when the process started (``2>&-``). Otherwise the
+    """Opens the descriptors 0, 1 and 2 if they were closed when the process started (``2>&-``). Otherwise the
     next file or socket would get their number, and messages for the user would go there. Standard input is empty,
     writing to standard output is an error, and messages to standard error are lost.
     """

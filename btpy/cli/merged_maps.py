@@ -23,8 +23,8 @@ class One(Protocol):
 
 
 class AtEnd:
-    """The maps of several targets, when these end. ``first``: of one of them. ``writer``: creates the writer of merged
-    maps, for the given table of stacks; None: there is one target, which writes its own maps.
+    """The maps of several targets, when these end. ``first``: the context of one of them. ``writer``: creates the
+    writer of merged maps, for the given table of stacks; None: there is one target, which writes its own maps.
     """
 
     def __init__(self, first: Context, writer: Callable[[StackTable], Writer] | None) -> None:

@@ -113,7 +113,7 @@ def _say_alive(stream: StreamWriter) -> None:
     try:
         while True:
             time.sleep(ALIVE_SECONDS)
-            stream.alive()
+            stream.report_alive()
     except OSError:  # the stream has no reader any more
         _end()
 

@@ -25,13 +25,13 @@ CAPABILITIES = {
 ALLOW = Option(("--allow",), f"allow what is refused by default: {', '.join(CAPABILITIES)}", "WHAT", repeat=True)
 FRAMEWORKS = Option(
     ("--frameworks",),
-    "classes that app_frame() skips, beside the JDK, frameworks and drivers that btpy knows: globs with commas",
+    "classes that app_frame() skips in addition to the JDK, frameworks and drivers that btpy knows: globs with commas",
     "GLOBS",
     repeat=True,
 )
 SECRET = Option(
     ("--secret",),
-    "hide more secrets, beside those that btpy knows: names of values, with commas (customerNumber,*code), or a regular"
+    "hide more secrets than those that btpy knows: names of values, with commas (customerNumber,*code), or a regular"
     " expression for texts ('/AC-[0-9]{6}/')",
     "WHAT",
     repeat=True,

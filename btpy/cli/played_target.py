@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from btpy.output.stream import Stream
     from btpy.present.export import Export, Exporter
 
-_MAX_HOST = 255  # most characters of the name of a host
+_MAX_HOST = 255  # the maximum number of characters of the name of a host
 
 
 class Span(NamedTuple):
@@ -40,8 +40,8 @@ class Span(NamedTuple):
 
 class PlayTerms(NamedTuple):
     """The settings that all targets share. ``hits``: the number of prints and events to show for each; 0: all; None: as
-    many as in its run. ``rate``: of --rate. ``several``: there are several targets; ``of_hosts``: on several hosts.
-    ``console``: for messages of the targets.
+    many as in its run. ``rate``: of --rate. ``several``: there are several targets; ``of_hosts``: whether the targets
+    are on several hosts. ``console``: for messages of the targets.
     """
 
     where: Destination

@@ -34,7 +34,7 @@ COMMAND = Command(
 )
 
 _MOST_PLACE = 32  # most columns of a pod or an image on a terminal
-_LEAST_MAIN = 24  # least columns of the last cell on a narrow terminal
+_LEAST_MAIN = 24  # minimum width of the last cell on a narrow terminal
 
 
 def run(arguments: Arguments, console: Console) -> int:
@@ -72,7 +72,7 @@ def _members(process: JvmProcess, *, command: bool) -> dict[str, Any]:
         "attachable": process.attachable,
         "obstacle": None if obstacle is None else str(obstacle),
         "code": None if obstacle is None else obstacle.code,
-        "sessions": process.sessions,
+        "sessions": process.session_count,
         "container": process.in_container,
         "container_id": container.id or None,
         "container_name": container.name or None,
@@ -95,15 +95,15 @@ def terminal_width(descriptor: int) -> int | None:
 
 
 def table(running: Sequence[JvmProcess], width: int | None, *, commands: bool = False) -> list[str]:
-    """A line a JVM, without line ends. A line wider than ``width`` is cut at the beginning of the class name, whose end
-    is most informative. The next line has the reason if a JVM cannot be traced."""
+    """One line for each JVM, without line ends. A line wider than ``width`` is cut at the beginning of the class name,
+    whose end is most informative. The next line has the reason if a JVM cannot be traced."""
     places = [process.container for process in running]
     columns = [
         _Column("PID", [str(process.pid) for process in running], is_right=True),
         _Column("USER", [_clean(process.user) for process in running]),
         _Column("JAVA", [_clean(process.java_version or "?") for process in running]),
         _Column("UPTIME", [_clock(process.uptime) for process in running], is_right=True),
-        _Column("BTPY", [str(process.sessions or "-") for process in running], is_right=True),
+        _Column("BTPY", [str(process.session_count or "-") for process in running], is_right=True),
         *_place_columns(places, None if width is None else _MOST_PLACE),
     ]
     head_width = sum(column.width + 2 for column in columns)

@@ -18,7 +18,7 @@ POD_OPTIONS = (
     Option(("-A", "--all-namespaces"), "the pods of all namespaces"),
     Option(("-c", "--container"), "the container of each pod", "CONTAINER"),
 )
-"""As kubectl has them."""
+"""These options have the names and meanings that kubectl gives them."""
 
 _PODS = Command(
     name="--pods",
@@ -31,7 +31,7 @@ _PODS = Command(
 _HELP = ["--pods '-l app=shop -n prod'", "other options of kubectl:  --kubectl 'kubectl --context NAME'"]
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")  # names of Kubernetes, RFC 1123
 _COLUMNS = "NAMESPACE:.metadata.namespace,NAME:.metadata.name,PHASE:.status.phase"
-_MAX_LIST = 16 << 20  # most bytes of a list of pods
+_MAX_LIST = 16 << 20  # the maximum number of bytes of a list of pods
 _LIST_SECONDS = 30
 
 
@@ -54,7 +54,7 @@ def _command(option: str, text: str, remedy: str) -> list[str]:
     except ValueError as error:
         raise UsageError(f"{option} {text!r}: {error}") from None
     name = words[0] if words else ""
-    program = children.installed(name)
+    program = children.program_path(name)
     if program is None:
         needing = {"--ssh": "--hosts", "--kubectl": "--pods"}[option]
         raise UsageError(f"{needing} needs {option[2:]}, and there is no {name!r} on the PATH", help=[remedy])
@@ -82,7 +82,7 @@ def _pods(text: str, kubectl: Sequence[str]) -> tuple[list[str], Reach]:
     for line in data.decode("utf-8", "replace").splitlines():
         namespace, name, phase = (*line.split(), "", "", "")[:3]
         if not _LABEL.fullmatch(namespace) or not _LABEL.fullmatch(name):
-            raise AttachError(f"kubectl lists {line[:80]!r}, which is no pod")
+            raise AttachError(f"kubectl lists {line[:80]!r}, which is not a pod")
         if phase == "Running":
             commands[f"{namespace}:{name}" if everywhere else name] = [*exec_, f"--namespace={namespace}", name, "--"]
     if not commands:
@@ -93,5 +93,5 @@ def _pods(text: str, kubectl: Sequence[str]) -> tuple[list[str], Reach]:
 
 
 def _flags(selected: Arguments, *keys: str) -> list[str]:
-    """In the form in which a value that begins with a hyphen is no option."""
+    """In the form in which a value that begins with a hyphen is not an option."""
     return [f"--{key.replace('_', '-')}={value}" for key in keys for value in selected.texts(key)]

@@ -29,7 +29,7 @@ COMMAND = Command(
     about=(
         "Shows a recording (btpy PID FILE.bt -o run.btz) as the run would have shown it: every event, the maps, the\n"
         "errors of probes. No JVM is needed. A recording that was cut off is shown as far as it goes.\n"
-        "Of several, which a script on several JVMs has left, events are shown as they came, and maps merged.\n"
+        "Several recordings of one script are shown together: events in the order of their times, and merged maps.\n"
         "Lines of -f ndjson become other formats too; they do not say which numbers are durations."
     ),
     examples=(

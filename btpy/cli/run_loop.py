@@ -203,7 +203,7 @@ class RunLoop:
         if not self._alone:
             self._console.say(f"btpy: tracing {counted(len(self._running), 'JVM')}. Ctrl-C to end.")
         if self._destination.channel is not None:
-            self._destination.channel.stream.ready()
+            self._destination.channel.stream.report_ready()
         limit = self._settings.limit
         deadline = float("inf") if limit is None else time.monotonic() + limit
         self._together = MergedMaps(self._running, None if self._alone else self._writer_of_all)
@@ -339,7 +339,7 @@ class RunLoop:
                 pass  # all classes are restored
             except LeftBehind:
                 if reason == "reader-gone":
-                    raise  # report this error: a closed reader is no error
+                    raise  # report this error: a closed reader is not an error
 
     def _lost(self, one: TargetRun, error: TargetGone, absent: float) -> None:
         """``absent``: seconds for which btpy itself was stopped."""

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from btpy.cli.settings import Settings
 
 _UNIMPORTANT = (RefusalReason.NO_CODE, RefusalReason.UNMODIFIABLE)
-_LISTED = 10  # most lines of one kind that are shown; the others are counted
+_LISTED = 10  # the maximum number of lines of one kind that are shown; the others are counted
 
 
 class Drawing(Protocol):
@@ -50,7 +50,9 @@ class Drawing(Protocol):
 
 
 class RunReport:
-    """``alone``: no other target is traced, so lines need not name the target. ``drawing``: of a verb, if one runs."""
+    """``alone``: no other target is traced, so lines need not name the target. ``drawing``: the drawing of a verb, if
+    one runs.
+    """
 
     def __init__(
         self,

@@ -148,7 +148,9 @@ def libraries(arguments: Arguments) -> Libraries:
 
 
 def parameter_texts(source: Source, arguments: Arguments) -> dict[str, str]:
-    """The texts of the parameters. Raises UsageError for one that the script does not have or that does not fit."""
+    """The texts of the parameters. Raises UsageError if the script does not have a parameter, or if its value does not
+    fit.
+    """
     parameter_values: dict[str, str | None] = dict(arguments.parameters)
     for text in arguments.texts("P"):
         name, assigned, rest = text.partition("=")

@@ -35,7 +35,7 @@ def run(arguments: Arguments, console: Console) -> int:
 
     process = find(arguments.positionals[0])
     sessions: Sequence[Listed] = ()
-    if process.sessions:  # otherwise no request is needed, which is faster
+    if process.session_count:  # otherwise no request is needed, which is faster
         from btpy.api.unattended import listed
 
         sessions = listed(process)

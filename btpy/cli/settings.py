@@ -117,7 +117,7 @@ def attach_method(arguments: Arguments) -> AttachMethod:
         return AttachMethod(arguments.text("attach"))
     default = os.environ.get(ATTACH_VARIABLE) or "auto"
     if default not in ATTACH.choices:
-        raise UsageError(f"{ATTACH_VARIABLE}={default}: it is one of {', '.join(ATTACH.choices)}")
+        raise UsageError(f"{ATTACH_VARIABLE}={default}: it must be one of {', '.join(ATTACH.choices)}")
     return AttachMethod(default)
 
 

@@ -210,7 +210,7 @@ class Emitter:
         """Pushes an input with the type of its descriptor; a float becomes a double."""
         slot = self._inputs.get(input_)
         if slot is None:
-            raise CompileError(f"{input_.kind.value} is used but is no input of the handler")
+            raise CompileError(f"{input_.kind.value} is used but is not an input of the handler")
         self.code.load(input_.descriptor, slot)
         if input_.descriptor == "F":
             self.code.op(op.F2D)

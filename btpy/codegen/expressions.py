@@ -716,7 +716,7 @@ def _compare_primitives(emitter: Emitter, node: Binary, target: Label, when: boo
     emit_as(emitter, node.right, type_)
     if slot == "J":
         code.op(op.LCMP)
-    else:  # with NaN every comparison except != is false, also when the jump is inverted
+    else:  # with NaN every comparison except != is false, even when the jump is inverted
         code.op(op.DCMPG if node.operator in ("<", "<=") else op.DCMPL)
     code.branch(_COMPARISONS[node.operator if when else _COMPARISONS[node.operator][2]][0], target)
 

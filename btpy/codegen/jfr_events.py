@@ -109,7 +109,7 @@ def _annotations(*annotations: bytes) -> bytes:
 
 
 def _annotation(pool: ConstantPool, descriptor: str, value: bytes | None = None) -> bytes:
-    """``value``: of the element ``value``; None: the annotation is given no element."""
+    """``value``: the value of the element ``value``; None: the annotation is given no element."""
     if value is None:
         return struct.pack(">HH", pool.utf8(descriptor), 0)
     return struct.pack(">HHH", pool.utf8(descriptor), 1, pool.utf8("value")) + value

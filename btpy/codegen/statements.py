@@ -247,7 +247,7 @@ def _map_store(emitter: Emitter, node: MapStore) -> None:
 def _map_add(emitter: Emitter, node: MapAdd) -> None:
     code = emitter.code
     if node.operator not in api.UPDATES:
-        raise CompileError(f"{node.operator} is no operator of a map")
+        raise CompileError(f"{node.operator} is not an operator of a map")
     value = _evaluated(emitter, node.value)
     _slot(emitter, node.map, node.keys)
     code.constant("S", node.operator)
@@ -499,7 +499,7 @@ def _attribute(emitter: Emitter, probe: Probe) -> None:
 
 
 def emit_firing(emitter: Emitter, predicate: Expr | None, body: Sequence[Statement], *, times: bool) -> None:
-    """The body of a probe, if it passes its predicate; the probe is that of the emitter.
+    """The body of the emitter's probe, which runs if the predicate is true.
 
     ``times``: some firings are timed. If the predicate or its inputs may be slow, hits with a false predicate are
         timed, too.
@@ -661,7 +661,7 @@ def _compare_longs(emitter: Emitter, one: int, other: int, jump: int, target: La
 
 
 def _round(emitter: Emitter, loop: ForEach | ForRange) -> None:
-    """The body of a loop, after its statements were subtracted, if they are counted."""
+    """One round of a loop: counts the statements of the body, if they are counted, and runs them."""
     emitter.spend(round_work(loop), loop.span)
     emit_statements(emitter, loop.body)
 

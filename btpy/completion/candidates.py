@@ -38,8 +38,8 @@ _SUPERTYPES = 50
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """``text`` replaces the last ``replaces`` characters. ``shown``: in the menu; ``about``: beside it; ``wanted``: the
-    kind of word.
+    """``text`` replaces the last ``replaces`` characters. ``shown``: the text in the menu; ``about``: beside it;
+    ``wanted``: the kind of word.
     """
 
     text: str

@@ -83,8 +83,8 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """``tokens``: of the item that the cursor is in, up to the cursor, without spaces and comments; ``start``: where
-    the item begins. ``in_comment``: the cursor is in one."""
+    """``tokens``: the tokens of the item that the cursor is in, up to the cursor, without spaces and comments;
+    ``start``: where the item begins. ``in_comment``: the cursor is in one."""
 
     text: str
     tokens: tuple[Token, ...]

@@ -160,7 +160,7 @@ def _script(path: Path, name: Any) -> Source:
 def _texts(path: Path, key: str, value: Any) -> tuple[str, ...]:
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, Sequence) or not all(isinstance(text, str) for text in texts):
-        raise UsageError(f"{path.name}: {key} is a list of texts")
+        raise UsageError(f"{path.name}: {key} must be a list of texts")
     return tuple(texts)
 
 
@@ -175,7 +175,7 @@ def _budget(path: Path, value: Any) -> float | None:
         return None
     match = _BUDGET.fullmatch(value) if isinstance(value, str) else None
     if match is None or not 0 < float(match[1]) <= 100:
-        raise UsageError(f'{path.name}: budget is a share of one core:  budget = "1%"')
+        raise UsageError(f'{path.name}: budget must be a share of one core:  budget = "1%"')
     return float(match[1]) / 100
 
 
@@ -186,4 +186,4 @@ def _expires(path: Path, value: Any) -> float | None:
         return value.timestamp()  # in the local time zone if it names none
     if isinstance(value, date):
         return datetime(value.year, value.month, value.day).timestamp()
-    raise UsageError(f"{path.name}: expires is a date or a time:  expires = 2027-01-31T00:00:00Z")
+    raise UsageError(f"{path.name}: expires must be a date or a time:  expires = 2027-01-31T00:00:00Z")

@@ -132,7 +132,7 @@ class Supervisor:
 
     def _clear(self, process: JvmProcess, wanted: set[str]) -> None:
         """Ends the sessions that an earlier daemon of this directory left in a JVM, except ``wanted`` ones. Runs on a
-        separate thread, because the JVM may not answer."""
+        separate thread, because the JVM might not answer."""
         try:
             for session in unattended.listed(process):
                 is_ours = session.name.startswith(f"{self._owner} ")

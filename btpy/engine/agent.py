@@ -197,7 +197,7 @@ class Agent:
         return [data for _, data in self.class_files(self.search((pattern,), most).classes) if data]
 
     def supertypes(self, loader: str, names: Sequence[str]) -> Iterator[tuple[messages.TypeFact, ...]]:
-        """Class files of types that may not be loaded, as the loader finds them."""
+        """Class files of types that are possibly not loaded, as the loader finds them."""
         for start in range(0, len(names), LOOK_UP_AT_ONCE):
             part = tuple(names[start : start + LOOK_UP_AT_ONCE])
             build = partial(messages.LookUp, loader=loader, names=part)

@@ -40,7 +40,7 @@ from btpy.plan.plan import MAX_SLOT, Refusal, Site
 from btpy.wire.messages import HandlerClass, WeaveResult
 
 MAX_PROBES = MAX_MAPS = 4096
-"""Most probes of a session, including removed ones."""
+"""The maximum number of probes of a session, including removed ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ class Deployer:
         """The matches of the program's method probes, for people to read.
 
         ``first``: the number of classes to look at, in the order of their names. Raises UsageError like :meth:`match`,
-        but with ``first`` not for too many classes.
+        except that with ``first`` any number of classes may match.
         """
         matcher, matching = self._matched(program, allow, first)
         version = matcher.instrumentation
@@ -199,7 +199,7 @@ class Deployer:
         version = Instrumentation(after, self.weave_state, frozenset(allow), self.version)
         matcher = Matcher(self._agent, self._target, version, after.own)
         matching = self._match(matcher)
-        warnings = matcher.settle(matching, missing)
+        warnings = matcher.check(matching, missing)
         if self.limits is not None:
             warnings = (*warnings, *without_effect(after, self.limits))
         handlers = handler_classes(version.prepare(matching.classes, frozenset(probe.id for probe in after.own)))
@@ -215,7 +215,7 @@ class Deployer:
         level: int = 0,
         replacing: Collection[int] = (),
     ) -> Deployment:
-        """Put the probes of a program in. A further program extends that of the session (``program.earlier``).
+        """Put the probes of a program in. A further program extends the program of the session (``program.earlier``).
 
         ``missing``: the reaction to a probe that matches no code now: ``error``, ``warn``, ``ignore``, or ``all`` (an
         error if no other probe matches either, else nothing). A probe with ``pending`` may always wait for its classes.

@@ -21,7 +21,8 @@ CAPACITY = 16 * 1024 * 1024
 """Up to this many bytes of waiting events, credit is returned at once."""
 
 OTHERS_CAPACITY = 32 * 1024 * 1024
-"""Most bytes of waiting messages of other types, which have no credit. Further messages are dropped and counted."""
+"""The maximum number of bytes of waiting messages of other types, which have no credit. Further messages are dropped
+and counted."""
 
 RELEASE_BYTES = 64 * 1024
 

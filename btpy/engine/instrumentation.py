@@ -44,7 +44,7 @@ from btpy.wire.fingerprint import fingerprint
 from btpy.wire.messages import ClassBytes, LoadedClass, MethodSites, Pattern, TypeFact, Verdict
 
 PREWOVEN_BYTES = 1024 * 1024
-"""Most bytes of prewoven methods in one message. The target keeps them for a moment."""
+"""The maximum number of bytes of prewoven methods in one message. The target keeps them for a moment."""
 
 _BEING_LOADED = 0
 """The class id of CLASS_BYTES for a class that is not loaded yet."""
@@ -276,7 +276,7 @@ class Instrumentation:
         self, name: str, data: bytes, most_handlers: int
     ) -> tuple[messages.PrewovenAnswer, tuple[messages.HandlerClass, ...]] | None:
         """The answer for a class that a loader of the application may load, and at most ``most_handlers`` handlers that
-        must be installed first. None: the agent must ask.
+        must be installed first. None if the agent must ask for the class when it is loaded.
         """
         weave_state, digest = self.weave_state, fingerprint(data)
         try:

@@ -87,9 +87,9 @@ class Matcher:
         self.instrumentation.weave_state.add_refusals(refusals)
         return Matching(newer.loaded, tuple(classes), tuple(refusals), (), {})
 
-    def settle(self, matching: Matching, missing: str) -> tuple[Diagnostic, ...]:
-        """The warnings. Raises ScriptError for problems, UsageError for a pattern that matches too much, and
-        NothingMatched.
+    def check(self, matching: Matching, missing: str) -> tuple[Diagnostic, ...]:
+        """Checks the matching, and returns its warnings. Raises ScriptError for problems, UsageError for a pattern that
+        matches too much, and NothingMatched.
         """
         warnings = self._unfit(matching, missing)
         notes = list(matching.warnings)

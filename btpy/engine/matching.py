@@ -163,7 +163,7 @@ def _listed(probe: Probe, matched: MatchedClass) -> ListedClass:
 @dataclass(frozen=True, slots=True)
 class Inventory:
     """The questions that a diagnosis may ask the target. ``names``: all loaded classes; ``subtypes``: names of loaded
-    subtypes; ``class_file``: of a class by its name, None where it has none."""
+    subtypes; ``class_file``: returns the class file of a class by its name, or None if it has none."""
 
     facts: TargetFacts
     names: Callable[[], Sequence[LoadedClass]]

@@ -27,10 +27,11 @@ from btpy.wire.messages import PrewovenAnswer
 
 MOST_CLASSES = 4096
 MOST_BYTES = 16 * 1024 * 1024
-"""Most bytes of woven classes. The target keeps them in a file."""
+"""The maximum number of bytes of woven classes. The target keeps them in a file."""
 
 AT_ONCE_BYTES = 128 * 1024
-"""Most bytes of one PREWEAVE message. An answer for a waiting thread may have to wait for this message."""
+"""The maximum number of bytes of one PREWEAVE message. An answer for a waiting thread may have to wait for this
+message."""
 
 LONGEST_REST = 0.1
 """Seconds between two classes, or two archives, while no caller waits."""

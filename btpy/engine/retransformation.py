@@ -94,8 +94,8 @@ def weave_callers_of_loaded(agent: Agent, version: Instrumentation, probes: Coll
 
 
 def _weave_arrived(agent: Agent, version: Instrumentation) -> None:
-    """Weave classes about which the agent asked an earlier version while they were being loaded. They may not be among
-    the loaded classes yet."""
+    """Weave classes about which the agent asked an earlier version while they were being loaded. They are possibly not
+    among the loaded classes yet."""
     with version.weave_state.lock:
         arriving = version.weave_state.take_arriving(version)
     for look in range(LOOKS):

@@ -47,7 +47,7 @@ PREWEAVING_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class JoinedSession:
-    """A session that another client has begun. ``ttl``: remaining seconds; ``age``: seconds since its begin;
+    """A session that another client has begun. ``ttl``: remaining seconds; ``age``: seconds since its beginning;
     ``deployment``: the deployment of its program, None if the client only ends it.
     """
 
@@ -111,7 +111,8 @@ class Session:
         """The unattended session with this id or name (:meth:`Departure.leave`), with its program, its maps, and the
         output of its probes since then. Weaves its classes that were loaded in the meantime.
 
-        ``take_over``: take it from a client that has joined it. ``read`` False: without its program, only to end it.
+        ``take_over``: take it from a client that has joined it. ``read`` False: does not read its program, because the
+        caller will only end it.
 
         Raises UsageError when there is none, or it cannot be joined; AttachError as :meth:`attach`; Unreadable if the
         meaning of its ids is not known.

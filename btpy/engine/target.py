@@ -85,7 +85,9 @@ _LIMIT_OF_SETTING = {
 
 
 def without_effect(program: Program, limits: Limits) -> list[Diagnostic]:
-    """A warning for each setting of the last script that asks for another limit than at the begin of the session."""
+    """A warning for each setting of the last script that asks for another limit than at the beginning of the
+    session.
+    """
     settings = dict(program.settings)
     field_of = {setting: field for field, setting in _LIMIT_OF_SETTING.items()}
     other = {name for name in settings.keys() & field_of if settings[name] != getattr(limits, field_of[name])}

@@ -432,8 +432,8 @@ class MapContent:
 class ContentForm:
     """The form of map contents: of the agent, or of a recording of an older format.
 
-    ``skips``: whether they have skipped hits and weights. ``exponential``: the buckets of ``hist`` and ``pctl``;
-    otherwise they are log-linear, and a cell before them counts the negatives.
+    ``skips``: whether they have skipped hits and weights. ``exponential``: whether the buckets of ``hist`` and ``pctl``
+    are exponential. In older formats they are log-linear, and a cell before them counts the negative samples.
     """
 
     skips: bool = True

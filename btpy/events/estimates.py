@@ -18,7 +18,7 @@ from btpy.frozen import dataclass
 
 CONFIDENCE = 0.99
 _Z = 2.5758  # the 99.5 % quantile of the normal distribution
-_FEW = 5  # least number of samples for an estimate of the spread
+_FEW = 5  # the minimum number of samples for an estimate of the spread
 
 Number = int | float
 
@@ -55,8 +55,9 @@ class Skips:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """For the samples of one value that represent others: their number, the sum of their weights, and the sums of
-    ``weight · (weight − 1)`` times 1, the sample and its square. ``skips``: the skipped hits of the whole map.
+    """Figures about the weighted samples of one value: their number and the sum of their weights; and three sums over
+    ``w = weight · (weight − 1)``: of ``w``, of ``w · sample`` and of ``w · sample²``. ``skips``: the skipped hits of
+    the whole map.
     """
 
     skips: Skips

@@ -137,7 +137,7 @@ END_OF_VALUES = 0xFF
 
 _MAX_DEPTH = 32  # limit for nested values; the capture depth is far below
 _MAX_THREADS = 1 << 17  # most names in the cache; the agent sends a name again when it has forgotten the thread
-_MAX_NAME_CHARS = 1 << 24  # most characters of these names together
+_MAX_NAME_CHARS = 1 << 24  # the maximum number of characters of these names together
 
 _HEADER = struct.Struct("<iiiiqq")
 _KIND = struct.Struct("<iiii").unpack_from

@@ -27,7 +27,7 @@ class _ClassOf(dict[str, int]):
 
 
 class TextSearch:
-    """``table``: of :func:`btpy.automaton.compile_regex`; it does not accept the empty text."""
+    """``table``: the result of :func:`btpy.automaton.compile_regex`; it does not accept the empty text."""
 
     def __init__(self, table: str) -> None:
         numbers = list(map(ord, table))

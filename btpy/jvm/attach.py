@@ -143,8 +143,8 @@ def attach(
 ) -> None:
     """Load the agent into ``process`` with ``options``. Returns when its entry point has returned.
 
-    ``allow``: capabilities, as for ``--allow``; ``delegate``: for the direct way. If the Java runtime does not start,
-    and the user has not asked for it, ``on_change`` is called, and then the agent is loaded directly.
+    ``allow``: capabilities, as for ``--allow``; ``delegate``: the delegate of a direct attach. If the Java runtime does
+    not start, and the user has not asked for it, ``on_change`` is called, and then the agent is loaded directly.
 
     Raises AttachError with one of the codes of :mod:`btpy.jvm.problems`. It can block as long as the target's JVM does
     not answer. Call it on a separate thread to limit that.
@@ -220,7 +220,7 @@ def remove_stale_socket(process: JvmProcess) -> None:
     /tmp only the owner may. Then the Attach API uses that file, and can never connect. A socket that refuses
     connections has lost its JVM.
 
-    Raises AttachError (BT517) if it exists and may not be removed.
+    Raises AttachError (BT517) if it exists and this process cannot remove it.
     """
     path = Path(f"/tmp/.java_pid{process.pid}")
     try:
@@ -245,7 +245,7 @@ def require_room(process: JvmProcess, allow: Collection[str], delegate: Delegate
     with _asking(process, delegate) as ask:
         if metaspace.LITTLE_METASPACE not in allow:
             _require_metaspace(process, ask)
-        if process.sessions:
+        if process.session_count:
             return ""
         if process_limits.LITTLE_MEMORY not in allow:
             _require_limits(process, ask)
@@ -332,7 +332,8 @@ def _asking(process: JvmProcess, delegate: Delegate | None = None) -> Iterator[A
 
 
 def _connection(process: JvmProcess) -> socket.socket:
-    """Connects to the attach socket of a JVM of this user with the same files. Raises OSError, also if another process
+    """Connects to the attach socket of a JVM of this user with the same files. Raises OSError, even if another process
+
     listens, because any user can put a link into /tmp.
     """
     connection = socket.socket(socket.AF_UNIX)
@@ -355,7 +356,7 @@ def wake(process: JvmProcess, delegate: Delegate | None = None, allow: Collectio
     come, and leaves its file when it is killed. Raises AttachError.
     """
     most = heap.too_small_to_ask(process.counters)
-    if most is not None and heap.LITTLE_HEAP not in allow and not process.sessions:
+    if most is not None and heap.LITTLE_HEAP not in allow and not process.session_count:
         raise problems.tiny_heap(process.pid, most)
     if delegate is not None:
         delegate.wake()

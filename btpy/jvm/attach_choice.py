@@ -16,8 +16,8 @@ _REQUESTED = "--attach direct"
 
 @dataclass(frozen=True, slots=True)
 class AttachChoice:
-    """``is_direct``: without a Java runtime; ``reason``: the reason for this, in words; ``home``: the Java runtime
-    otherwise. ``is_fixed``: the user has named the way.
+    """``is_direct``: whether btpy attaches without a Java runtime; ``reason``: the reason for this, in words. ``home``:
+    the Java runtime, if one is used. ``is_fixed``: the user has named the way.
     """
 
     is_direct: bool

@@ -6,8 +6,8 @@ the group has no name; then the sources of the mounts (``/proc/PID/mountinfo``) 
 from the state files of the runtimes and from the log directories of kubelet, which belong to root.
 
 These texts may be false: a process that may make control groups or mounts can choose them.
-So they are bounded, a name that is no valid name is dropped, no link is followed in the root directory of the process,
-and state files are looked up only for ids that the runtimes of this machine can have given.
+So they are bounded, a name that is not a valid name is dropped, no link is followed in the root directory of the
+process, and state files are looked up only for ids that the runtimes of this machine can have given.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _HOST_UTS = 0xEFFFFFFE  # the inode of the first UTS namespace, whose name is th
 
 # Compiled at the first use.
 _ID = r"[0-9a-f]{64}"
-_UID = r"[0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32}"  # the second: a pod from a file
+_UID = r"[0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32}"  # the second form: a pod that a file defines
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _POD = r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?"
 _NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}"

@@ -39,8 +39,8 @@ _GENERATION = re.compile(
     r" \[(?P<low>0x[0-9a-f]+), ?(?P<middle>0x[0-9a-f]+)(?:, ?(?P<high>0x[0-9a-f]+))?\)",
     re.MULTILINE,
 )
-"""``DefNew total 39296K, used 11264K [0x…, 0x…, 0x…)``: the begin of the reserved memory, the end of its committed
-part, and its end. G1 prints only the begin and the end."""
+"""``DefNew total 39296K, used 11264K [0x…, 0x…, 0x…)``: the beginning of the reserved memory, the end of its committed
+part, and its end. G1 prints only the beginning and the end."""
 
 _SURVIVOR = re.compile(r"^ *from +space (\d+)K,", re.MULTILINE)
 _ZGC = re.compile(r"^ *ZHeap +used (?P<used>\d+[KMG]).*?max capacity (?P<max>\d+[KMG])", re.MULTILINE)

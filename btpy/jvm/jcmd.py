@@ -13,7 +13,7 @@ PATIENCE = 5.0
 """Seconds for a whole answer. A JVM that collects garbage answers late."""
 
 LARGEST_ANSWER = 8 * 1024
-"""Most bytes of an answer that are read."""
+"""The maximum number of bytes of an answer that are read."""
 
 Ask = Callable[[str], str]
 """Sends a command and returns the answer of a JVM. Raises OSError."""

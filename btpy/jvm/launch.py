@@ -60,7 +60,7 @@ def feature_version(home: Path) -> int | None:
 def _candidates() -> Iterator[tuple[str, Path | None]]:
     java_home = os.environ.get("JAVA_HOME", "")
     yield "absolute JAVA_HOME", Path(java_home) if os.path.isabs(java_home) else None
-    java = children.installed("java")
+    java = children.program_path("java")
     yield "java on PATH", Path(os.path.realpath(java)).parent.parent if java else None
     yield _PACKAGE, _packaged()
 

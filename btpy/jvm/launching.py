@@ -29,7 +29,7 @@ class Launching:
     """
 
     def __init__(self, command: Sequence[str]) -> None:
-        executable = children.installed(command[0])
+        executable = children.program_path(command[0])
         if executable is None:
             raise UsageError(f"there is no command {command[0]!r}")
         home = Path(os.path.realpath(executable)).parent.parent

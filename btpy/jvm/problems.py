@@ -346,7 +346,8 @@ def little_metaspace(pid: int, space: Space, ends_it: str) -> AttachError:
         code="BT519",
         help=[
             f"start it with a larger {space.flag}: btpy wants {megabytes(space.needed)} left",
-            f"jcmd {pid} GC.run (a full collection) frees that of classes nobody uses any more: then try again",
+            f"jcmd {pid} GC.run (a full collection) frees the memory of classes that are no longer used:"
+            " then try again",
             Permission(LITTLE_METASPACE, "to attach all the same"),
         ],
     )

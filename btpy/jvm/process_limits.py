@@ -41,8 +41,8 @@ _RESERVED_TO_ROOT = 1 << 24 | 1 << 21
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """``left``: the free part of ``most``; and the need of the agent. In bytes if ``in_bytes``. ``set_by``: the origin
-    of the limit.
+    """``left``: the free part of ``most``. ``needed``: the part that the agent needs. The figures are bytes if
+    ``in_bytes``. ``set_by``: the origin of the limit.
     ``then``: the effect of reaching it. ``remedy``: a way to raise the limit.
     """
 

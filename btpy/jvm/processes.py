@@ -144,7 +144,7 @@ class JvmProcess:
         """Whether btpy's agent has been loaded into it: it has a session, or the jar is open, even if the file was
         removed. The jar of an agent on the command line does not count, because it may have defined no class yet.
         """
-        if self.sessions:
+        if self.session_count:
             return True
         if any(option.startswith("-javaagent:") and _AGENT_JAR in option for option in self.options):
             return False
@@ -195,7 +195,7 @@ class JvmProcess:
         return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - self.start_ticks / os.sysconf("SC_CLK_TCK"))
 
     @property
-    def sessions(self) -> int:
+    def session_count(self) -> int:
         """The number of its btpy sessions. Each has an event thread, which the system knows by name."""
         count = 0
         try:
@@ -531,7 +531,7 @@ def _jvm_arguments(counters: perfdata.Counters, command: Sequence[str]) -> tuple
 
 
 def _launcher_options_end(command: Sequence[str]) -> int:
-    """Index of the first word of a java command line that is no option: the main class, or ``-jar`` or ``-m``."""
+    """Index of the first word of a java command line that is not an option: the main class, or ``-jar`` or ``-m``."""
     at = 1
     while at < len(command):
         word = command[at]

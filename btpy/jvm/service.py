@@ -12,8 +12,8 @@ from urllib.parse import unquote
 from btpy.frozen import dataclass
 from btpy.jvm.processes import PROC, JvmProcess
 
-_MOST_ENVIRONMENT = 1 << 20  # most bytes of /proc/<pid>/environ that are read
-_MOST_TEXT = 256  # most characters of a name or a value
+_MOST_ENVIRONMENT = 1 << 20  # the maximum number of bytes of /proc/<pid>/environ that are read
+_MOST_TEXT = 256  # the maximum number of characters of a name or a value
 _MOST_ATTRIBUTES = 64
 _NAME, _ATTRIBUTES, _SPRING = "otel.service.name", "otel.resource.attributes", "spring.application.name"
 _VARIABLES = {"OTEL_SERVICE_NAME": _NAME, "OTEL_RESOURCE_ATTRIBUTES": _ATTRIBUTES, "SPRING_APPLICATION_NAME": _SPRING}

@@ -69,7 +69,9 @@ class _Failure(Exception):
 
 
 class _TargetSide:
-    """``pid``: seen from here; ``namespace_pid``: in the names of the attach files. ``root``: the target's root."""
+    """``pid``: seen from here; ``namespace_pid``: the pid in the names of the attach files. ``root``: the target's
+    root.
+    """
 
     def __init__(self, pid: int, namespace_pid: int, start_ticks: int, root: str) -> None:
         self._attach_file = f".attach_pid{namespace_pid}"

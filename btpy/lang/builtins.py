@@ -144,7 +144,7 @@ VARIABLES = {
             "duration",
             DURATION,
             _TIMED,
-            "time since the method was entered; after a CALL that of the call, after SYNC_ENTER that of the wait",
+            "time since the method was entered; after CALL: of the call; after SYNC_ENTER: of the wait",
             "RETURN, THROW, EXIT, LINE, and after a CALL or a SYNC_ENTER",
         ),
         Variable(
@@ -163,7 +163,7 @@ VARIABLES = {
             "self_time",
             DURATION,
             EXITS,
-            "duration without that of the traced methods that this one has called",
+            "duration, minus the durations of the traced methods that this method has called",
             "RETURN, THROW and EXIT",
         ),
         Variable("cls", STRING, ON_TARGET | {Place.CLASS_LOAD}, "name of the class", source=SiteFact.CLS),
@@ -372,12 +372,12 @@ class Signature:
     parameters: tuple[Parameter, ...]
 
     @property
-    def required(self) -> int:
+    def required_count(self) -> int:
         return sum(parameter.default is None for parameter in self.parameters)
 
     def takes(self, arguments: int) -> bool:
         """Whether a call may have this number of arguments."""
-        return self.required <= arguments <= len(self.parameters)
+        return self.required_count <= arguments <= len(self.parameters)
 
 
 @dataclass(frozen=True, slots=True)
@@ -499,12 +499,12 @@ _JVM_FUNCTIONS = (
     _jvm("property", "name", "a system property; null when it is not set", STRING, _NAME, redacts=True),
     _jvm("environment", "name", "a variable of the environment; null when it is not set", STRING, _NAME, redacts=True),
     _jvm(
-        "cpu_time", "", "processor time of this thread; null of a virtual thread", DURATION.or_null(), everywhere=True
+        "cpu_time", "", "processor time of this thread; null for a virtual thread", DURATION.or_null(), everywhere=True
     ),
     _jvm(
         "allocated",
         "",
-        "bytes that this thread has allocated; null of a virtual thread",
+        "bytes that this thread has allocated; null for a virtual thread",
         BYTES.or_null(),
         everywhere=True,
     ),
@@ -614,8 +614,8 @@ FUNCTIONS = {
             "owner_name",
             Group.INSPECT,
             "owner_name(lock)",
-            "name of the thread that holds a lock of java.util.concurrent; null of a monitor, whose owner the JVM keeps"
-            " to itself",
+            "name of the thread that holds a lock of java.util.concurrent; null for a monitor, because the"
+            " JVM does not tell its owner",
             (_signature(Parameter("lock", OBJECT)),),
             STRING,
         ),
@@ -870,7 +870,7 @@ FUNCTIONS = {
             "rate",
             Group.MAPS,
             "rate(@map)",
-            "growth per second since this probe asked last, or since the start: of a sum, else of the samples",
+            "growth of a sum, or of the number of samples, per second since this probe last asked, or since the start",
             result=DOUBLE,
             places=OFF_TARGET,
         ),
@@ -1275,7 +1275,7 @@ ANNOTATIONS = {
             attaches=True,
         ),
         AnnotationRule("OnTimer", "again and again", ("period",), attaches=True),
-        AnnotationRule("OnSample", "for each busy thread, some times a second", ("hz", "threads"), attaches=True),
+        AnnotationRule("OnSample", "for each busy thread, several times a second", ("hz", "threads"), attaches=True),
         AnnotationRule("OnBegin", "once, before the first method is instrumented", attaches=True),
         AnnotationRule("OnEnd", "once, after the last probe has stopped", attaches=True),
         AnnotationRule("OnEvent", "when an event is sent", ("name",), attaches=True),
@@ -1291,7 +1291,7 @@ ANNOTATIONS = {
         ),
         AnnotationRule(
             "Limit",
-            "at most so many firings, or so many a second, or for so long",
+            "at most this number of firings, or of firings a second, or for this time",
             ("hits", "rate", "for"),
         ),
         AnnotationRule("Outermost", "fires in the outermost activation only: when depth == 0"),
@@ -1377,7 +1377,7 @@ SETTINGS = {
         SettingRule(
             "frameworks",
             "text",
-            "globs of classes, with commas, whose frames app_frame() skips beside those that btpy knows;"
+            "globs of classes, with commas, whose frames app_frame() skips in addition to those that btpy knows;"
             " --frameworks adds more",
             "",
         ),

@@ -12,7 +12,7 @@ class InputKind(Enum):
     ARG = "arg"  # entry value of argument `index`
     RETVAL = "retval"
     EXCEPTION = "exception"
-    DURATION = "duration"  # nanoseconds since entry, read once an exit
+    DURATION = "duration"  # nanoseconds since entry, read once at each exit
     ENTRY = "entry"  # value number `index` of BoundProbe.entries
     DEPTH = "depth"  # 0 in the outermost activation of this probe on this thread
     START = "start"  # System.nanoTime when the method was entered
@@ -26,10 +26,7 @@ class InputKind(Enum):
     LENGTH = "length"  # length of dimension `index` of a new array
     FACT = "fact"  # fact number `index` from the agent (builtins.FACTS)
     FRAME_VARIABLE = "variable"  # live local variable `index` of Shape.variables (LINE, RAISE, CATCH)
-    FLOW = (
-        "flow"  # the result of Flows.enter (index 0), of enterWithout (1: there is no flow before the handler), or of
-    )
-    # end (2: a flow that no method ends has ended)
+    FLOW = "flow"  # the result of Flows.enter (index 0), enterWithout (1: no flow before the handler), or end (2)
     SAMPLED = "sampled"  # the decision at method entry, for a probe that samples by thread
 
 

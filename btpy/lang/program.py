@@ -135,8 +135,8 @@ class TemplatePlace:
 class Program:
     """A script without errors. Ids index the tuples; a probe error reports its place as ``Span.packed``.
 
-    ``functions``: of the script and its libraries, by name. ``libraries``: their sources. ``parameters``: those of the
-    script itself.
+    ``functions``: the functions of the script and its libraries, by name. ``libraries``: their sources. ``parameters``:
+    the parameters of the script itself.
 
     A running session accepts more scripts. The program of a further script has ``earlier``, the program that it
     extends. Ids do not change. Probes, maps, templates and scoped variables are those of all scripts; the other fields
@@ -144,7 +144,7 @@ class Program:
     have the same name, the name means the later one.
 
     ``template_ids``: by the probe in whose handler a template is shipped, and its place.
-    ``jfr_events``: those that active probes write, by name.
+    ``jfr_events``: the JFR events that active probes write, by name.
     """
 
     source: Source

@@ -148,7 +148,9 @@ class CastValue(Node):
 
 @dataclass(frozen=True, slots=True)
 class ElementValue(Node):
-    """``target[index]`` of an array or a safe list: null when the target is null; out of range is null and counted."""
+    """``target[index]`` of an array or a safe list: null if the target is null, or if the index is out of range, which
+    is counted.
+    """
 
     target: Expr
     index: Expr
@@ -203,8 +205,10 @@ class Coalesce(Node):
 
 @dataclass(frozen=True, slots=True)
 class Convert(Node):
-    """To the node's type: widening (I→J→D; CHAR counts as INT), boxing to ANY, unboxing from ANY, OBJECT or a nullable
-    (null is an error), and reading a STRING from ANY or OBJECT (null stays null, anything else is a bad cast)."""
+    """Converts the operand to the node's type: widening (I→J→D; CHAR counts as INT), boxing to ANY, unboxing from ANY,
+    OBJECT or a nullable (null is an error), and reading a STRING from ANY or OBJECT (null stays null, anything else is
+    a bad cast).
+    """
 
     operand: Expr
 

@@ -37,8 +37,8 @@ class Checked:
 def checked(
     source: Source, libraries: Libraries, permissions: Permissions, target: LiveTarget | None = None
 ) -> Checked:
-    """The diagnostics of the script. If it has none, those for the target. The arguments of a later run are not known,
-    so placeholders are used.
+    """The diagnostics of the script, or, if it has none, the diagnostics of its match with the target. The arguments of
+    a later run are not known, so placeholders are used.
     """
     program = None
     try:

@@ -53,7 +53,7 @@ def _parsed(text: str, source: str) -> Carried:
     name, colon, key = text.partition(":")
     kind = next((kind for kind in CarriedKind if kind.value == name), None)
     if kind is None:
-        raise UsageError(f"{source} {text!r}: it is trace, mdc:KEY or baggage:KEY", help=_HELP)
+        raise UsageError(f"{source} {text!r}: it must be trace, mdc:KEY or baggage:KEY", help=_HELP)
     if kind is CarriedKind.TRACE:
         if colon:
             raise UsageError(f"{source} {text!r}: trace has no key", help=_HELP)

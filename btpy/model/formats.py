@@ -41,7 +41,7 @@ def unit(type_: Type, text: str) -> int | None:
 
 
 def specification(text: str) -> Specification | None:
-    """None if it is no specification."""
+    """None if it is not a specification."""
     match = _SPEC.match(text)
     if match is None:
         return None

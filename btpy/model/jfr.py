@@ -10,7 +10,7 @@ MOST_EVENTS = 64
 
 MOST_FIELDS = 64
 MOST_CHARACTERS = 128
-"""Of the name of an event or of a field."""
+"""The longest name of an event or of a field."""
 
 THREAD = "java.lang.Thread"
 CLASS = "java.lang.Class"
@@ -32,8 +32,8 @@ OWN_PACKAGES = ("jdk.jfr.", "jdk.internal.event.", "jdk.internal.jfr.")
 
 @dataclass(frozen=True, slots=True)
 class JfrField:
-    """``type``: of the language: a number, BOOLEAN, CHAR, STRING, or OBJECT of one of ``OBJECTS``; never nullable
-    unless it is a reference."""
+    """``type``: a type of the language: a number, BOOLEAN, CHAR, STRING, or OBJECT of one of ``OBJECTS``; never
+    nullable unless it is a reference."""
 
     name: str
     type: Type

@@ -189,7 +189,7 @@ class TypePattern:
             dimensions += 1
         return TypePattern(base, dimensions, () if base in _PRIMITIVES.values() else class_patterns(base))
 
-    def may_be_above(self, descriptor: str) -> bool:
+    def may_be_supertype(self, descriptor: str) -> bool:
         """Whether the type may turn out to be a supertype of a class. Classes of java.* extend only classes of the
         JDK.
         """

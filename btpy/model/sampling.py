@@ -20,7 +20,7 @@ class Sampling:
     """``@Sample``. ``number``: n for every n-th hit, the share of hits, or the most hits a second.
 
     ``by_thread``: the decision is made at method entry and is valid on that thread until the exit. ``group``: id of the
-    first probe of those that share one decision, because they sample the same methods by thread.
+    first of the probes that share one decision because they sample the same methods by thread.
     """
 
     mode: SampleMode

@@ -1,4 +1,4 @@
-"""What a variable of a script belongs to."""
+"""The scopes of script variables: a thread, an object, or a flow."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ class Scope(Enum):
 
 
 def variable_key(scope: Scope, name: str) -> str:
-    """The name of a variable among those of all scopes."""
+    """The name of a variable, unique among the variables of all scopes."""
     return f"{scope.value}.{name}"

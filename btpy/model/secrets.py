@@ -58,7 +58,7 @@ def names_secret(name: str) -> bool:
     """True for a name whose letters and digits, in lower case, are one of the words or contain one of the parts.
 
     It is also true if the last word is one of ``LAST_WORDS``. A word begins with a capital letter, or after a character
-    that is no letter or digit. Consecutive capital letters are one word.
+    that is neither a letter nor a digit. Consecutive capital letters are one word.
     """
     if len(name) > _LONGEST:
         return False
@@ -184,7 +184,7 @@ def _checked_regex(text: str, origin: str) -> str:
     regex = text[1:-1]
     if len(text) < 3 or not text.endswith("/"):
         raise UsageError(
-            f"{origin} {text} is no regular expression", help=["it stands between slashes: '/AC-[0-9]{6}/'"]
+            f"{origin} {text} is not a regular expression", help=["it stands between slashes: '/AC-[0-9]{6}/'"]
         )
     if len(regex) > LONGEST_TEXT:
         raise UsageError(

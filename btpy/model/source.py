@@ -85,15 +85,15 @@ MAX_FILE_BYTES = 1 << 20
 _BEGINNINGS = (
     (
         b"\xca\xfe\xba\xbe",
-        "a class file, no script: a probe names the class, and --cp DIRECTORY is where it is read from",
+        "a class file, not a script: name the class in a probe, and give its directory with --cp DIRECTORY",
     ),
     (
         b"PK\x03\x04",
-        "a jar or zip file, no script: a probe names a class of it, and --cp FILE is where it is read from",
+        "a jar or zip file, not a script: name its classes in a probe, and give the file with --cp FILE",
     ),
-    (b"\x7fELF", "a program, no script"),
-    (b"\x89BTZ", "a recording, no script: btpy replay FILE shows it"),
-    (b"\x1f\x8b", "a compressed file, no script"),
+    (b"\x7fELF", "a program, not a script"),
+    (b"\x89BTZ", "a recording, not a script: btpy replay FILE shows it"),
+    (b"\x1f\x8b", "a compressed file, not a script"),
     (b"\xff\xfe", "UTF-16: save it as UTF-8"),
     (b"\xfe\xff", "UTF-16: save it as UTF-8"),
 )

@@ -82,7 +82,7 @@ SPAN_OF_METHOD = ("span", "method")
 @dataclass(frozen=True, slots=True)
 class Template:
     """The rendering of one kind of record by the client. ``parts``: text and slots, in order (for EMIT only slots with
-    labels). ``flushed``: those of ``maps`` that are emptied when they are shown."""
+    labels). ``flushed``: the maps that are emptied when they are shown."""
 
     id: int
     probe: int

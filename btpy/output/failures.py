@@ -56,7 +56,7 @@ _WORDS: dict[ErrorKind, tuple[str, str, tuple[str, ...]]] = {
         "the value is dropped",
         ("forget an object that is done with:  clear_state(object)",),
     ),
-    ErrorKind.NULL_SAMPLE: ("null is no sample in `{text}`", "skipped", ("choose a value for null:  x ?? 0",)),
+    ErrorKind.NULL_SAMPLE: ("null is not a sample in `{text}`", "skipped", ("choose a value for null:  x ?? 0",)),
 }
 
 # Kinds of errors whose message is more specific than the kind.

@@ -1,5 +1,5 @@
-"""Stacks with a weight: the ``folded`` format, a line a stack as flame graph tools take it, and the data of flame
-graphs.
+"""Stacks with a weight: the ``folded`` format, which flame graph tools read (one line for each stack), and the data of
+flame graphs.
 
     com.acme.Server.run;com.acme.Orders.place;com.acme.Prices.quote 204
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Format:
     """``suffixes``: file names that choose the format without ``-f``. ``appends``: output can be added to a file.
-    ``rotates``: output can continue in another file. ``tables``: one shape a file, and a directory may take several.
-    ``several``: several JVMs can write to one file. ``grows``: shows probes that are added later.
+    ``rotates``: output can continue in another file. ``tables``: a file holds records of one shape; a directory may
+    hold several files. ``several``: several JVMs can write to one file. ``grows``: shows probes that are added later.
     """
 
     name: str
@@ -100,7 +100,7 @@ GROWING = tuple(format_.name for format_ in FORMATS if format_.grows)
 """Formats that show probes which are added later."""
 
 RECORDING = ".btz"
-"""Suffix of recordings. A recording is no format of output, but a replay converts it into one."""
+"""Suffix of recordings. A recording is not a format of output, but a replay converts it into one."""
 
 
 def named(name: str) -> Format:

@@ -48,7 +48,7 @@ _TEXTS = (MapKind.VALUE, MapKind.TSERIES, MapKind.FIRST, MapKind.LAST)
 
 @dataclass(frozen=True, slots=True)
 class _Moment:
-    """``sizes``: of the entries of each map. ``complete``: the maps with all their entries; None: all maps."""
+    """``sizes``: the number of entries of each map. ``complete``: the maps with all their entries; None: all maps."""
 
     number: int
     seconds: float

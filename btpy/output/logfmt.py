@@ -112,7 +112,7 @@ def quoted(text: str, *, always: bool = False) -> str:
 
 
 def _keys(reserved: tuple[str, ...], names: Iterable[str]) -> tuple[str, ...]:
-    """The names as keys that differ from those of ``reserved`` and from each other: ``tid`` is ``tid_2``."""
+    """A key for each name. Each key differs from the others and from the ``reserved`` ones: ``tid`` is ``tid_2``."""
     return different((*reserved, *map(_key, names)))[len(reserved) :]
 
 

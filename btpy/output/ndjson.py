@@ -149,7 +149,7 @@ class NdjsonWriter:
         self._write({name: value for name, value in line.items() if name != "v"})
 
     def tree(self, record: Record, data: dict[str, Any]) -> None:
-        """A tree of timed calls; ``record``: of its root call."""
+        """A tree of timed calls; ``record``: the record of its root call."""
         self._write({**self._head("tree", record), "data": data})
 
     def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:

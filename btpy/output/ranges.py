@@ -52,7 +52,7 @@ def skip_notes(content: MapContent, style: Style) -> list[str]:
 
 
 def one_in(skips: Skips) -> str:
-    return f"one of up to {grouped(skips.factor)} looked at"
+    return f"at least one of {grouped(skips.factor)} was recorded"
 
 
 def estimated_text(content: MapContent) -> str | None:

@@ -1,4 +1,5 @@
-r"""The ``csv`` and ``tsv`` formats: a header, a line a row, one shape a file (:mod:`btpy.output.shapes`).
+r"""The ``csv`` and ``tsv`` formats: a header, then a line for each row; a file has one shape
+(:mod:`btpy.output.shapes`).
 
 ``csv`` is RFC 4180 with ``\n`` at the end of lines: cells with a comma, a quote or a line end are quoted, null is an
 empty cell and an empty string ``""``. In ``tsv`` a backslash always begins an escape: null, and only null, is ``\N``; a

@@ -1,7 +1,7 @@
 """The output of a run as tables: for each shape a name, columns, and the conversion of records and maps to rows.
 
 A shape is one map, everything that scripts print, or the events with one name and the same fields. Formats that have
-columns (``csv``, ``tsv``, ``parquet``, ``arrow``) write one shape a file.
+columns (``csv``, ``tsv``, ``parquet``, ``arrow``) write records of one shape into a file.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ class SimpleValues:
         self._text = ValueText(stacks, Style())
 
     def simple(self, value: Value) -> str | int | float | bool:
-        """As a number, a boolean or a text."""
+        """The value as a number, a boolean or a text."""
         if isinstance(value, str | int | float):
             return value
         if isinstance(value, CutString):

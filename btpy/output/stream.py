@@ -35,8 +35,8 @@ SYNC_SECONDS = 1.0
 
 
 class Rotation(NamedTuple):
-    """The time to start a new file: after ``size`` bytes, or ``seconds`` after its begin. ``keep``: the number of old
-    files that are kept (None: all); FILE.1 is the latest of them.
+    """The time to start a new file: after ``size`` bytes, or ``seconds`` after its beginning. ``keep``: the number of
+    old files that are kept (None: all); FILE.1 is the latest of them.
     """
 
     size: int | None = None
@@ -180,7 +180,7 @@ class Stream:
 
     def begin(self, document: Document) -> None:
         """Declares that the output is a document of this form. To be called before the first record. Raises OutputError
-        when the file that is appended to begins otherwise."""
+        when the file to append to begins differently."""
         if self._append and self._owned and document.head and os.fstat(self.sink.descriptor).st_size:
             self._check_head(document.head)
             self._began, self._fresh = True, False
@@ -203,7 +203,8 @@ class Stream:
         self._pending += texts
 
     def flush(self) -> None:
-        """Raises ReaderGone when the reader has closed a pipe, a socket or a terminal, also when there is nothing to
+        """Raises ReaderGone when the reader has closed a pipe, a socket or a terminal, even when there is nothing to
+
         write; OutputError for anything else."""
         if self.failure is not None:
             self._pending.clear()

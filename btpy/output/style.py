@@ -9,7 +9,7 @@ from btpy.model.secrets import REDACTED
 @dataclass(frozen=True, slots=True)
 class Style:
     """``unicode`` False: all output is ASCII. ``width``: columns that charts may take;
-    ``fills``: charts use the full width. ``window``: columns of the terminal; None: the output is no terminal."""
+    ``fills``: charts use the full width. ``window``: columns of the terminal; None: the output is not a terminal."""
 
     unicode: bool = True
     color: bool = False

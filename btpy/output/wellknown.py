@@ -18,7 +18,7 @@ from btpy.output.quantities import duration
 
 Fields = Mapping[str, Value]
 _INFLATED = -(1 << 63)
-_MAX_DIGITS = 200  # most digits of a number; a longer one is shown by its fields
+_MAX_DIGITS = 200  # the maximum number of digits of a number; a longer one is shown by its fields
 _OF_THROWABLES = frozenset(("detailMessage", "cause"))
 
 
@@ -46,7 +46,7 @@ class Thrown(NamedTuple):
 
 
 def exception(value: ObjectValue) -> Thrown | None:
-    """The texts of an exception; None if it is no exception."""
+    """The texts of an exception; None if it is not an exception."""
     fields = dict(value.fields)
     if not value.class_name or not fields.keys() >= _OF_THROWABLES:
         return None

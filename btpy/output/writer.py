@@ -34,8 +34,8 @@ class Clock:
 @dataclass(frozen=True, slots=True)
 class Context:
     """The data to which records refer. Everything except the clock grows while the session runs. ``several``: the
-    output has several targets. ``pid``: the target, if there are several; None: the output is about all of them.
-    ``host``: of the target, if they are on several hosts. ``of_hosts``: the output has several hosts.
+    output has several targets. ``pid``: the pid of the target, if there are several; None if the output is about all
+    targets. ``host``: the host of the target, if they are on several hosts. ``of_hosts``: the output has several hosts.
     """
 
     outline: Outline
@@ -109,7 +109,7 @@ class ProbeReport:
     ``account``: its records without control records (speculations, ``exit()``). Of the delivered records, ``withheld``
     are not shown because of ``--hits``, and ``withheld_by_display`` because of the rate limit of the display.
     ``discarded``: records that were held back (``speculate``) and never committed. ``methods``: the number of its woven
-    methods; −1: it is no method probe. ``conditional``: it has a predicate. ``restraints``: the number of further
+    methods; −1: it is not a method probe. ``conditional``: it has a predicate. ``restraints``: the number of further
     restraints by the budget.
     """
 
@@ -170,7 +170,7 @@ class Writer(Protocol):
     def end(self, end: End) -> None: ...
 
     def close(self) -> None:
-        """Writes the end of the document. It is called once, also after an error."""
+        """Writes the end of the document. It is called once, even after an error."""
 
 
 def template_of(context: Context, record: Record) -> Template:

@@ -111,7 +111,7 @@ def _means(spelling: str, name: str, method: bool) -> bool:
 def no_class_matches(
     probe: Probe, facts: TargetFacts, nearby: Sequence[KnownClass], names: Iterable[str] = ()
 ) -> Diagnostic:
-    """BT301: none of the class patterns matches a loaded class. ``names``: of all loaded classes."""
+    """BT301: none of the class patterns matches a loaded class. ``names``: the names of all loaded classes."""
     attachment = _attachment(probe)
     pattern = attachment.classes[0]
     spelled = ", ".join(f'"{class_.text}"' for class_ in attachment.classes)

@@ -122,7 +122,7 @@ class Knowledge:
         fields: dict[str, Type] = {}
         statics: set[str] = set()
         supertypes: dict[str, None] = {}
-        # Objects of these types belong to subtypes, which may not be loaded yet.
+        # Objects of these types belong to subtypes, which are possibly not loaded yet.
         complete = not file.access_flags & (ACC_INTERFACE | ACC_ABSTRACT) and file.name != "java/lang/Object"
         pending = [file]
         while pending and len(supertypes) < _MAX_SUPERTYPES:  # superclasses first: the nearest field of a name counts

@@ -58,7 +58,7 @@ class Selector:
     """An ``OperationPattern``, compiled. Raises UsageError when a pattern is malformed.
 
     ``undecided``: binary names of classes that do not match only because their supertypes are not known yet. A class
-        that an instruction names may not be loaded.
+        that an instruction names is possibly not loaded yet.
     """
 
     def __init__(self, pattern: OperationPattern | None, supertypes: Supertypes) -> None:
@@ -105,7 +105,7 @@ class Selector:
                 return False
         if self._owner is None or self._owner.matches(java_type(owner), self._supertypes):
             return True
-        if self._owner.may_be_above(owner.lstrip("[")):
+        if self._owner.may_be_supertype(owner.lstrip("[")):
             self.undecided.add(java_type(owner.lstrip("[")))
         return False
 

@@ -45,7 +45,7 @@ class OperandKind(Enum):
     ARGUMENT = "argument"  # at ENTRY the live slot, else a copy made at entry; `number` counts parameters, not slots
     RESULT = "result"
     EXCEPTION = "exception"
-    DURATION = "duration"  # System.nanoTime() at the exit minus at entry, read once an exit for all advice
+    DURATION = "duration"  # System.nanoTime() at the exit minus at entry, read once at each exit for all advice
     START = "start"  # System.nanoTime() at entry
     LOCAL = "local"  # FrameLocal number `number` of the MethodPlan
     TARGET = "target"
@@ -125,8 +125,8 @@ class ClassPlan:
 class Site(NamedTuple):
     """A woven place. ``id``: the number that the handler gets; ``line`` 0 if the class has no line numbers.
 
-    ``line``: of the first instruction at ENTRY and THROW, else of the instruction. ``target_class`` and ``member`` as
-    in the advice.
+    ``line``: the line of the instruction; at ENTRY and THROW, of the first instruction. ``target_class`` and ``member``
+    as in the advice.
     """
 
     id: int

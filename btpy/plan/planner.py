@@ -90,7 +90,7 @@ class PlannedAdvice:
 
 @dataclass(frozen=True, slots=True)
 class PlannedMethod:
-    """``advice`` in the order of the script. An EXIT probe is there twice, for RETURN and for THROW."""
+    """``advice`` in the order of the script. An EXIT probe appears twice: for RETURN and for THROW."""
 
     name: str
     descriptor: str
@@ -174,8 +174,8 @@ class Planner:
         self._bound = {key: bound for key, bound in bound_earlier if key[0] in earlier_rules}
 
     def patterns(self, only: Container[int] | None = None) -> tuple[tuple[ClassPattern, tuple[bytes, ...]], ...]:
-        """Every class pattern of the program (or of ``only`` these probes) once, for the agent, with constant pool
-        entries that all matching class files have.
+        """The class patterns of the program for the agent, without duplicates. Each has the constant pool entries that
+        all matching class files contain. ``only``: limits the result to these probes.
         """
         rules = [rule for rule in self._rules if only is None or rule.probe.id in only]
         return tuple(dict.fromkeys((pattern, rule.constants) for rule in rules for pattern in rule.classes))

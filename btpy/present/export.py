@@ -104,8 +104,8 @@ class Export:
         *,
         latest: Collection[MapContent] = (),
     ) -> None:
-        """``contents``: all maps at the end; ``latest``: in their place, where the target has ended without sending
-        them.
+        """``contents``: all maps at the end; ``latest``: the maps to use if the target has ended without sending its
+        last ones.
         """
         self._presenter.give_up()
         if latest:

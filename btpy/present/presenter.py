@@ -134,7 +134,7 @@ class Presenter:
     def counted(self, accounts: Iterable[ProbeAccount]) -> None:
         """Reports new losses and newly disabled probes, from totals so far."""
         for account in accounts:
-            self.losses(account.probe, causes(account))
+            self.losses(account.probe, dropped_by_cause(account))
             words = self.states.change(account)
             if words:
                 self._console.say(words)
@@ -205,7 +205,7 @@ class Presenter:
         self.note_full(contents)
         self.maps(self.unprinted(contents))
         for account in accounts:
-            self.losses(account.probe, causes(account))
+            self.losses(account.probe, dropped_by_cause(account))
 
     def give_up(self) -> None:
         """Drops the remaining speculative records."""
@@ -394,7 +394,7 @@ def in_words(things: Mapping[str, int]) -> str:
     return ", ".join(counted(number, noun) for noun, number in things.items())
 
 
-def causes(account: ProbeAccount) -> dict[str, int]:
+def dropped_by_cause(account: ProbeAccount) -> dict[str, int]:
     """Dropped records by cause: totals since the start."""
     return {cause.value: count for cause, count in account.dropped_by.items()} | {"map": account.map_full}
 

@@ -54,8 +54,8 @@ class Summary:
 
     ``stays``: a text about a session that continues.
 
-    ``age``: seconds from the begin of the session until this client joined it. Costs are those of the whole session.
-    ``fillers``: for a program that prints nothing, the maps that each probe fills.
+    ``age``: seconds from the beginning of the session until this client joined it. Costs are those of the whole
+    session. ``fillers``: for a program that prints nothing, the maps that each probe fills.
 
     ``recorded``: the events are recorded and not shown. ``drawn``: the output in place of the events, such as "3
     trees"; empty: none.
@@ -305,7 +305,7 @@ def silent(reports: Iterable[ProbeReport], reasons: Mapping[str, str] | None = N
 
 
 def _why_no_hit(report: ProbeReport) -> str:
-    """The reason for a method probe; empty for others."""
+    """The reason why a method probe had no hits. Empty for other probes."""
     account = report.account
     if report.methods < 0:
         return ""
@@ -314,7 +314,7 @@ def _why_no_hit(report: ProbeReport) -> str:
     matched = f"matched {counted(report.methods, 'method')}"
     why = report.sampling or "budget"
     skipped = [f"{grouped(account.skipped)} skipped ({why})"] if account.skipped else []
-    skipped += [f"not looked at for {duration(account.rested_ns)} (budget)"] if account.rested_ns else []
+    skipped += [f"no hits recorded for {duration(account.rested_ns)} (budget)"] if account.rested_ns else []
     skipped += [f"{grouped(account.limited)} over the limit"] if account.limited else []
     skipped += [f"filtered by `when` at least {counted(account.untrue, 'time')}"] if account.untrue else []
     if skipped:

@@ -1,4 +1,4 @@
-"""The entries of a recording that are no messages of the agent. They have the same layout (docs/recording.md)."""
+"""The entries of a recording that are not messages of the agent. They have the same layout (docs/recording.md)."""
 
 from __future__ import annotations
 

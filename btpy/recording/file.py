@@ -178,11 +178,11 @@ class GrowingFile:
 
 
 class ChunkReader:
-    """The entries of a file, in order. ``version``: of its format. ``torn``: why the file is incomplete, known once all
-    entries were taken."""
+    """The entries of a file, in order. ``version``: the version of its format. ``torn``: why the file is incomplete,
+    known once all entries were taken."""
 
     def __init__(self, file: Readable, name: str) -> None:
-        """Raises UsageError: it is no recording, or one of another version."""
+        """Raises UsageError: it is not a recording, or one of another version."""
         self._file = file
         self._name = name
         self.torn = ""

@@ -43,11 +43,11 @@ class StreamWriter:
         """Raises OSError."""
         self._write([_HEAD.pack(MAGIC, VERSION)])
 
-    def alive(self) -> None:
+    def report_alive(self) -> None:
         """Reports that the node is alive. Raises OSError."""
         self._write([_ALIVE])
 
-    def ready(self) -> None:
+    def report_ready(self) -> None:
         """Reports that the probes are in every target that can be traced. Raises OSError."""
         self._write([_READY])
 
@@ -81,7 +81,7 @@ class _Channel(ChunkWriter):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """An entry of the recording of one target. ``version``: of its format."""
+    """An entry of the recording of one target. ``version``: the version of its format."""
 
     pid: int
     version: int

@@ -63,15 +63,15 @@ def _made(document: Any, kind: Any) -> Any:
         return _chosen(document, _SCALARS)
     if kind in _SCALARS:
         if type(document) is not kind and not (kind is float and type(document) is int):
-            raise ProtocolError(f"{str(document)[:40]!r} is no {kind.__name__}")
+            raise ProtocolError(f"{str(document)[:40]!r} is not a {kind.__name__}")
         return document
     if issubclass(kind, Enum):
         if not isinstance(document, str):
-            raise ProtocolError(f"{str(document)[:40]!r} is no {kind.__name__}")
-        return kind(document)  # ValueError: the value is no member of the enum
+            raise ProtocolError(f"{str(document)[:40]!r} is not a {kind.__name__}")
+        return kind(document)  # ValueError: the value is not a member of the enum
     hints = _fields(kind)
     if not isinstance(document, list) or not _required(kind) <= len(document) <= len(hints):
-        raise ProtocolError(f"{str(document)[:40]!r} is no {kind.__name__}")
+        raise ProtocolError(f"{str(document)[:40]!r} is not a {kind.__name__}")
     return kind(*[_made(item, hint) for item, (_, hint) in zip(document, hints, strict=False)])
 
 
@@ -91,7 +91,7 @@ def _chosen(document: Any, choices: tuple[Any, ...]) -> Any:
 
 def _tuple(document: Any, kinds: tuple[Any, ...]) -> tuple[Any, ...]:
     if not isinstance(document, list):
-        raise ProtocolError(f"{str(document)[:40]!r} is no list")
+        raise ProtocolError(f"{str(document)[:40]!r} is not a list")
     each_kind = (kinds[0],) * len(document) if kinds[-1] is Ellipsis else kinds
     if len(document) != len(each_kind):
         raise ProtocolError(f"{len(document)} where {len(each_kind)} belong")

@@ -37,8 +37,8 @@ _MOST = 1_000  # sites or stacks in one entry
 
 
 class Recorder:
-    """Of one session. ``outline``, ``sites`` and ``stacks`` grow. ``host``: in a run on several hosts. All methods
-    raise OutputError."""
+    """Of one session. ``outline``, ``sites`` and ``stacks`` grow. ``host``: the host, for a run on several hosts. All
+    methods raise OutputError."""
 
     def __init__(
         self,

@@ -158,7 +158,7 @@ def _limit(repl: Repl, line: Line) -> None:
 def _level(repl: Repl, line: Line) -> None:
     repl.require_target()
     if not line.words[0].isdecimal():
-        raise UsageError("a level is a number", help=["usage: :level 2"])
+        raise UsageError("a level must be a number", help=["usage: :level 2"])
     repl.session.level(int(line.words[0]))
     repl.screen.say(f"level {line.words[0]}")
 
@@ -465,7 +465,7 @@ def _set(repl: Repl, line: Line) -> None:
             raise UsageError(f"{path} does not exist", help=["a directory of sources, or a jar of them"])
         repl.source_paths.append(path)
     elif value not in ("", "on", "off"):
-        raise UsageError(f"{name} is on or off, not {value!r}")
+        raise UsageError(f"{name} must be on or off, not {value!r}")
     elif name == "vi":
         repl.vi = value != "off"
     else:

@@ -140,7 +140,7 @@ class Feed:
         return None if seconds is None else (seconds[1].cpu_ns - seconds[0].cpu_ns) / _between(*seconds) / 1e7
 
     def _last_seconds(self) -> tuple[_Report, _Report] | None:
-        """Two reports of the agent, at the begin and end of the last seconds."""
+        """Two reports of the agent, at the beginning and the end of the last seconds."""
         reports = list(self._reports)
         if len(reports) < 2:
             return None
@@ -259,7 +259,7 @@ class Feed:
         self._sum_up(now)
 
     def _text(self, record: Record) -> str | None:
-        """None if it is no event."""
+        """None if it is not an event."""
         if not 0 <= record.template < len(self.outline.templates):
             raise ProtocolError(f"a record of template {record.template}, of {len(self.outline.templates)}")
         template = self.outline.templates[record.template]

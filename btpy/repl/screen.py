@@ -1,7 +1,7 @@
 """The output of the prompt: whole lines above the line that the user is typing, which stays intact.
 
 Lines to be written wait in one bounded queue. While the user types a line, the loop of the prompt writes them: it
-erases the prompt, writes, and draws the prompt again, at most some times a second. While a command runs, lines are
+erases the prompt, writes, and draws the prompt again, at most several times a second. While a command runs, lines are
 written at once. While a view, an editor or a question uses the terminal, lines wait. So no line is lost
 or written twice.
 """
@@ -19,7 +19,7 @@ from btpy.output.style import Style
 from btpy.output.values import visible
 
 MOST_LINES = 2000
-"""Most lines that wait to be written. If there are more, only their number is written."""
+"""The maximum number of lines that wait to be written. If there are more, only their number is written."""
 
 
 class Screen:

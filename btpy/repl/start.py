@@ -36,7 +36,7 @@ def prompt(
     typed_as: Sequence[str] = (),
 ) -> int:
     """A session with a user. Returns the exit code when the user has left. ``budget``: share of one core that probes
-    may take; 0: no bound, None: the default. ``quiet``: without a greeting, and without a message at a regular end.
+    may take; 0: no bound, None: the default. ``quiet``: prints no greeting, and no message at a regular end.
     ``typed_as``: the arguments of the command. Raises AttachError.
     """
     from btpy.repl.prompt import Prompt, open_history  # while the agent starts

@@ -19,7 +19,7 @@ def split_options(words: tuple[str, ...]) -> dict[str, str]:
         if not equals or name not in PRINT_MAP_OPTIONS:
             near = did_you_mean(name, PRINT_MAP_OPTIONS)
             raise UsageError(
-                f"{word!r} is no option", help=[*near, "options: " + " ".join(f"{n}=" for n in PRINT_MAP_OPTIONS)]
+                f"{word!r} is not an option", help=[*near, "options: " + " ".join(f"{n}=" for n in PRINT_MAP_OPTIONS)]
             )
         options[name] = value.strip('"')
     return options
@@ -31,7 +31,7 @@ def table_options(map_: Map, option_texts: Mapping[str, str]) -> TableOptions:
     if by and by not in ORDERS[map_.kind] and not by.startswith("p"):
         raise UsageError(f"{map_.title} cannot be sorted by {by!r}", help=["by=" + ", ".join(ORDERS[map_.kind])])
     if unit and unit not in UNITS:
-        raise UsageError(f"{unit!r} is no unit", help=["units: " + ", ".join(UNITS)])
+        raise UsageError(f"{unit!r} is not a unit", help=["units: " + ", ".join(UNITS)])
     options = TableOptions()
     try:
         return TableOptions(

@@ -51,9 +51,9 @@ def ends_of(
     max_locals: int,
     class_name: str,
 ) -> Ends:
-    """``descriptor``: of the method. ``inside``: inputs that advice inside the method needs from the frame: copies,
-    duration at a line. ``constructor``: it must call super(…) or this(…). ``max_locals``: the value before weaving.
-    ``class_name``: internal; only a method whose own monitor has advice needs it.
+    """``descriptor``: the descriptor of the method. ``inside``: inputs that advice inside the method needs from the
+    frame: copies, duration at a line. ``constructor``: it must call super(…) or this(…). ``max_locals``: the value
+    before weaving. ``class_name``: internal; only a method whose own monitor has advice needs it.
 
     Raises ValueError if the plan asks for an input that the place does not have.
     """

@@ -119,7 +119,7 @@ def weave_methods(file: ClassFile, plan: ClassPlan, first_site: int) -> WovenMet
     if len(plans) != len(plan.methods):
         raise ValueError(f"two plans for one method of {plan.class_name}")
     class_name = plan.class_name.replace("/", ".")
-    pool = file.pool.grown()
+    pool = file.pool.growable_copy()
     code: list[tuple[Member, bytes]] = []
     woven_sites: list[Site] = []
     refusals = []
@@ -578,6 +578,6 @@ def _with_frames(content: bytes, last: int, handlers: Sequence[_Handler]) -> byt
 
 
 def _ranges(handlers: Sequence[_Handler], end: int) -> list[tuple[int, int]]:
-    """The ranges of the handlers, if only ``end`` follows the last one."""
+    """The range of each handler: it ends where the next one begins, and the last one ends at ``end``."""
     starts = [handler.at for handler in handlers]
     return list(zip(starts, [*starts[1:], end], strict=True)) if starts else []

@@ -119,7 +119,7 @@ def _enumeration(kind: type[IntEnum] | type[NumberedWord]) -> Layout:
         try:
             return by_number[data[at]], at + 1
         except KeyError:
-            raise ProtocolError(f"{data[at]} is no {kind.__name__}") from None
+            raise ProtocolError(f"{data[at]} is not a {kind.__name__}") from None
 
     return Layout(append, read, "B" if issubclass(kind, IntEnum) else "")
 
@@ -130,7 +130,7 @@ def _boolean() -> Layout:
 
     def read(data: bytes, at: int) -> tuple[bool, int]:
         if data[at] > 1:
-            raise ProtocolError(f"{data[at]} is no boolean")
+            raise ProtocolError(f"{data[at]} is not a boolean")
         return data[at] == 1, at + 1
 
     return Layout(append, read)

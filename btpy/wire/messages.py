@@ -592,7 +592,7 @@ class Send(Message):
 
 @dataclass(frozen=True, slots=True)
 class Remove(Message):
-    """``sites``: of timers and hooks."""
+    """``sites``: the sites of timers and hooks."""
 
     code = 0x22
     request: U4
@@ -664,7 +664,7 @@ class Level(Message):
 
 @dataclass(frozen=True, slots=True)
 class Tell(Message):
-    """A request for a session of another client. ``number``: of an event, or a level."""
+    """A request for a session of another client. ``number``: the number of an event, or a level."""
 
     code = 0x29
     request: U4
@@ -862,7 +862,7 @@ class Farewell(Message):
 class Restrained(Message):
     """The budget changed its step for a probe: all probes used ``taken_ppm`` millionths of a core, and ``allowed_ppm``
     are allowed. SAMPLED: one hit of ``one_in`` fires. ``rest_ppm``: the share that woven code uses although the probe
-    is disabled. If it is not 0, it is too much, and the client removes the probe.
+    is disabled. The agent sets it only if this share is too much; the client then removes the probe.
     """
 
     code = 0x48

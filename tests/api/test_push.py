@@ -61,7 +61,7 @@ def test_an_old_python_is_told(copy: push.Copy, tmp_path: Path) -> None:
 
 
 def test_an_old_python_starts_a_newer_one(copy: push.Copy, tmp_path: Path) -> None:
-    """One that works: some version managers have a program for each version, also if it is not installed."""
+    """One that works: some version managers have a program for each version, even if it is not installed."""
     for name, text in (
         ("python3.13", "exit 127"),
         ("python3.12", "case $4 in import*) ;; *) echo newer $*; cat;; esac"),

@@ -240,7 +240,9 @@ def _padding(code: CodeBuilder, bytes_: int) -> None:
 
 
 def _long_branches(code: CodeBuilder) -> None:
-    """Conditional and unconditional branches over 40 000 bytes, forwards and back, with a value below."""
+    """Conditional and unconditional branches over 40 000 bytes, forwards and back, while the operand stack holds a
+    value.
+    """
     far, back, end = Label(), Label(), Label()
     code.constant("I", 0)
     code.store("I", 0)
@@ -319,7 +321,9 @@ def _construction(code: CodeBuilder) -> None:
 
 
 def _construction_in_a_local(code: CodeBuilder) -> None:
-    """A local variable also has the object under construction, and it is an object there once `<init>` has returned."""
+    """The object under construction is also in a local variable. After `<init>` has returned, the variable has its
+    type.
+    """
     code.type(op.NEW, "java/lang/StringBuilder")
     code.store("A", 0)
     code.load("A", 0)

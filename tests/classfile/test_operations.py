@@ -142,8 +142,8 @@ def test_a_line_begins_wherever_the_code_says() -> None:
     assert single(code, builder).lines == [(0, 3), (1, 4), (3, 3), (4, 6)]
 
 
-def test_an_instruction_that_is_no_operation() -> None:
-    with pytest.raises(ClassFileError, match="no operation"):
+def test_an_instruction_that_is_not_an_operation() -> None:
+    with pytest.raises(ClassFileError, match="not an operation"):
         ops.operation_at(bytes((op.NOP,)), 0, ClassBuilder("Odd", major=52).pool)
 
 

@@ -73,4 +73,4 @@ def test_only_the_requested_stages_are_shown(target: Target, script: Path) -> No
 def test_a_stage_that_does_not_exist_is_named(target: Target, script: Path) -> None:
     shown = btpy(target.pid, script, "-d", "linked")
     assert shown.returncode == 2
-    assert "error: -d linked is no stage\n  = help: stages: ast, link, check, plan, bytecode" in shown.stderr
+    assert "error: -d linked is not a stage\n  = help: stages: ast, link, check, plan, bytecode" in shown.stderr

@@ -52,7 +52,7 @@ def has_ended(pid: int) -> bool:
 
 def left_alone(*targets: Target) -> None:
     for target in targets:
-        waited(lambda target=target: describe(target.pid).sessions == 0, "a session is left")  # type: ignore[misc]
+        waited(lambda target=target: describe(target.pid).session_count == 0, "a session is left")  # type: ignore[misc]
 
 
 def reasons(tracer: Tracer) -> dict[str, str]:
@@ -162,7 +162,7 @@ def test_a_client_that_is_killed_leaves_no_process_and_no_probe(tmp_path: Path) 
     with jvms_on("web1", "web2") as (name, targets):
         with on_hosts(tmp_path, "web[1-2]", name, *ALL) as tracer:
             told(tracer, "tracing 2 JVMs on 2 hosts")
-            assert [describe(target.pid).sessions for target in targets.values()] == [1, 1]
+            assert [describe(target.pid).session_count for target in targets.values()] == [1, 1]
             tracer.process.kill()
         for host in targets:
             waited(lambda host=host: has_ended(pid_of(tmp_path, host)), f"{host} runs")  # type: ignore[misc]
@@ -305,8 +305,8 @@ def test_recordings_of_hosts_replay_together(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["--hosts", "web[1-", "x", "-e", SCRIPT], "error: --hosts 'web[1-'"),
-        (["--hosts", "-oProxyCommand=x", "x", "-e", SCRIPT], "is no name of a host"),
-        (["--hosts", "a;b", "x", "-e", SCRIPT], "is no name of a host"),
+        (["--hosts", "-oProxyCommand=x", "x", "-e", SCRIPT], "is not the name of a host"),
+        (["--hosts", "a;b", "x", "-e", SCRIPT], "is not the name of a host"),
         (["--hosts", ",", "x", "-e", SCRIPT], "names no host"),
         (["--hosts", "web", "x", "-e", SCRIPT, "--unattended"], "--unattended does not work with --hosts"),
         (["--hosts", "web", "x", "-e", SCRIPT, "--dry-run"], "--plan does not work with --hosts"),
@@ -415,7 +415,7 @@ def test_stages_begin_one_after_the_other_and_then_all_is_as_usual(tmp_path: Pat
             told(tracer, "stage 2 of 3 begins: 2 of 3 hosts")
             told(tracer, "all 3 hosts have kept the bounds")
             for at, host in enumerate(hosts):
-                called(targets[host], (11, 5, 3)[at])  # fails on the first, which is no breach any more
+                called(targets[host], (11, 5, 3)[at])  # fails on the first, which is no longer a breach
             assert tracer.stop() == 0, tracer.stderr
         assert tracer.maps()["n"] == 19
         begun = [line for line in tracer.stderr if line.startswith("btpy: connecting")]

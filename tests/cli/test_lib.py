@@ -143,7 +143,7 @@ def test_parameters_of_a_check(tmp_path: Path) -> None:
     for flags in (["--who", "ada", "--slow=2ms"], ["-P", "who=ada", "-P", "slow=2ms"]):
         assert btpy("check", script, *flags, home=tmp_path).returncode == 0
     wrong = btpy("check", script, "--who", "ada", "--slow", "2", home=tmp_path)
-    assert wrong.stderr.startswith("error: --slow is a `duration`, such as 250ms, not '2'")
+    assert wrong.stderr.startswith("error: --slow must be a `duration`, such as 250ms, not '2'")
     twice = btpy("check", script, "--who", "ada", "-P", "who=ben", home=tmp_path)
     assert twice.stderr.startswith("error: the parameter who is given twice")
 

@@ -94,7 +94,7 @@ def test_what_names_no_pod_is_refused_before_kubectl(
 def test_a_list_with_something_else_than_pods_is_refused(
     line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(AttachError, match="which is no pod") as caught:
+    with pytest.raises(AttachError, match="which is not a pod") as caught:
         selected(tmp_path, monkeypatch, "--pods", PODS, listed=("prod shop-1 Running", line))
     assert "\x1b" not in str(caught.value)
     assert len(calls(tmp_path)) == 1

@@ -14,5 +14,5 @@ def test_errors_in_a_timer_name_their_place() -> None:
     assert stdout[:3] == ["null"] * 3
     text = "\n".join(stderr)
     assert "warning[index]: index out of range in `[1, 2][5]` (3 times)" in text
-    assert "warning[null-sample]: null is no sample in `null` (3 times)" in text
+    assert "warning[null-sample]: null is not a sample in `null` (3 times)" in text
     assert "6 probe errors" in text

@@ -132,13 +132,13 @@ def test_the_command_asks_no_process_and_imports_little() -> None:
 def test_the_sessions_of_a_jvm_are_seen_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     with counted(17) as target:
-        assert describe(target.pid).sessions == 0
+        assert describe(target.pid).session_count == 0
         with tracing(target.pid, "-e", "Counted::* @entry { @n = count() }") as tracer:
-            assert describe(target.pid).sessions == 1
+            assert describe(target.pid).session_count == 1
             (line,) = [line for line in btpy("ps").stdout.splitlines() if line.split()[0] == str(target.pid)]
             assert line.split()[4:] == ["1", "Counted"]
             listed = {row["pid"]: row for row in map(json.loads, btpy("ps", "--json", "-a").stdout.splitlines())}
             assert listed[target.pid]["sessions"] == 1
             assert listed[target.pid]["command"][-1] == "Counted"
             assert tracer.stop() == 0
-        waited(lambda: describe(target.pid).sessions == 0, "the session ends")
+        waited(lambda: describe(target.pid).session_count == 0, "the session ends")

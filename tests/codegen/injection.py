@@ -114,7 +114,7 @@ def runtime_variant(target: Path) -> Points:
 
 def _variant(data: bytes, first: int, *, everywhere: bool) -> tuple[bytes, Points]:
     file = ClassFile.parse(data)
-    pool = file.pool.grown()
+    pool = file.pool.growable_copy()
     points: Points = {}
     replacements = []
     for method in file.methods:

@@ -549,7 +549,7 @@ def test_every_builtin_that_the_language_compiles_has_code() -> None:
         if function.statement or function.name == "state":  # state(object) needs .x: test_thread_variables.py
             continue
         for signature in function.signatures:
-            for count in range(signature.required, len(signature.parameters) + 1):
+            for count in range(signature.required_count, len(signature.parameters) + 1):
                 arguments = ", ".join(_VALUES.get(parameter.type, "null") for parameter in signature.parameters[:count])
                 assert _compiles(f"{function.name}({arguments})"), f"{function.name}({arguments})"
 

@@ -172,7 +172,7 @@ def container(
     directory: Path, *, user: int, tmp: str = "/tmp", group: str = "", hostname: str = ""
 ) -> Iterator[tuple[str, ...]]:
     """A container of runc with its own namespaces; yields the prefix that starts a command in it. ``tmp``: the target
-    of its link /tmp. ``group``: the path of its control group; ``hostname``: in its /etc/hostname.
+    of its link /tmp. ``group``: the path of its control group; ``hostname``: the text of its /etc/hostname.
     """
     require("runc")
     name = f"btpy-test-{uuid.uuid4().hex[:12]}"

@@ -28,7 +28,7 @@ PAGES = sorted(
         *(page for page in (ROOT / "docs").rglob("*.md") if not page.name.endswith(".template.md")),
     ]
 )
-"""benchmarks/RESULTS.md is left out: it has results, and no commands."""
+"""benchmarks/RESULTS.md is left out: it has results but no commands."""
 
 LANGUAGES = {"btpy", "console", "sh", "prompt", "text", "python", "toml", "json", "lua", "js", "yaml"}
 _FENCE = re.compile(r'^```(?P<language>\w*)(?: title="(?P<title>[^"]+)")?$')

@@ -71,6 +71,8 @@ SHOP = ["java", "-cp", "btpy/_demo/shop.jar", MAIN, "--rate", "300"]
 """The commands with which the tutorial starts the shop; the tests have it running."""
 LONGEST = 4
 """Seconds: the tests replace a longer time after ``--for`` by this one."""
+OWN_NAME = f"shop-of-pages-{os.getpid()}"
+"""The ``-Dbtpy.name`` of the shop of this process: other shops may run on the machine."""
 
 
 def test_blocks_that_are_not_run_are_counted() -> None:
@@ -186,7 +188,8 @@ def open_shop(directory: Path) -> Iterator[Target]:
     """Starts the shop as the tutorial does, with the jar under the name that the pages show."""
     jar = directory / "shop.jar"
     shutil.copy(shop_jar(), jar)
-    with target(17, MAIN, *SHOP[SHOP.index(MAIN) + 1 :], classpath=[jar]) as running:
+    flags = [f"-Dbtpy.name={OWN_NAME}"]
+    with target(17, MAIN, *SHOP[SHOP.index(MAIN) + 1 :], classpath=[jar], flags=flags) as running:
         yield running
 
 
@@ -291,7 +294,7 @@ def test_the_commands_of_a_page_print_the_lines_shown(page: Path, shop: Target, 
         for block in page_blocks:
             if block.title is not None:
                 (tmp_path / block.title).parent.mkdir(parents=True, exist_ok=True)
-                (tmp_path / block.title).write_text(block.text)
+                (tmp_path / block.title).write_text(block.text.replace('jvms = ["OrderApp"]', f'jvms = ["{OWN_NAME}"]'))
             for command in commands(block) if block.language == "console" else ():
                 if command.words() == SHOP:
                     assert form(shop.stdout[0]) == form(command.output[0])

@@ -22,7 +22,7 @@ import java.util.TreeMap;
 /**
  * Runs RunShapes under the Java Debug Interface and prints how often each method of the shapes was entered and
  * returned: {@code counted TYPE METHOD entries returns}. So these counts are independent of btpy. The debugger sees the
- * begin of a constructor before super(…), and an exit only if it is not an exception. Bridges are left out.
+ * beginning of a constructor before super(…), and an exit only if it is not an exception. Bridges are left out.
  *
  * <p>Arguments: class path, and the arguments of RunShapes.
  */

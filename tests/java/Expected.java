@@ -19,7 +19,7 @@ final class Expected {
         calls(type, method, calls, 0);
     }
 
-    /** One line a method: {@code expect TYPE METHOD entries returns throws}. */
+    /** One line for each method: {@code expect TYPE METHOD entries returns throws}. */
     static void print() {
         COUNTS.forEach((name, counts) ->
                 System.out.println("expect " + name + " " + counts[0] + " " + counts[1] + " " + counts[2]));

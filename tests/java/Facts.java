@@ -4,7 +4,7 @@ import java.io.InputStreamReader;
 /** Calls a method and prints the facts about each call: thread, times by both clocks, durations. Tests compare records with that. */
 public class Facts {
     /**
-     * The number of the call, then the times of its begin and end by {@code System.nanoTime}, measured inside of {@link
+     * The number of the call, then the times of its beginning and end by {@code System.nanoTime}, measured inside of {@link
      * #step}.
      */
     static long[] inside;

@@ -121,7 +121,7 @@ def test_the_environment_chooses_the_way_and_an_option_comes_first(monkeypatch: 
         monkeypatch.setenv("BTPY_ATTACH", "dirct")
         mistaken = without_java(*command)
         assert mistaken.returncode == UsageError.exit_status
-        assert "BTPY_ATTACH=dirct: it is one of auto, jpype, direct" in mistaken.stderr
+        assert "BTPY_ATTACH=dirct: it must be one of auto, jpype, direct" in mistaken.stderr
         assert_undisturbed(target)
 
 

@@ -172,7 +172,7 @@ def test_parameters_of_the_command_line(files: Files, type_: str, text: str, val
 def test_unfit_parameters_of_the_command_line(files: Files, type_: str, text: str) -> None:
     with pytest.raises(UsageError) as raised:
         files.check(f'param p: {type_} "what it is"; A::b {{ print(p) }}', p=text)
-    assert str(raised.value).startswith("--p is a")
+    assert str(raised.value).startswith("--p must be a")
     assert f"--p {type_.upper()}  what it is" in raised.value.help
 
 

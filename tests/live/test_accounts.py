@@ -116,7 +116,7 @@ def test_a_target_that_ends_in_the_middle(tmp_path: Path) -> None:
 
 
 def test_a_client_that_is_stopped_while_its_target_ends(tmp_path: Path) -> None:
-    """The target does not wait for ever for the client. The client reports the loss at the end of its output."""
+    """The target does not wait forever for the client. The client reports the loss at the end of its output."""
     output = tmp_path / "events.ndjson"
     with counted(17) as target:
         client = started(target, output)

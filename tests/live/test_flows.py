@@ -15,7 +15,7 @@ from tests.targets import target
 JAVA = Path(__file__).parents[1] / "java"
 REQUESTS, CLIENTS = 401, 5
 MOST, MORE = 65_536, 1_009
-"""The hand-overs that the agent remembers, and those beyond."""
+"""The number of hand-overs that the agent remembers, and the number of further ones."""
 MANY = 211
 """Objects that may have state for another reason."""
 SHARED = 4_001

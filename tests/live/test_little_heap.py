@@ -47,7 +47,7 @@ def works(jvm: Target) -> None:
 
 @dataclass(frozen=True)
 class Cell:
-    """A case of the matrix: a program and its fate."""
+    """A case of the matrix: a program, its heap, and the expected outcome."""
 
     jdk: int
     collector: str

@@ -129,9 +129,9 @@ def test_probes_are_sampled_limited_and_switched() -> None:
         called(running, 11)
         assert session.maps["@n"].value == before + CALLS + 18
         for wrong in ("7", "1/0", "x/s", "101%"):
-            with pytest.raises(btpy.UsageError, match="no sampling"):
+            with pytest.raises(btpy.UsageError, match="is not a sampling"):
                 probe.sample(wrong)
-        with pytest.raises(btpy.UsageError, match="no limit"):
+        with pytest.raises(btpy.UsageError, match="is not a limit"):
             probe.limit("many")
 
 

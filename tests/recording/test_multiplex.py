@@ -33,8 +33,8 @@ def stream(path: Path) -> bytes:
                     if at < len(entries):
                         files[pid].add(*entries[at])
                         files[pid].write(at)
-                        writer.alive()
-            writer.ready()
+                        writer.report_alive()
+            writer.report_ready()
     finally:
         os.close(descriptor)
     return path.read_bytes()

@@ -109,7 +109,7 @@ def test_a_recording_survives_the_death_of_btpy(tmp_path: Path) -> None:
 
 def test_slips_in_the_command_line(tmp_path: Path) -> None:
     other = tmp_path / "run.txt"
-    other.write_text("hello, this is no recording")
+    other.write_text("hello, this is not a recording")
     data = (GOLDEN / "every_kind.btz").read_bytes()
     older, newer = tmp_path / "older.btz", tmp_path / "newer.btz"
     older.write_bytes(data[:8] + b"\x00\x01" + data[10:])

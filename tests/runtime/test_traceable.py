@@ -54,8 +54,8 @@ def test_unguarded_methods_call_nothing_traceable(classes: Path) -> None:
     roots = {f"{row.owner}.{row.name}:{row.descriptor}" for row in rows}
     assert roots <= graph.keys()
     assert len(roots) > 30
-    # A search for other than plain keys and a parent of spans have their own guard. The Memory class of JDK 12 and
-    # later stands for both.
+    # These methods have their own guard: searches for keys of other types, and the parents of spans. The Memory class
+    # of JDK 12 and later stands for both versions of it.
     guarded = {"Aggregation.claim", "Keys.same", "Keys.hash", "Keys.held", "Spans.open"}
     pending = sorted(roots)
     seen: set[str] = set()

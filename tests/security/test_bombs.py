@@ -47,7 +47,7 @@ RATIO = 64
 
 
 def peak(read: Callable[[], object]) -> int:
-    """The most bytes that were allocated at a time."""
+    """The maximum number of bytes that were allocated at a time."""
     tracemalloc.start()
     try:
         read()

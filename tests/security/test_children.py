@@ -157,9 +157,9 @@ def test_a_program_is_not_taken_from_the_working_directory(monkeypatch: pytest.M
         (place / "java").chmod(0o755)
     monkeypatch.chdir(tmp_path)
     for path in ("", ".", ":/nowhere", "bin", "/nowhere:"):
-        assert children.installed("java", path) is None, path
-    assert children.installed("java", f":{tmp_path / 'bin'}") == str(tmp_path / "bin" / "java")
-    assert children.installed("bin/java") == str(tmp_path / "bin" / "java")  # the user wrote a path
+        assert children.program_path("java", path) is None, path
+    assert children.program_path("java", f":{tmp_path / 'bin'}") == str(tmp_path / "bin" / "java")
+    assert children.program_path("bin/java") == str(tmp_path / "bin" / "java")  # the user wrote a path
 
 
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))

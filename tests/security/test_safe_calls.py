@@ -205,7 +205,7 @@ COPIED = {
 
 @all_jdks_and_8
 def test_nothing_that_a_probe_calls_runs_waits_or_takes_memory(jdk: int) -> None:
-    """Another thread holds the monitor of the path for ever. The heap is small, and an OutOfMemoryError ends the
+    """Another thread holds the monitor of the path forever. The heap is small, and an OutOfMemoryError ends the
     JVM.
     """
     probes = "".join(

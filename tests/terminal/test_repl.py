@@ -231,7 +231,7 @@ def test_tab_inserts_the_common_prefix_of_all_candidates(shop: Target, tmp_path:
         screen.wait_for("Till$Receipt")
         screen.press("Tab")
         screen.wait_for("Till> acme.Till\n")
-        screen.press("Tab")  # no longer common beginning: the first candidate
+        screen.press("Tab")  # the common beginning cannot be extended, so this selects the first candidate
         screen.press("Tab")
         screen.wait_for("Till> acme.Till$Receipt\n")
         give_up(screen)

@@ -44,7 +44,7 @@ FAULTS = {
 
 SAMPLE = ("slowSql",)
 LEAST_FIRST = 10
-"""Of the first twelve faults."""
+"""The least number of the first twelve faults whose fact must be first."""
 
 
 @contextmanager

@@ -148,7 +148,7 @@ def probe_of(point: Point, operand: int = 0) -> int:
     return 1000 * (1 + INSIDE_POINTS.index(point)) + operand
 
 
-# The operands in the order of their probe ids; the indexed ones take ids up to the next.
+# The first probe id of each operand. An operand with an index uses the ids up to the next operand's.
 VALUES = {
     InputKind.SELF: 1,
     InputKind.DURATION: 2,

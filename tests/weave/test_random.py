@@ -153,7 +153,7 @@ class Body:
         code.store("L", 4)
 
     def _cast(self, number: int, inner: list[Statement]) -> None:
-        """Fails when the number is 0: an Odd is no String."""
+        """Fails when the number is 0: an Odd is not a String."""
         code = self._code
         code.load("L", 4)
         code.op(op.DUP)

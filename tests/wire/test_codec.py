@@ -116,8 +116,8 @@ def test_a_list_that_claims_more_than_the_frame_holds_is_refused_before_it_is_bu
         (Ping.code, b"\0\0\0", "Ping is too short"),
         (Ping.code, b"\0\0\0\0\0", "1 bytes left over"),
         (Done.code, struct.pack(">II", 1, 1) + b"\xff", "not UTF-8"),
-        (Search.code, struct.pack(">IIBI", 1, 1, 9, 0) + b"\0\0\0\0", "9 is no ClassPatternKind"),
-        (messages.Enable.code, struct.pack(">IIB", 1, 1, 2), "2 is no boolean"),
+        (Search.code, struct.pack(">IIBI", 1, 1, 9, 0) + b"\0\0\0\0", "9 is not a ClassPatternKind"),
+        (messages.Enable.code, struct.pack(">IIB", 1, 1, 2), "2 is not a boolean"),
         (Hello.code, struct.pack(">IH", messages.MAGIC, 1) + bytes(31), "too short"),
     ],
 )

@@ -50,7 +50,7 @@ def processors(process: JvmProcess) -> int:
     """The number of processors that the JVM can use."""
     try:
         return len(os.sched_getaffinity(process.pid))
-    except (OSError, AttributeError):  # it has ended, or this is no Linux
+    except (OSError, AttributeError):  # it has ended, or this is not Linux
         return 1
 
 
@@ -139,8 +139,8 @@ def measure(session: Session, looks: Looks, seconds: float, is_stopped: Callable
 
 
 def _scale(view: MapView, seconds: float) -> float:
-    """The factor that adds the hits of the time for which the budget had a probe disabled, as if they were as frequent
-    as in the rest of the run.
+    """A factor for counts: it adds estimated hits for the time for which the budget had a probe disabled. The estimate
+    takes the rate of the rest of the run.
     """
     rested = 0.0 if view.skips is None else view.skips.rested_ns / 1e9
     return seconds / max(seconds - rested, seconds / _MOST_SCALED)

@@ -1,4 +1,4 @@
-"""What the looks have measured in a service, as numbers without a session."""
+"""The numbers that the looks have measured in a service; they need no session."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NOTHING = Total(0)
 @dataclass(frozen=True, slots=True)
 class Measurements:
     """``seconds``: the time for which the service was measured. ``maps``: the totals by the name of the map and by key.
-    ``figures``: the maps with one number. ``libraries``: those of btpy that apply to the JVM.
+    ``figures``: the maps with one number. ``libraries``: the libraries of btpy that apply to the JVM.
     """
 
     seconds: float

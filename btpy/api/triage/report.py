@@ -26,8 +26,8 @@ class TimeSpent:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """``libraries``: those of btpy that apply to the JVM. ``failed``: the looks that were left out, with the reasons.
-    ``findings``: all, the most suspicious first. ``is_estimated``: the budget has skipped hits.
+    """``libraries``: the libraries of btpy that apply to the JVM. ``failed``: the looks that were left out, with the
+    reasons. ``findings``: all, the most suspicious first. ``is_estimated``: the budget has skipped hits.
     """
 
     service: Service
@@ -61,7 +61,7 @@ _SHOWN = 3
 
 
 def times(measured: Measurements) -> tuple[TimeSpent, ...]:
-    """What the service spends its time on. Activities that did not happen are left out."""
+    """The share of time that the service spends on each activity. Activities that did not happen are left out."""
     spent = [_spent(measured, what, name) for what, name in _ACTIVITIES.items() if measured.all(name).count]
     locks = measured.all("locked")
     if locks.sum:

@@ -1,4 +1,4 @@
-"""What a service is: its main class, its JVM, and the frameworks that are loaded in it."""
+"""The description of a service: its main class, its JVM, and the frameworks that are loaded in it."""
 
 from __future__ import annotations
 

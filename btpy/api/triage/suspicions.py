@@ -55,7 +55,8 @@ def _pools(measured: Measurements) -> Iterator[Finding]:
         yield Finding.of(Kind.POOL_WAITS, average, fact, short(key[1]), "pools --slow 100ms --for 30s")
     for site, out in measured.of("out").items():
         in_use = sum(measured.threads(held) for key, held in measured.of("held").items() if short(key[0]) == site[0])
-        leaked = out.count - 2 * in_use - 1  # at the end, as many as on average are out, sometimes twice as many
+        # at the end of the measurement this many connections are in use, and sometimes twice as many
+        leaked = out.count - 2 * in_use - 1
         fact = f"{grouped(out.count)} connections were not given back to their pool"
         yield Finding.of(Kind.CONNECTION_LEAK, leaked, fact, site[0], "pools --leak 5s --for 30s")
 
@@ -114,7 +115,7 @@ def _statement(key: Key) -> str:
 
 def _locks(measured: Measurements) -> Iterator[Finding]:
     if deadlocked := measured.figure("deadlocks"):
-        fact = f"{deadlocked:.0f} threads wait for each other for ever"
+        fact = f"{deadlocked:.0f} threads wait for each other forever"
         yield Finding.of(Kind.DEADLOCK, deadlocked, fact, "", "-e '@OnBegin { print_deadlocks(); exit(0) }'")
     locked = measured.of("locked")
     sites: dict[Key, Total] = {}
@@ -200,7 +201,9 @@ def _calls(measured: Measurements) -> Iterator[Finding]:
 
 
 def _tasks(measured: Measurements) -> Iterator[Finding]:
-    """By the length of the queue. If the budget skips hits, the waits of most tasks are not known."""
+    """Findings about queues of thread pools. The length of the queue decides, because if the budget skips hits, the
+    waits of most tasks are not known.
+    """
     waits = measured.of("queued")
     for key in {**measured.of("queue"), **waits}:
         wait = waits.get(key, NOTHING)

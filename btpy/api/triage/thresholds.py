@@ -53,7 +53,7 @@ class Threshold:
 _THREADS = "threads on average"
 
 THRESHOLDS = {
-    Kind.DEADLOCK: Threshold(1e-3, "threads", "such threads wait for ever, so this comes before all other facts"),
+    Kind.DEADLOCK: Threshold(1e-3, "threads", "such threads wait forever, so this comes before all other facts"),
     Kind.DEAD_THREADS: Threshold(1, "threads", "no code expected an exception that ends a thread"),
     Kind.CONNECTION_LEAK: Threshold(
         2, "connections", "the application may use one just now; a second one is a pattern"
@@ -96,4 +96,4 @@ SLOW = {
 """The parameters of the looks: shorter waits are in the totals only."""
 
 LONG_WAIT_NS = 20e6
-"""Tasks that wait less on average are no fact: a free thread takes one in less than a millisecond."""
+"""Tasks that wait less on average are not a fact: a free thread takes one in less than a millisecond."""

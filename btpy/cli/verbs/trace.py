@@ -106,7 +106,7 @@ def _check(settings: Settings) -> None:
         raise UsageError(f"{destination.record} is a recording: {_REFUSED['--record']}")
     if destination.format.name not in _FORMATS:
         raise UsageError(
-            f"a call tree has no columns, so that it is nothing for {destination.format.name}",
+            f"{destination.format.name} cannot show a call tree, because it has no columns",
             help=[f"-f {' or '.join(_FORMATS)}"],
         )
 

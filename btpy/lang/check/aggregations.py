@@ -111,7 +111,7 @@ def _integer(
     value = _value(tree)
     if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
         return value
-    message = f"`{name}` of `{of}` is a number from {least} to {most}"
+    message = f"`{name}` of `{of}` must be a number from {least} to {most}"
     label = Label(tree.span, "not a constant" if value is None else "")
     raise FaultError(Diagnostic("BT107", message, label, notes=(note,) if note else ()))
 
@@ -133,13 +133,15 @@ def _number(tree: nodes.Expression) -> tuple[int | float, Type]:
         }
         if number.kind in types:
             return number.value, types[number.kind]
-    raise FaultError(Diagnostic("BT107", "a bound of `lhist` is a constant number", Label(tree.span, "not a constant")))
+    raise FaultError(
+        Diagnostic("BT107", "a bound of `lhist` must be a constant number", Label(tree.span, "not a constant"))
+    )
 
 
 def _linear(constants: dict[str, nodes.Expression]) -> Linear:
     low, high, step = (float(_number(constants[name])[0]) for name in ("min", "max", "step"))
     if step <= 0:
-        raise FaultError(Diagnostic("BT107", "a step is above 0", Label(constants["step"].span)))
+        raise FaultError(Diagnostic("BT107", "a step must be above 0", Label(constants["step"].span)))
     if high <= low:
         raise FaultError(
             Diagnostic(
@@ -176,7 +178,7 @@ def _percent(tree: nodes.Expression) -> float:
     value = _value(tree)
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 100:
         return float(value)
-    raise FaultError(Diagnostic("BT107", "a percentile is a number between 0 and 100", Label(tree.span)))
+    raise FaultError(Diagnostic("BT107", "a percentile must be a number between 0 and 100", Label(tree.span)))
 
 
 def _series(constants: dict[str, nodes.Expression]) -> Series:
@@ -190,7 +192,9 @@ def _series(constants: dict[str, nodes.Expression]) -> Series:
             )
         interval = int(length.value or 0)
         if interval < _SHORTEST_INTERVAL:
-            raise FaultError(Diagnostic("BT107", "an interval is at least 1ms long", Label(tree.span, "too short")))
+            raise FaultError(
+                Diagnostic("BT107", "an interval must be at least 1ms long", Label(tree.span, "too short"))
+            )
     windows = _integer(constants, "windows", "tseries", _WINDOWS, 1, MAX_WINDOWS)
     operator = SeriesOperator.SUM
     if "operator" in constants:
@@ -201,7 +205,7 @@ def _series(constants: dict[str, nodes.Expression]) -> Series:
             raise FaultError(
                 Diagnostic(
                     "BT107",
-                    "`operator` of `tseries` is one of " + quote(f'"{name}"' for name in operators),
+                    "`operator` of `tseries` must be one of " + quote(f'"{name}"' for name in operators),
                     Label(tree.span),
                     help=did_you_mean(str(text), operators) if isinstance(text, str) else (),
                 )

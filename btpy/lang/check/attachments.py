@@ -62,7 +62,7 @@ def attach(probe: nodes.Probe, report: Report) -> Attached | None:
                     "BT106",
                     f"unknown annotation `@{annotation.name.text}`",
                     Label(annotation.name.span),
-                    help=foreign_names.of_annotation(annotation.name.text)
+                    help=foreign_names.advice_for_annotation(annotation.name.text)
                     or did_you_mean(f"@{annotation.name.text}", [f"@{name}" for name in ANNOTATIONS]),
                     notes=("annotations: " + " ".join(f"@{name}" for name in ANNOTATIONS),),
                 )
@@ -192,7 +192,7 @@ def _on_timer(annotation: nodes.Annotation, report: Report) -> Attached | None:
         return None
     value = arguments[0].value
     if not isinstance(value, nodes.Literal) or not isinstance(value.value, int) or isinstance(value.value, bool):
-        report(Diagnostic("BT201", "a period is a duration", Label(value.span), help=("write @OnTimer(5s)",)))
+        report(Diagnostic("BT201", "a period must be a duration", Label(value.span), help=("write @OnTimer(5s)",)))
         return None
     if value.kind is not nodes.LiteralKind.DURATION:
         report(
@@ -289,7 +289,7 @@ def _named_arguments(annotation: nodes.Annotation, report: Report, by_position: 
                     "BT107",
                     f"`@{rule.name}` has no argument `{name}`" if name else f"`@{rule.name}` has no second argument",
                     Label(argument.span, "unexpected"),
-                    help=foreign_names.of_argument(rule.name, name) or did_you_mean(name, rule.arguments),
+                    help=foreign_names.advice_for_argument(rule.name, name) or did_you_mean(name, rule.arguments),
                     notes=("arguments: " + ", ".join(argument for argument in rule.arguments if argument != "clazz"),),
                 )
             )
@@ -376,7 +376,7 @@ def _on_low_memory(annotation: nodes.Annotation, report: Report) -> Attached | N
             report(
                 Diagnostic(
                     "BT107",
-                    "`above` is a share between 0 and 1",
+                    "`above` must be a share between 0 and 1",
                     Label(value.span),
                     help=("write above=0.9",),
                 )
@@ -439,7 +439,7 @@ def _arguments_of_on_method(annotation: nodes.Annotation, report: Report) -> dic
                     "BT107",
                     f"`@OnMethod` has no argument `{name}`",
                     Label(argument.name.span),
-                    help=foreign_names.of_argument("OnMethod", name) or did_you_mean(name, names),
+                    help=foreign_names.advice_for_argument("OnMethod", name) or did_you_mean(name, names),
                     notes=("arguments: " + ", ".join(names),),
                 )
             )
@@ -485,7 +485,7 @@ def _string(argument: nodes.Argument | None, report: Report) -> str | None:
     report(
         Diagnostic(
             "BT201",
-            f"`{argument.name.text}` is a string" if argument.name else "the argument is a string",
+            f"`{argument.name.text}` must be a string" if argument.name else "the argument must be a string",
             Label(value.span, "not a string in double quotes"),
             help=(f'write "{bare}"',) if re.fullmatch(r"[\w.$]+", bare) else (),
             fixes=(Fix(value.span, f'"{bare}"'),) if re.fullmatch(r"[\w.$]+", bare) else (),
@@ -501,7 +501,7 @@ def _boolean(argument: nodes.Argument | None, report: Report) -> bool:
     if isinstance(value, nodes.Literal) and isinstance(value.value, bool):
         return value.value
     name = argument.name.text if argument.name else "this"
-    report(Diagnostic("BT201", f"`{name}` is true or false", Label(value.span)))
+    report(Diagnostic("BT201", f"`{name}` must be true or false", Label(value.span)))
     return False
 
 
@@ -514,7 +514,7 @@ def _count(argument: nodes.Argument | None, default: int, report: Report) -> int
         if number > 0:
             return number
     name = argument.name.text if argument.name else "this"
-    report(Diagnostic("BT201", f"`{name}` is a number above 0", Label(value.span)))
+    report(Diagnostic("BT201", f"`{name}` must be a number above 0", Label(value.span)))
     return default
 
 
@@ -657,7 +657,7 @@ def _location(value: nodes.Expression, report: Report) -> _Written | None:
         report(
             Diagnostic(
                 "BT104",
-                "a location is a name",
+                "a location must be a name",
                 Label(value.span),
                 help=("write location=RETURN",),
                 notes=(" ".join(LOCATIONS),),
@@ -760,7 +760,7 @@ def _when(value: nodes.Expression, report: Report) -> str | None:
     report(
         Diagnostic(
             "BT107",
-            "`when` is BEFORE or AFTER",
+            "`when` must be BEFORE or AFTER",
             Label(value.span),
             help=did_you_mean(text.upper(), ("BEFORE", "AFTER")) or ("write when=AFTER",),
         )
@@ -792,7 +792,7 @@ def _owner(location: Location, arguments: dict[str, nodes.Argument], report: Rep
         report(
             Diagnostic(
                 "BT107",
-                f"`type` of `{location.name}` is the type of an array",
+                f"`type` of `{location.name}` must be the type of an array",
                 Label(owner.span, "not an array"),
                 help=(f'write type="{owner.text}[]"',),
             )
@@ -815,7 +815,7 @@ def _lines(argument: nodes.Argument | None, report: Report) -> tuple[int, int] |
         report(
             Diagnostic(
                 "BT107",
-                f"a line is a number from 1 to {_LAST_LINE}",
+                f"a line must be a number from 1 to {_LAST_LINE}",
                 Label(wrong.span),
                 help=("write LINE(142) or LINE(142..150)",),
             )

@@ -130,7 +130,7 @@ def _misfit(probe: Probe, shape: Shape) -> Diagnostic | None:
         "BT113",
         f"the probe declares {_parameters(declared)}, the traced method has {actual}",
         Label(probe.formals[0].span.to(last) if probe.formals else probe.span),
-        help=("leave the rest open:  (String first, ..)",) if declared < actual else (),
+        help=("write .. for the other parameters:  (String first, ..)",) if declared < actual else (),
         notes=("the method takes (" + ", ".join(map(str, shape.parameters)) + ")",),
     )
 

@@ -143,7 +143,9 @@ def _unknown(context: Context, tree: nodes.Call) -> Diagnostic:
     if value is not None:
         help_: tuple[str, ...] = (f"`{value}` is a value: write it without ()",)
     else:
-        help_ = foreign_names.of_function(name) or did_you_mean(name, (*context.functions, *FUNCTIONS, *AGGREGATIONS))
+        help_ = foreign_names.advice_for_function(name) or did_you_mean(
+            name, (*context.functions, *FUNCTIONS, *AGGREGATIONS)
+        )
     fixes = (Fix(tree.span, value),) if value is not None and not tree.arguments else ()
     return Diagnostic(
         "BT101", f"unknown function `{name}`", Label(tree.function.span, "not defined"), help=help_, fixes=fixes
@@ -175,7 +177,7 @@ def _check_key(tree: nodes.Call) -> None:
 
 
 def check_place(context: Context, function: Function, span: Span) -> None:
-    """Raises FaultError for a function that may not stand here."""
+    """Raises FaultError for a function that is not allowed here."""
     missing = [place for place in context.places if place not in function.places]
     if missing and function.group is builtins.Group.CONTEXT:
         raise FaultError(absent(context, f"{function.name}()", missing[0], span, "known where a traced method runs"))
@@ -275,7 +277,7 @@ def match_arguments(
     """Arguments in the order of the parameters of the signature that fits, None for defaults."""
     signature = _signature(context, call, signatures)
     if signature is None:
-        least = min(signature.required for signature in signatures)
+        least = min(signature.required_count for signature in signatures)
         most = max(len(signature.parameters) for signature in signatures)
         raise FaultError(arity(call, name, synopsis, least, most))
     values: list[nodes.Expression | None] = [None] * len(signature.parameters)
@@ -302,7 +304,7 @@ def match_arguments(
         values[at] = argument.value
     for value, parameter in zip(values, signature.parameters, strict=True):
         if value is None and parameter.default is None:
-            raise FaultError(arity(call, name, synopsis, signature.required, len(names)))
+            raise FaultError(arity(call, name, synopsis, signature.required_count, len(names)))
     return values, signature
 
 

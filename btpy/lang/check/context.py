@@ -71,7 +71,8 @@ class Context:
     whether it is a secret.
     ``speculation``: in a body that speculates, the variable with the id of the speculation.
 
-    ``functions``: of the script, by name; ``frame``: the function that is being inlined; ``calls``: packed spans of the
+    ``functions``: the functions of the script by name; ``frame``: the function that is being inlined; ``calls``: packed
+    spans of the
         enclosing calls; ``inlined``: the number of functions inlined so far.
     ``subscribers``: the probes that subscribe to this probe; ``event``: the values provided to the subscriber that is
         being inlined.

@@ -128,7 +128,7 @@ def _plain_name(prefix: str, attached: Attached) -> str:
 
 
 def _unlike(name: str, used: Container[str], numbers: dict[str, int]) -> str:
-    """The name, with a number where it is taken. ``numbers``: by name, from where on they are free."""
+    """The name, or the name with a number if it is already used. ``numbers``: the first free number of each name."""
     number = numbers.get(name, 1)
     candidate = name if number == 1 else f"{name}_{number}"
     while candidate in used:

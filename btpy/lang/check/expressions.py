@@ -78,7 +78,7 @@ def _conditional(context: Context, tree: nodes.Conditional) -> Expr:
 
 
 def _no_value(tree: nodes.Range) -> Diagnostic:
-    """The reason why a range is no value. The parser reads ``x in 1..5`` as a range that begins with ``x in 1``."""
+    """The reason why a range is not a value. The parser reads ``x in 1..5`` as a range that begins with ``x in 1``."""
     span, tested, last = tree.span, tree.first, tree.end
     if not isinstance(tested, nodes.Membership):
         works = f"for i in {span.text} {{ }} and x in [{span.text}] work"

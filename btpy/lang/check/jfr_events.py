@@ -98,7 +98,8 @@ def _field(context: Context, label: str, tree: nodes.Expression, value: Expr) ->
     text = tree.span.text
     written = text if len(text) < 30 and isinstance(tree, nodes.Name | nodes.TargetVariable | nodes.Field) else "…"
     unknown = type_.kind in (Kind.ANY, Kind.NULL, Kind.OBJECT)
-    example = f"say it:  {label}={written} as long   (string, double, boolean, duration, bytes, java.lang.Thread)"
+    types = "string, double, boolean, duration, bytes, java.lang.Thread"
+    example = f"name the type:  {label}={written} as long   ({types})"
     cast = (example,) if unknown else ()
     raise FaultError(
         Diagnostic(
@@ -132,7 +133,7 @@ def _mask(type_: Type, place: Span) -> Expr:
 
 def _check_name(name: str, place: Span) -> None:
     if not _NAME.fullmatch(name) or len(name) > MOST_CHARACTERS:
-        problem = "is no name of a JFR event"
+        problem = "is not the name of a JFR event"
         label = f"identifiers of at most {MOST_CHARACTERS} characters in all, with dots between them"
     elif name.startswith(RESERVED_PREFIX):
         problem, label = "is a name for events of the JDK", "jdk. is reserved"
@@ -162,7 +163,7 @@ def _check_fields(event: JfrEvent, arguments: Mapping[str, nodes.Argument]) -> N
             raise FaultError(
                 Diagnostic(
                     "BT107",
-                    "this is no name of a JFR field",
+                    "this is not the name of a JFR field",
                     Label(place, f"at most {MOST_CHARACTERS} ASCII characters"),
                 )
             )

@@ -22,7 +22,7 @@ LRU, FIXED = "lru", "fixed"
 
 @dataclass(frozen=True, slots=True)
 class DeclaredStorage:
-    """``kind``: of a storage that is an aggregation; None: the first use decides."""
+    """``kind``: the kind of aggregation, if the storage is one; None: the first use decides."""
 
     capacity: int
     evicts: bool

@@ -205,7 +205,7 @@ def plot(context: Context, call: nodes.Call) -> Statement:
 
 
 def table(context: Context, call: nodes.Call) -> Statement:
-    """``table(@a, @b, …)``: a row a key, a column a map."""
+    """``table(@a, @b, …)``: a row for each key, a column for each map."""
     views: list[tuple[Map, MapView]] = []
     for argument in call.arguments:
         if argument.name is not None:
@@ -216,7 +216,7 @@ def table(context: Context, call: nodes.Call) -> Statement:
                 Diagnostic("BT108", "`table` takes whole maps", Label(argument.span), help=("table(@a, flush(@b))",))
             )
         if viewed[0].id in [map_.id for map_, _ in views]:
-            raise FaultError(Diagnostic("BT102", f"`@{viewed[0].name}` stands there twice", Label(argument.span)))
+            raise FaultError(Diagnostic("BT102", f"`@{viewed[0].name}` is given twice", Label(argument.span)))
         views.append(viewed)
     if not 1 <= len(views) <= MAX_TABLE_MAPS:
         raise FaultError(
@@ -360,7 +360,7 @@ def map_value(context: Context, tree: nodes.MapReference) -> Expr:
 
 
 def map_read(map_: Map, keys: tuple[Expr, ...], span: Span) -> Expr:
-    """The value of the map for the keys. Raises FaultError where that is no single value."""
+    """The value of the map for the keys. Raises FaultError where that is not a single value."""
     if map_.kind not in READABLE_KINDS:
         title = map_title(map_.name)
         raise FaultError(

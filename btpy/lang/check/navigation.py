@@ -14,7 +14,7 @@ from btpy.lang.check.events import EVENT, event_value
 from btpy.lang.check.faults import FaultError, named
 from btpy.lang.check.safe_calls import ALLOW_CALL, SafeMethod, allowed_methods, getters, refused_methods
 from btpy.lang.check.statics import is_static, refuse_static_call, refuse_static_field
-from btpy.lang.check.variables import argument_value, call_argument_value, fact, require, stands_for_all
+from btpy.lang.check.variables import argument_value, call_argument_value, fact, require_place, stands_for_all
 from btpy.lang.hints import foreign_names
 from btpy.lang.inputs import InputKind
 from btpy.lang.syntax import nodes
@@ -171,7 +171,7 @@ def _known_field(context: Context, target: Expr, tree: nodes.Field) -> Type | No
 
 
 def _may_be(method: SafeMethod, facts: ClassFields) -> bool:
-    """Whether a value of the class may have the method. Classes of the JDK are no subtypes of application classes."""
+    """Whether a value of the class may have the method. Classes of the JDK are not subtypes of application classes."""
     jdk = ("java.", "sun.")
     if method.owner == facts.name or (method.subtypes and method.owner in facts.supertypes) or not facts.complete:
         return True
@@ -195,7 +195,7 @@ def _refuse_index_from_the_end(tree: nodes.Index) -> None:
 def element_value(context: Context, tree: nodes.Index) -> Expr:
     every = stands_for_all(context, tree.target)
     if every is not None:
-        require(context, every, tree.target.span)
+        require_place(context, every, tree.target.span)
         index = tree.index
         if isinstance(index, nodes.Literal) and index.kind is nodes.LiteralKind.INTEGER:
             argument = argument_value if every.name == "args" else call_argument_value
@@ -285,7 +285,7 @@ def method_call(context: Context, tree: nodes.MethodCall) -> Expr:
         )
     if isinstance(tree.target, nodes.MapReference):
         texts = [argument.value.span.text for argument in tree.arguments]
-        help_ = foreign_names.of_map(tree.target.span.text, tree.method.text, texts)
+        help_ = foreign_names.advice_for_map(tree.target.span.text, tree.method.text, texts)
         if help_:
             problem = f"a map has no methods: `{tree.method.text}`"
             raise FaultError(Diagnostic("BT402", problem, Label(tree.method.span), help=help_))

@@ -349,7 +349,7 @@ def _regex(text: str, span: Span) -> str:
 
 
 def _regrouped(tree: nodes.Binary, right: nodes.Expression) -> nodes.Expression | None:
-    """``len(x) ?? 0 > 3`` as ``(len(x) ?? 0) > 3``, also before ``&&`` and ``||``; None where it is no such case.
+    """``len(x) ?? 0 > 3`` as ``(len(x) ?? 0) > 3``, also before ``&&`` and ``||``; None in all other cases.
 
     ``??`` binds weakest, so ``name =~ pattern ?? false`` means ``(name =~ pattern) ?? false``. But ``len(x) ?? 0 > 3``
     would then compare two literals: the user means ``0`` as the default for null.

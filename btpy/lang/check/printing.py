@@ -15,7 +15,7 @@ from btpy.lang.check.conversions import boxed, convert, may_be_number, mistyped,
 from btpy.lang.check.faults import FaultError, counted, named, were, with_article
 from btpy.lang.check.maps import print_map, view_of
 from btpy.lang.check.redaction import concealed
-from btpy.lang.check.variables import ALL, all_arguments, is_known, require, resolve
+from btpy.lang.check.variables import ALL, all_arguments, is_known, require_place, resolve
 from btpy.lang.hints import foreign_names
 from btpy.lang.inputs import Ambient
 from btpy.lang.syntax import nodes
@@ -232,7 +232,7 @@ def _time(context: Context, call: nodes.Call) -> tuple[str, Expr]:
     (pattern, time), _ = match_arguments(context, call, STRFTIME, function.synopsis, function.signatures)
     assert pattern is not None
     if not isinstance(pattern, nodes.Literal) or not isinstance(pattern.value, str) or not pattern.value:
-        raise FaultError(Diagnostic("BT107", "the format of `strftime` is a constant string", Label(pattern.span)))
+        raise FaultError(Diagnostic("BT107", "the format of `strftime` must be a constant string", Label(pattern.span)))
     for directive in _directives(pattern.value):
         if directive[1:] not in _DIRECTIVES or len(directive) < 2:
             raise FaultError(
@@ -391,7 +391,7 @@ class Record:
         return {part.label for part in self._parts if isinstance(part, Slot) and part.label is not None}
 
     def carry(self, value: Expr, label: str) -> None:
-        """A value that the user asked for, beside those of the script."""
+        """A value that the user asked for in addition to the values of the script."""
         self._parts.append(Slot(len(self._values), value.type, label, carried=True))
         self._values.append(value)
 
@@ -418,7 +418,7 @@ class Record:
                 self._parts.append(Slot(variable.source, variable.type, label, format_))
                 return
             if variable is not None and tree.text in ALL:
-                require(context, variable, tree.span)
+                require_place(context, variable, tree.span)
                 self._take_rest(tree, all_arguments(context, tree.text, tree.span))
                 self._parts.append(Slot(0, ANY, label, format_, rest=True))
                 return

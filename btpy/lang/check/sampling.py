@@ -166,7 +166,7 @@ def _sample(firing: Firing, annotation: nodes.Annotation) -> Firing:
             raise FaultError(
                 Diagnostic(
                     "BT107",
-                    "`rate` of `@Sample` is a share of all hits, above 0 and at most 1",
+                    "`rate` of `@Sample` must be a share of all hits, above 0 and at most 1",
                     Label(tree.span),
                     help=("at most so many hits per second:  @Sample(max_rate=50)",),
                 )
@@ -191,7 +191,7 @@ def _limit(firing: Firing, annotation: nodes.Annotation) -> Firing:
         literal = tree if isinstance(tree, nodes.Literal) else None
         if literal is None or literal.kind is not nodes.LiteralKind.DURATION or not literal.value:
             raise FaultError(
-                Diagnostic("BT202", "`for` of `@Limit` is a time", Label(tree.span), help=("@Limit(for=30s)",))
+                Diagnostic("BT202", "`for` of `@Limit` must be a time", Label(tree.span), help=("@Limit(for=30s)",))
             )
         lifetime = int(literal.value)
     return replace(firing, limit=Limit(hits, rate, lifetime))
@@ -217,7 +217,7 @@ def _integer(tree: nodes.Expression, name: str, least: int, most: int) -> int:
     value = tree.value if isinstance(tree, nodes.Literal) and tree.kind is nodes.LiteralKind.INTEGER else None
     if isinstance(value, int) and least <= value <= most:
         return value
-    raise FaultError(Diagnostic("BT107", f"`{name}` is a number from {least} to {most}", Label(tree.span)))
+    raise FaultError(Diagnostic("BT107", f"`{name}` must be a number from {least} to {most}", Label(tree.span)))
 
 
 def _per_second(tree: nodes.Expression, name: str) -> int:
@@ -225,7 +225,9 @@ def _per_second(tree: nodes.Expression, name: str) -> int:
     if isinstance(tree, nodes.Binary) and tree.operator.text == "/":
         if not isinstance(tree.right, nodes.Name) or tree.right.text != "s":
             raise FaultError(
-                Diagnostic("BT107", f"`{name}` is so many a second", Label(tree.span), help=(f"{name}=5/s",))
+                Diagnostic(
+                    "BT107", f"`{name}` must be a number of times a second", Label(tree.span), help=(f"{name}=5/s",)
+                )
             )
         tree = tree.left
     return _integer(tree, name, 1, _MOST_RATE)
@@ -239,7 +241,7 @@ def _one_of(tree: nodes.Expression | None, name: str, allowed: tuple[str, ...]) 
         return value
     choices = " or ".join(f'"{choice}"' for choice in allowed)
     help_ = did_you_mean(value, allowed) if isinstance(value, str) else ()
-    raise FaultError(Diagnostic("BT107", f"`{name}` is {choices}", Label(tree.span), help=help_))
+    raise FaultError(Diagnostic("BT107", f"`{name}` must be {choices}", Label(tree.span), help=help_))
 
 
 def _flag(tree: nodes.Expression | None, name: str) -> bool:
@@ -248,4 +250,4 @@ def _flag(tree: nodes.Expression | None, name: str) -> bool:
     value = tree.value if isinstance(tree, nodes.Literal) else None
     if isinstance(value, bool):
         return value
-    raise FaultError(Diagnostic("BT201", f"`{name}` is true or false", Label(tree.span)))
+    raise FaultError(Diagnostic("BT201", f"`{name}` must be true or false", Label(tree.span)))

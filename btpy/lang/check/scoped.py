@@ -46,7 +46,7 @@ def scoped_variables(
     trees: Sequence[nodes.Tree], earlier: Mapping[str, ScopedVariable], first: Mapping[Scope, int], report: Report
 ) -> dict[str, ScopedVariable]:
     """The variables of ``earlier`` scripts, and all variables that are assigned somewhere, by key, in source
-    order. New variables get indices from ``first`` of their scope on.
+    order. The indexes of new variables begin at ``first`` of their scope.
     """
     assigned: dict[str, nodes.ScopedVariable] = {}
     for tree in trees:

@@ -53,7 +53,7 @@ def _values(settings: Iterable[nodes.Setting], report: Report) -> dict[str, Sett
             value = _value(rule, setting.value)
             if value is None:
                 help_ = did_you_mean(str(getattr(constant(setting.value), "value", "")), rule.choices)
-                report(Diagnostic("BT201", f"`{name}` is {rule.wanted}", Label(setting.value.span), help=help_))
+                report(Diagnostic("BT201", f"`{name}` must be {rule.wanted}", Label(setting.value.span), help=help_))
             else:
                 settings_of[name] = value, setting
     return {name: value for name, (value, _) in settings_of.items()}

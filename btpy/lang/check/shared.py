@@ -62,7 +62,7 @@ class Shared:
         report: Report,
     ) -> dict[str, Map]:
         """All maps that the script may name, by name. ``new_maps``: the maps that the assignments in all scripts
-        define; ``trees``: the probes and functions of the script; ``declared``: by the script.
+        define; ``trees``: the probes and functions of the script; ``declared``: the declarations of the script.
         """
         maps_by_name = {map_.name: map_ for map_ in self.maps}
         live = _maps(self.trees)
@@ -73,7 +73,7 @@ class Shared:
             if name in live and earlier is not None:
                 if name in declared and _storage(defined) != _storage(earlier):
                     place = declared[name].tree.name.span
-                    report(_conflict(f"`{map_title(name)}` is there already, declared otherwise", place, live[name]))
+                    report(_conflict(f"`{map_title(name)}` already exists with another declaration", place, live[name]))
             elif earlier is not None and _definition(defined) == _definition(earlier):
                 maps_by_name[name] = replace(defined, id=earlier.id)
             else:
@@ -146,7 +146,7 @@ class Shared:
         return typed_variables
 
     def all_scoped(self, variables: Mapping[str, ScopedVariable]) -> tuple[ScopedVariable, ...]:
-        """By scope and index."""
+        """All scoped variables, sorted by scope and index."""
         all_variables = {(variable.scope.value, variable.index): variable for variable in self.scoped}
         all_variables |= {(variable.scope.value, variable.index): variable for variable in variables.values()}
         return tuple(all_variables[place] for place in sorted(all_variables))

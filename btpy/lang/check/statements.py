@@ -232,7 +232,7 @@ def _send(context: Context, function: Function, call: nodes.Call) -> Statement:
     if not isinstance(event, nodes.Literal) or not isinstance(event.value, str):
         span = call.span if event is None else event.span
         raise FaultError(
-            Diagnostic("BT107", "the name of an event is a constant string", Label(span), help=('send("name")',))
+            Diagnostic("BT107", "the name of an event must be a constant string", Label(span), help=('send("name")',))
         )
     return typed_tree.Send(event.value)
 
@@ -267,7 +267,7 @@ def _heap_dump(context: Context, function: Function, call: nodes.Call) -> Statem
                 "the file of a heap dump is a constant, absolute path that ends in .hprof",
                 Label(file.span),
                 help=('heap_dump("/tmp/shop.hprof")',),
-                notes=("a file that is there already is never overwritten",),
+                notes=("an existing file is never overwritten",),
             )
         )
     return typed_tree.HeapDump(name, live)

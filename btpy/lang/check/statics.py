@@ -38,7 +38,7 @@ def is_static(owner: str, tree: nodes.Field) -> Diagnostic:
         "BT213",
         f"`{name}` is a static field of `{owner}`",
         Label(tree.name.span, "static: a body reads only what the traced method has"),
-        help=foreign_names.of_name(owner.rpartition(".")[2])
+        help=foreign_names.advice_for_name(owner.rpartition(".")[2])
         or (f"its value, where the program reads it:   {_scope(owner)}::* @get({owner}::{name}) {{ print(retval) }}",),
         notes=(by_name, _WHY) if name.isupper() else (_WHY,),
     )
@@ -56,8 +56,8 @@ def refuse_static_call(context: Context, tree: nodes.MethodCall) -> None:
             "BT213",
             f"`{name}` is a static method of `{owner}`",
             Label(tree.method.span, "static: a body cannot call it"),
-            help=foreign_names.of_member(owner.rpartition(".")[2], name, *arguments[:1])
-            or foreign_names.of_name(owner.rpartition(".")[2])
+            help=foreign_names.advice_for_member(owner.rpartition(".")[2], name, *arguments[:1])
+            or foreign_names.advice_for_name(owner.rpartition(".")[2])
             or (f"its result, when it returns:   {owner}::{name} @return {{ print(retval) }}",),
             notes=(_WHY,),
         )
@@ -65,13 +65,13 @@ def refuse_static_call(context: Context, tree: nodes.MethodCall) -> None:
 
 
 def _class(context: Context, tree: nodes.Expression) -> str | None:
-    """The class that the expression spells, if it is no value."""
+    """The class that the expression spells, if it is not a value."""
     names: list[str] = []
     at = tree
     while isinstance(at, nodes.Field):
         names.insert(0, at.name.text)
         at = at.target
-    if not isinstance(at, nodes.Name) or is_known(context, at.text) or foreign_names.of_name(at.text):
+    if not isinstance(at, nodes.Name) or is_known(context, at.text) or foreign_names.advice_for_name(at.text):
         return None
     packages, simple = [at.text, *names][:-1], [at.text, *names][-1]
     nested = any(package[:1].isupper() for package in packages)

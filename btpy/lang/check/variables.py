@@ -97,13 +97,13 @@ def not_assignable(context: Context, target: nodes.Name, tree: nodes.Assign) -> 
     elif not help_:
         help_ = (
             f"a map counts over all firings, without a declaration:  @{target.text} {tree.operator.text} …",
-            f"a variable of this firing is made before:  let {target.text} = 0;",
+            f"a variable of this firing needs a declaration:  let {target.text} = 0;",
         )
     return Diagnostic("BT101", f"unknown name `{target.text}`", Label(target.span, "not defined here"), help=help_)
 
 
 def all_arguments(context: Context, name: str, span: Span) -> tuple[Expr, ...]:
-    """All arguments, for ``print(args)`` and ``print(targs)``. None are known before the method is known."""
+    """All arguments, for ``print(args)`` and ``print(targs)``. Empty as long as the method is not known."""
     if context.shape is None:
         return ()
     if name == "args":
@@ -167,7 +167,7 @@ def resolve(context: Context, tree: nodes.Name) -> Expr:
     variable = VARIABLES.get(name)
     if variable is None:
         raise FaultError(_unknown(context, tree))
-    require(context, variable, span)
+    require_place(context, variable, span)
     return variable_value(context, variable, span)
 
 
@@ -473,7 +473,7 @@ def _require_method(context: Context, name: str, span: Span) -> None:
         raise FaultError(absent(context, name, places[0], span, _IN_METHODS))
 
 
-def require(context: Context, variable: Variable, span: Span) -> None:
+def require_place(context: Context, variable: Variable, span: Span) -> None:
     places = (Place.ENTRY,) if context.in_entry else context.places
     missing = [place for place in places if place not in variable.places]
     if missing and context.shape is None:
@@ -525,8 +525,10 @@ def _unknown(context: Context, tree: nodes.Name) -> Diagnostic:
     names = _names_here(context)
     function = FUNCTIONS.get(tree.text)
     member = re.match(r"\s*\.\s*([A-Za-z_]\w*)", tree.span.source.text[tree.span.end : tree.span.end + 80])
-    of_member = foreign_names.of_member(tree.text, member[1]) if member is not None else ()
-    help_ = of_member or foreign_names.of_name(tree.text) or did_you_mean(tree.text, names) or _elsewhere(tree.text)
+    of_member = foreign_names.advice_for_member(tree.text, member[1]) if member is not None else ()
+    help_ = (
+        of_member or foreign_names.advice_for_name(tree.text) or did_you_mean(tree.text, names) or _elsewhere(tree.text)
+    )
     if function is not None:
         help_ = (f"it is a function:  {function.synopsis}",)
     elif tree.text in context.maps:
@@ -547,7 +549,9 @@ def _unknown(context: Context, tree: nodes.Name) -> Diagnostic:
         Label(tree.span, "not defined here"),
         help=help_,
         notes=(f"at {places} you can use: {quote(names, 11)}",),
-        fixes=(Fix(tree.span, written),) if written is not None and help_ == foreign_names.of_name(tree.text) else (),
+        fixes=(Fix(tree.span, written),)
+        if written is not None and help_ == foreign_names.advice_for_name(tree.text)
+        else (),
     )
 
 

@@ -9,8 +9,7 @@ import re
 import unicodedata
 
 from btpy.lang.hints.failure import Failure, rewritten
-from btpy.lang.hints.foreign_names import OPERATORS, in_our_words
-from btpy.lang.hints.foreign_names import of_map as of_map_method
+from btpy.lang.hints.foreign_names import OPERATORS, advice_for_map, in_our_words
 from btpy.lang.syntax.units import UNITS
 from btpy.model.diagnostics import Diagnostic, Fix, Label
 from btpy.model.source import Span
@@ -150,7 +149,7 @@ def bare_dollar(failure: Failure) -> Diagnostic | None:
             "`$#` is Byteman's form",
             Label(failure.ahead(2)),
             help=(
-                "the number of parameters is that of the overload:  com.acme.Foo::bar(int, String)",
+                "choose the number of parameters by the overload:  com.acme.Foo::bar(int, String)",
                 "of a list or an array:  len(x)",
             ),
         )
@@ -535,7 +534,7 @@ def slicing(failure: Failure) -> Diagnostic | None:
     last = re.match(r":\s*(\w*)", failure.rest)
     return Diagnostic(
         "BT016",
-        "an index is one number",
+        "an index must be one number",
         Label(failure.ahead(1)),
         help=(
             f"a part of a text:  substr({ends[1]}, {ends[2] or '0'}, {(last[1] if last else '') or '…'})",
@@ -590,7 +589,7 @@ def method_reference(failure: Failure) -> Diagnostic | None:
         return None
     start = failure.at - (1 if failure.source.text[failure.at - 1] == ":" else 0)
     of_map = re.search(r"(@\w*)\.(\w+)\(([^()]*),[^(),]*$", failure.before)
-    help_ = () if of_map is None else of_map_method(of_map[1], of_map[2], of_map[3].split(","))
+    help_ = () if of_map is None else advice_for_map(of_map[1], of_map[2], of_map[3].split(","))
     if help_:
         return Diagnostic(
             "BT016",

@@ -81,9 +81,9 @@ FORMS = {
     **dict.fromkeys(("del", "unset"), "write delete @name[key]; a whole map is emptied by clear(@name)"),
     **dict.fromkeys(("isThrow", "is_throw"), "write exception != null, at @exit"),
     **dict.fromkeys(("isReturn", "is_return"), "write exception == null, at @exit"),
-    "isBefore": "a location says it:  com.acme.Foo::bar @entry { … }",
+    "isBefore": "use a location:  com.acme.Foo::bar @entry { … }",
     **dict.fromkeys(("uid", "username", "user"), 'of the process:  @OnBegin { print(property("user.name")) }'),
-    **dict.fromkeys(("cpu", "gid", "cgroup", "curtask", "ppid"), "the JVM does not know it; there are tid and pid"),
+    **dict.fromkeys(("cpu", "gid", "cgroup", "curtask", "ppid"), "the JVM does not know this id: use tid or pid"),
 }
 """Advice if a name has no replacement."""
 
@@ -299,8 +299,8 @@ METHODS_OF_MAPS = {
 """The replacement for a method of a collection that is called on a map."""
 
 
-def of_map(name: str, method: str, arguments: Sequence[str]) -> tuple[str, ...]:
-    """Like ``of_name``, for ``@name.method(arguments)``."""
+def advice_for_map(name: str, method: str, arguments: Sequence[str]) -> tuple[str, ...]:
+    """Like ``advice_for_name``, for ``@name.method(arguments)``."""
     written = METHODS_OF_MAPS.get(method)
     if written is None:
         return ()
@@ -327,8 +327,8 @@ ARGUMENTS = {
 """The meaning of an argument that an annotation does not have."""
 
 
-def of_argument(annotation: str, name: str) -> tuple[str, ...]:
-    """Like ``of_name``, for the argument of an annotation."""
+def advice_for_argument(annotation: str, name: str) -> tuple[str, ...]:
+    """Like ``advice_for_name``, for the argument of an annotation."""
     help_ = ARGUMENTS.get((annotation, name))
     return () if help_ is None else (help_,)
 
@@ -347,8 +347,8 @@ OF_METHOD = {
 """The counterpart of the name of an operand, used at a location that is a whole method."""
 
 
-def of_member(owner: str, member: str, argument: str = "array") -> tuple[str, ...]:
-    """Like ``of_name``, for ``System.nanoTime``; ``argument``: the first one of a call."""
+def advice_for_member(owner: str, member: str, argument: str = "array") -> tuple[str, ...]:
+    """Like ``advice_for_name``, for ``System.nanoTime``; ``argument``: the first argument of a call."""
     written = MEMBERS.get(owner, {}).get(member)
     if written is None:
         return ()
@@ -356,7 +356,7 @@ def of_member(owner: str, member: str, argument: str = "array") -> tuple[str, ..
     return (written if written.startswith("leave it out") else f"write {written}",)
 
 
-def of_name(name: str) -> tuple[str, ...]:
+def advice_for_name(name: str) -> tuple[str, ...]:
     """The help for an unknown name. Empty if no other language has the name."""
     if name in NAMES:
         return (f"write {NAMES[name]}",)
@@ -405,17 +405,17 @@ def expression_in_our_words(text: str) -> str:
     return _LITERALS.sub(lambda word: NAMES[word[0]], operators)
 
 
-def of_annotation(name: str) -> tuple[str, ...]:
-    """Like ``of_name``, for an annotation."""
+def advice_for_annotation(name: str) -> tuple[str, ...]:
+    """Like ``advice_for_name``, for an annotation."""
     if name in ("DTrace", "DTraceRef", "PeriodicEvent", "Injected", "Service"):
         return ("leave it out: nothing here is like it",)
     return (f"write {ANNOTATIONS[name]}",) if name in ANNOTATIONS else ()
 
 
-def of_function(name: str) -> tuple[str, ...]:
-    """Like ``of_name``, for the name of a called function."""
+def advice_for_function(name: str) -> tuple[str, ...]:
+    """Like ``advice_for_name``, for the name of a called function."""
     if name in FUNCTIONS:
         return (f"here it is written:  {FUNCTIONS[name]}",)
     if name in FUNCTION_FORMS:
         return (FUNCTION_FORMS[name],)
-    return of_name(name)
+    return advice_for_name(name)

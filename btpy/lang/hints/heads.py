@@ -9,7 +9,7 @@ import re
 
 from btpy.lang.builtins import ANNOTATIONS
 from btpy.lang.hints.failure import Failure, rewritten
-from btpy.lang.hints.foreign_names import of_annotation
+from btpy.lang.hints.foreign_names import advice_for_annotation
 from btpy.lang.hints.other_tools import VARIABLES_OF_BTRACE, head_of_probe, location_of_btrace
 from btpy.lang.syntax.nodes import location_of_point
 from btpy.lang.syntax.scanner import BRACE_EXPECTED
@@ -116,7 +116,7 @@ def annotations_at_point(failure: Failure) -> Diagnostic | None:
                 "BT106",
                 f"unknown annotation `@{annotation[1]}`",
                 Label(Span(failure.source, start + annotation.start(), start + annotation.end(1))),
-                help=of_annotation(annotation[1]) or ("leave it out",),
+                help=advice_for_annotation(annotation[1]) or ("leave it out",),
             )
     others = [annotation[0] for annotation in written if not ANNOTATIONS[annotation[1]].attaches]
     placed = f", location={location_of_point(location)}" if location else ""
@@ -361,7 +361,7 @@ def head_of_java(failure: Failure) -> Diagnostic | None:
         start = failure.behind(len(final[0])).start
         return Diagnostic(
             "BT016",
-            f"`{final[1]}` is no part of a type here",
+            f"`{final[1]}` is not part of a type here",
             Label(Span(failure.source, start, start + len(final[1]))),
             help=(f"write {final[2]} {name[0]}",),
         )

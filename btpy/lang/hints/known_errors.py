@@ -79,7 +79,7 @@ KNOWN_ERRORS: tuple[Callable[[Failure], Diagnostic | None], ...] = (
     declarations.typed_variable,
     statements.single_equals,
     expressions.range_without_brackets,
-    statements.no_braces,
+    statements.missing_braces,
     statements.body_without_braces,
     declarations.late_version,
     heads.item,

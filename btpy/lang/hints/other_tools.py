@@ -1,8 +1,8 @@
 """Scripts for BTrace, bpftrace, DTrace, SystemTap, Byteman and Arthas: recognises them, and shows how to write their
 constructs in this language.
 
-It does not translate whole scripts, because constructs do not map one to one (a Java method body is no probe body). It
-looks up each construct that the script uses, and lists the translations in order of appearance.
+It does not translate whole scripts, because constructs do not map one to one (a Java method body is not a probe body).
+It looks up each construct that the script uses, and lists the translations in order of appearance.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ VARIABLES_OF_BTRACE = {
 
 
 class Form(NamedTuple):
-    """``pattern`` finds the construct; ``used``: the text that shows it (None: as the script has it); ``write``: the
-    translation.
+    """``pattern`` finds the construct; ``used``: the text that shows the construct to the user (None: the text of the
+    script); ``write``: the translation.
     """
 
     pattern: re.Pattern[str]

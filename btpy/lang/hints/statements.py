@@ -165,7 +165,7 @@ def comment_in_the_way(failure: Failure) -> Diagnostic | None:
     return Diagnostic(
         "BT001",
         "`#` begins a comment",
-        Label(Span(failure.source, at, at + 1), "the rest of the line is no code"),
+        Label(Span(failure.source, at, at + 1), "the rest of the line is not code"),
         help=COMMENT_MEANT["#"],
     )
 
@@ -196,7 +196,7 @@ def single_equals(failure: Failure) -> Diagnostic | None:
     return rewritten("BT016", "`=` does not compare", span, "==")
 
 
-def no_braces(failure: Failure) -> Diagnostic | None:
+def missing_braces(failure: Failure) -> Diagnostic | None:
     if not re.match(r"if\b|\s*else\b", failure.statement) or "LBRACE" not in failure.accepts:
         return None
     if failure.rest.startswith("{"):

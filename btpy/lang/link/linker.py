@@ -368,7 +368,7 @@ class _Linker:
                 self._diagnostics.append(
                     Diagnostic(
                         "BT201",
-                        f"`{name}` is {wrong}",
+                        f"`{name}` must be {wrong}",
                         Label(argument.value.span),
                         (Label(parameter.span, "declared here"),),
                     )
@@ -410,7 +410,7 @@ class _Linker:
                             f"`{item.library.text}` is imported twice with different values of `{name}`",
                             Label(argument.span, "another value"),
                             (Label(first[0].span, "first imported with this"),),
-                            notes=("each library is loaded once, also where several files import it",),
+                            notes=("each library is loaded once, even where several files import it",),
                         )
                     )
             for name, parameter in imported.parameters.items():
@@ -706,7 +706,7 @@ class _Resolver:
                 return part
 
     def _subscribed(self, value: nodes.Expression) -> nodes.Expression:
-        """The qualified name of the probe that ``@OnProbe`` names; an empty one after a report."""
+        """The qualified name of the probe that ``@OnProbe`` names; empty if an error was reported."""
         unknown = nodes.Name(value.span, "")
         match value:
             case nodes.Field(target=nodes.Name(text=alias), name=name):

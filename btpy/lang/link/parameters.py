@@ -97,7 +97,9 @@ def declared(item: nodes.ScriptParameter, diagnostics: list[Diagnostic]) -> Para
         try:
             value = converted(type_, default)
         except Mistyped as wrong:
-            diagnostics.append(Diagnostic("BT201", f"`{name}` is {wrong}", Label(default.span, _named(default.kind))))
+            diagnostics.append(
+                Diagnostic("BT201", f"`{name}` must be {wrong}", Label(default.span, _named(default.kind)))
+            )
             return None
     return Parameter(name, type_, value, item.help or "", item.name.span)
 
@@ -252,7 +254,9 @@ def settled(parameters: Iterable[Parameter], texts: Mapping[str, str]) -> dict[s
             try:
                 values[parameter.name] = parsed(parameter.type, text)
             except Mistyped as wrong:
-                raise UsageError(f"--{parameter.name} is {wrong}, not {text!r}", help=described([parameter])) from None
+                raise UsageError(
+                    f"--{parameter.name} must be {wrong}, not {text!r}", help=described([parameter])
+                ) from None
         elif parameter.default is not None:
             values[parameter.name] = parameter.default
         else:

@@ -1,5 +1,5 @@
-"""Brackets, quotes and comments of a text that may not parse: it finds the beginnings of items, and brackets and quotes
-that are never closed."""
+"""Brackets, quotes and comments of a text that possibly does not parse: it finds the beginnings of items, and brackets
+and quotes that are never closed."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def _swallowed(source: Source, at: int, end: int, openers: list[int]) -> Diagnos
     return Diagnostic(
         "BT002",
         f"`{begins}` begins a comment, in which brackets close nothing",
-        Label(Span(source, at, at + len(begins)), "the rest of the line is no code"),
+        Label(Span(source, at, at + len(begins)), "the rest of the line is not code"),
         (Label(Span(source, openers[-1], openers[-1] + 1), "still open"),),
         help=COMMENT_MEANT[begins],
     )

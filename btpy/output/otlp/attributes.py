@@ -57,5 +57,5 @@ def scalar(value: str | int | float | bool) -> AnyValue:
 
 
 def unsigned(number: int) -> int:
-    """The nearest number that an unsigned field of 64 bits can have. A target can send any."""
+    """The nearest number that an unsigned field of 64 bits can have. A target can send any value."""
     return min(max(0, number), _UNSIGNED_MAX)

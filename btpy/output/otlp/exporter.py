@@ -93,7 +93,7 @@ class Exporter:
         self._senders = [sender for sender in (self._logs, self._spans, self._metrics) if sender is not None]
 
     @property
-    def addresses(self) -> str:
+    def endpoint_text(self) -> str:
         """The endpoint in messages to the user."""
         return " and ".join(dict.fromkeys(sender.address for sender in self._senders)) or "nowhere"
 

@@ -84,7 +84,7 @@ class Metrics:
             return Report(ResourceMetrics(resource=self._resource, scope_metrics=[scope]), totals, self._read_at)
 
     def delivered(self, report: Report) -> None:
-        """The backend has the report."""
+        """Called when the backend has accepted the report."""
         with self._lock:
             self._delivered, self._delivered_at = report.totals, report.nanos
 

@@ -73,7 +73,9 @@ def metric_of(
     temporality: Temporality,
     values: Values,
 ) -> Metric | None:
-    """None if there is no point. ``temporality``: that of ``entries``; only the kinds of ``SUMMED`` need it."""
+    """None if there is no point. ``temporality``: the temporality of ``entries``; only the kinds of ``SUMMED`` need
+    it.
+    """
     metric = Metric(name=f"{PREFIX}{map_.name or map_.kind.value}", unit=_unit(map_), description=_description(map_))
     for key, value in entries:
         _add(metric, map_, _attributes(map_, key, value, values), value, temporality, values)

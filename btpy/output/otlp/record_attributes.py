@@ -44,7 +44,7 @@ class RecordAttributes:
         return attributes
 
     def fields(self, template: Template, parts: Sequence[str | Slot]) -> Reader:
-        """``parts``: those of the template that become attributes."""
+        """``parts``: the parts of the template that become attributes."""
         slots = [(well_formed(part.label or "value"), part) for part in parts if isinstance(part, Slot)]
         arity = Arity.of(template)
 

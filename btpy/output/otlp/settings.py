@@ -113,7 +113,9 @@ def settings_of(url: str, environment: Mapping[str, str]) -> OtlpSettings:
         )
     preference = (variables.text("METRICS_TEMPORALITY_PREFERENCE") or "cumulative").lower()
     if preference not in ("cumulative", "delta", "lowmemory"):
-        raise UsageError(f"{_PREFIX}_METRICS_TEMPORALITY_PREFERENCE={preference}: it is cumulative, delta or lowmemory")
+        raise UsageError(
+            f"{_PREFIX}_METRICS_TEMPORALITY_PREFERENCE={preference}: it must be cumulative, delta or lowmemory"
+        )
     endpoints = {
         signal: None if environment.get(f"OTEL_{signal.name}_EXPORTER") == "none" else _endpoint(url, signal, variables)
         for signal in Signal
@@ -159,7 +161,7 @@ class _Variables:
 def _endpoint(url: str, signal: Signal, variables: _Variables) -> Endpoint:
     compression = variables.text("COMPRESSION", signal) or "gzip"
     if compression not in ("gzip", "none"):
-        raise UsageError(f"{_PREFIX}_COMPRESSION={compression}: it is gzip or none")
+        raise UsageError(f"{_PREFIX}_COMPRESSION={compression}: it must be gzip or none")
     timeout = variables.text("TIMEOUT", signal)
     return Endpoint(
         _url(url, signal, variables),
@@ -244,5 +246,5 @@ def _count(environment: Mapping[str, str], name: str, default: int) -> int:
 
 def _positive(name: str, text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 0 < int(text) <= 1 << 31:
-        raise UsageError(f"{name}={text}: it is a whole number above 0")
+        raise UsageError(f"{name}={text}: it must be a whole number above 0")
     return int(text)

@@ -38,7 +38,7 @@ class Spans:
         self._converters: dict[int, Callable[[Record], Span] | None] = {}
 
     def of(self, record: Record) -> Span | None:
-        """None for records that are no spans. Raises ProtocolError."""
+        """None for records that are not spans. Raises ProtocolError."""
         if record.template not in self._converters:
             template = template_of(self._context, record)
             self._converters[record.template] = self._converter(template) if template.is_span else None

@@ -22,7 +22,7 @@ _FLAGS = re.compile("[0-9a-f]{2}")
 
 def traced(template: Template, convert: Callable[[Record], LogRecord]) -> Callable[[Record], LogRecord]:
     """The function, whose log records then have the ids of the span in their own fields, instead of in attributes.
-    Values that are no ids stay attributes."""
+    Values that are not ids stay attributes."""
     slots: dict[str, int] = {
         part.label: part.value
         for part in template.parts

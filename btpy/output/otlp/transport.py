@@ -22,9 +22,9 @@ from btpy.errors import UsageError
 from btpy.output.otlp.settings import Credentials, Endpoint
 
 _REPEATABLE = (429, 502, 503, 504)
-_MOST_ANSWER = 1 << 16  # most bytes of an answer that are read
+_MOST_ANSWER = 1 << 16  # the maximum number of bytes of an answer that are read
 _LONGEST_PAUSE = 300.0  # longest pause in seconds that a server may ask for
-_MOST_REASON = 200  # most characters of an answer that are shown
+_MOST_REASON = 200  # the maximum number of characters of an answer that are shown
 _LEAST_GZIP = 1024  # size in bytes from which a body is compressed
 
 
@@ -134,7 +134,7 @@ class Transport:
     @contextlib.contextmanager
     def _deadline(self) -> Iterator[None]:
         """Closes the connection at the timeout. The timeout of a socket is not enough: it applies to a single call, so
-        a server could send a byte a second for ever.
+        a server could send a byte a second forever.
         """
         self._timed_out = False
         timer = threading.Timer(self.endpoint.timeout, self._time_out)

@@ -56,7 +56,7 @@ def map_rows(content: MapContent, stacks: StackTable) -> Iterator[Columns]:
 
 
 def limited(number: int) -> int:
-    """The nearest number that a column holds: a target can send any."""
+    """The nearest number that fits into a column, because a target can send any number."""
     return max(_LEAST, min(_MOST, number))
 
 

@@ -26,7 +26,7 @@ _ROW_BYTES = 100  # of the numbers and references of a row in memory, at least
 
 
 class Outcome(NamedTuple):
-    """``written``: for the user. ``failure``: the first error; empty: there was none."""
+    """``written``: a text for the user. ``failure``: the first error; empty: there was none."""
 
     written: str
     failure: str

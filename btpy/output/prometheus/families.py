@@ -78,7 +78,7 @@ class Families:
 
 
 class MapNames(NamedTuple):
-    """``labels``: of the components of a key."""
+    """``labels``: the labels of the components of a key."""
 
     name: str
     type: str

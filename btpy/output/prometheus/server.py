@@ -37,8 +37,8 @@ Page = Callable[[str], tuple[str, bytes]]
 
 
 class Server:
-    """``page``: makes the answer. ``answered``: how many scrapes got it. ``port``: on which it listens. ``failure``: of
-    the last page that could not be made."""
+    """``page``: makes the answer. ``answered``: how many scrapes got it. ``port``: the port on which it listens.
+    ``failure``: the error of the last page that could not be made."""
 
     def __init__(self, settings: ExpositionSettings, page: Page) -> None:
         """Listens. Raises UsageError for an address on which this process cannot listen."""
@@ -129,7 +129,7 @@ class Server:
         return _response(200, text, content_type, encoding, head=line[1] == b"HEAD")
 
     def _refusal(self, headers: dict[str, str]) -> bytes | None:
-        """The answer to a client that may not read; None: it may."""
+        """The answer to a client that is not allowed to read; None: it may."""
         token = self._settings.token
         if token is None:
             host = headers.get("host", "")

@@ -13,7 +13,7 @@ from btpy.output.writer import Context, End
 
 
 class ExpositionWriter(SilentWriter):
-    """Prints and events are no metrics: they are left out."""
+    """Prints and events are not metrics: they are left out."""
 
     def __init__(self, metrics: TargetMetrics, context: Context) -> None:
         self._metrics = metrics

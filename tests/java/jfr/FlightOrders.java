@@ -8,7 +8,7 @@ public final class FlightOrders {
 
     private FlightOrders() {}
 
-    /** Arguments: the number of orders in each round, one argument a round. */
+    /** Arguments: the number of orders in each round, one argument for each round. */
     public static void main(String[] arguments) throws Exception {
         order(0, "warm-up", 0.0, false, FlightOrders.class, Thread.currentThread(), 'w', 0L);
         Gate.await();

@@ -73,7 +73,9 @@ public final class Executing {
         first.countDown();
     }
 
-    /** A queue with room for 5: 7 tasks are rejected, 3 more after the pool is shut down. The pool is one of a subclass. */
+    /** A queue with room for 5: 7 tasks are rejected, 3 more after the pool is shut down. The pool is an instance of a
+     * subclass.
+     */
     private static void reject() throws InterruptedException {
         ThreadPoolExecutor small = new ThreadPoolExecutor(
                 1, 1, 1, TimeUnit.MINUTES, new ArrayBlockingQueue<>(5), named("small")) {

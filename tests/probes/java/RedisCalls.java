@@ -50,7 +50,7 @@ public final class RedisCalls {
             try {
                 jedis.incr("name");
             } catch (JedisDataException e) {
-                // It is no number.
+                // It is not a number.
             }
         }
         Pipeline pipeline = jedis.pipelined();
@@ -100,7 +100,7 @@ public final class RedisCalls {
             try {
                 lettuce.sync().incr("name");
             } catch (RedisCommandExecutionException e) {
-                // It is no number.
+                // It is not a number.
             }
         }
         lettuce.setTimeout(Duration.ofMillis(50));

@@ -155,7 +155,7 @@ final class ClassRequests extends RequestHandler {
         send(frame.patch(at, read));
     }
 
-    /** Reads the supertypes of types that may not be loaded, and their supertypes in turn, from class files. */
+    /** Reads the supertypes of types that are possibly not loaded, and their supertypes in turn, from class files. */
     private void lookUp(int id, Payload request) throws IOException {
         ClassLoader loader = inventory.loader(request.string());
         ArrayDeque<String> names = new ArrayDeque<String>();

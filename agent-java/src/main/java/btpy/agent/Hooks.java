@@ -61,7 +61,7 @@ final class Hooks {
         }
     }
 
-    /** Has a request answered after the calls that wait now. */
+    /** Puts the answer to a request behind the calls that wait now. */
     synchronized void answerBehind(int request) {
         calls.add(new Hook.Call(null, request));
     }

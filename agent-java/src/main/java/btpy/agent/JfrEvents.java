@@ -22,7 +22,7 @@ final class JfrEvents {
 
     private final Set<Class<?>> own = new LinkedHashSet<Class<?>>();
 
-    /** Whether the class is one of an event. */
+    /** Whether the class is the class of an event. */
     static boolean isEvent(byte[] classFile) {
         ClassHeader header = ClassHeader.parse(classFile);
         return header != null && header.superclass.equals("jdk.jfr.Event");

@@ -15,7 +15,7 @@ import java.util.Map;
  *
  * <p>The woven classes are stored in a file, so that the target does not keep classes in memory that it may never load.
  * The file is created in the JVM's directory for temporary files. Only the user of the JVM may open it. It is deleted
- * as soon as it is open, so it disappears when this object is closed, and also when the JVM ends.
+ * as soon as it is open, so it disappears when this object is closed and when the JVM ends.
  *
  * <p>A woven class is used once, because its sites belong to one class of one loader. If another loader loads the same
  * bytes, the agent asks the client.

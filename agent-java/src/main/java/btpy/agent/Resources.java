@@ -26,7 +26,7 @@ final class Resources {
     }
 
     /**
-     * Returns the class file of a class that may not be loaded, as {@code loader} finds it. A null loader is the boot
+     * Returns the class file of a class that is possibly not loaded, as {@code loader} finds it. A null loader is the boot
      * loader.
      */
     static byte[] classFile(ClassLoader loader, String name) {

@@ -164,7 +164,7 @@ final class Retransformer {
     /**
      * Returns null if the class can be retransformed, otherwise the reason. A class that is not initialised is linked
      * first, because retransformation races with linking (JDK-8277444); getDeclaredConstructors links without
-     * initialising. A type that is missing only from the signatures of constructors is no obstacle.
+     * initialising. A type that is missing only from the signatures of constructors is not an obstacle.
      */
     private String refusal(ClassRecord record, Class<?> type) {
         if (!instrumentation.isModifiableClass(type)) {

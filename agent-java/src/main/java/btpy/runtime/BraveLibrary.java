@@ -18,7 +18,7 @@ final class BraveLibrary extends TraceLibrary {
     private static final int MOST_EXTRAS = 16;
     private static final int MOST_FIELDS = 256;
 
-    /** Identifies the class; the numbers are read by the layout. */
+    /** This field identifies the class. The layout reads the trace id and the span id. */
     private final KnownField extras = new KnownField("brave.propagation.TraceContext", "extraList");
     private final KnownField state = new KnownField("brave.internal.baggage.BaggageFields", "state");
     private final KnownField name = new KnownField("brave.baggage.BaggageField", "name");

@@ -5,11 +5,11 @@ package btpy.runtime;
  * object is called, so keys are found by value only if the value is a string, a number or an enum constant.
  */
 public final class Elements {
-    /** The most elements of one loop, even if the script requests more. */
+    /** The maximum number of elements of one loop, even if the script requests more. */
     static final int MOST = 1000;
 
     private static final Memory MEMORY = Memory.instance();
-    /** The most elements that {@code in} compares one by one. */
+    /** The maximum number of elements that {@code in} compares one by one. */
     private static final int MOST_COMPARED = 10_000;
 
     private static final int MOST_CHAIN = 256;

@@ -25,7 +25,10 @@ final class Entry extends Cells {
     volatile Object value = UNSET;
     /** Whether the value was set, and not only added to. Such a value cannot be merged from parts. */
     volatile boolean assigned;
-    /** The {@link Weights} of samples that represent others, allocated for the first one. Changed by its offset. */
+    /**
+     * The {@link Weights} of samples that represent others, allocated for the first one. Code changes it with atomic
+     * operations at its field offset.
+     */
     long[] weights;
     /** The serial number of the newest entry when this one was last used; only in a map that evicts. */
     long used;

@@ -12,7 +12,7 @@ final class ErrorTable {
         final int probe;
         final int position;
         final int kind;
-        /** Changed by its offset. */
+        /** Code changes it with atomic operations at its field offset. */
         long count;
         /** The type of the last failure. Its text is created when it is shipped. */
         Class<?> type;

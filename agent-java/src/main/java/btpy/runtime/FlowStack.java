@@ -10,7 +10,7 @@ final class FlowStack extends OwnedByThread {
     private Run current;
     /** The run that the innermost change until the end of a method made current. */
     private Run enclosing;
-    /** By depth, the two runs above as they were before. */
+    /** For each depth, the earlier values of the two fields above. */
     private Run[] saved = new Run[8];
     private int depth;
 
@@ -52,7 +52,7 @@ final class FlowStack extends OwnedByThread {
         return true;
     }
 
-    /** Restores the run that was current at this depth, also where methods above did not leave. */
+    /** Restores the run that was current at this depth, even where methods above did not leave. */
     void restore(int before) {
         if (depth > before) {
             end(current);

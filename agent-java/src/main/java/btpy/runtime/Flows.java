@@ -16,7 +16,7 @@ public final class Flows {
     private static final int BITS = 12;
 
     private final ThreadTable threads = new ThreadTable(BITS);
-    /** By entry of {@link #threads}. */
+    /** The index is the entry of the thread in {@link #threads}. */
     private final Object[] stacks = new Object[8 << BITS];
     private long next = 1;
     private long swept;
@@ -96,7 +96,7 @@ public final class Flows {
         }
     }
 
-    /** Hands the current flow over with a task, also if there is none. */
+    /** Hands the current flow over with a task, even if there is none. */
     public static void handOver(Session session, Object task, int probe, int at) {
         if (session.flows != null) {
             Run run = run(session);

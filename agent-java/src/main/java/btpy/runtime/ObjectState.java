@@ -121,7 +121,7 @@ final class ObjectState extends WeakReference<Object> {
         waiting = EMPTY;
     }
 
-    /** The places in the table that the flows take, beside that of the object. */
+    /** The places in the table that the flows take, without the place of the object. */
     int places() {
         return count > 1 ? count - 1 : 0;
     }

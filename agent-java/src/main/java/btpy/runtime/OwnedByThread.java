@@ -2,7 +2,7 @@ package btpy.runtime;
 
 import java.lang.ref.WeakReference;
 
-/** What a table keeps for a thread as long as the thread lives. */
+/** Data of a thread that a table keeps as long as the thread lives. */
 class OwnedByThread {
     /** The thread, until the event thread replaces it by a weak reference. Only the event thread may allocate that. */
     private Thread thread = Thread.currentThread();

@@ -738,7 +738,7 @@ final class Probe {
         return nanos > WORTH * outNanos() && !(linked && isLimited());
     }
 
-    /** The largest factor that costs clearly less than half of it. */
+    /** The largest sampling factor that is useful: skipped hits then cost clearly less than half of a firing. */
     private int mostUseful(double nanos) {
         double most = SMALL_PART * nanos / outNanos();
         int factor = 2;

@@ -14,7 +14,7 @@ public final class Records {
     /** The position of a record whose values took more space than their bound. Nothing can be written after it. */
     private static final int OVERRUN = 1 << 30;
 
-    /** The most bytes that {@link #put} uses for one value, at all limits. */
+    /** The maximum number of bytes that {@link #put} uses for one value, at all limits. */
     private static final int MAX_VALUE = 32 << 10;
 
     private Records() {}

@@ -10,7 +10,7 @@ package btpy.runtime;
  * application for long.
  */
 final class SecretNames {
-    /** The longest name that can be one of a secret, in characters. */
+    /** The length of the longest name that can belong to a secret, in characters. */
     private static final int LONGEST = 64;
 
     /** The number of classes whose secret fields are cached; a power of two. */

@@ -26,7 +26,7 @@ final class SpaceSaving {
         final Object value;
         final int hash;
         final long error;
-        /** Changed by its offset. */
+        /** The number of additions. Code changes it with atomic operations at its field offset. */
         long count;
 
         Counter(Object value, int hash, long error, long count) {

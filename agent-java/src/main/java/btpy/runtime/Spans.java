@@ -20,7 +20,7 @@ public final class Spans {
     private static final char[] HEX = {'0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'};
 
     private final ThreadTable threads = new ThreadTable(BITS);
-    /** By entry of {@link #threads}. */
+    /** The index is the entry of the thread in {@link #threads}. */
     private final OpenSpan[] innermost = new OpenSpan[threads.values.length];
     private final long traces;
     private long next;
@@ -47,7 +47,7 @@ public final class Spans {
         return begin(site, probe, false);
     }
 
-    /** Ends a span of {@link #enter}, also where spans above have not ended. */
+    /** Ends a span of {@link #enter}, even where spans above have not ended. */
     public static void leave(int site, int probe, Object entered) {
         Session session = Session.of(site);
         if (session != null && session.spans != null && entered instanceof OpenSpan) {

@@ -39,7 +39,7 @@ final class StaticField extends WeakReference<Class<?>> {
         return null;
     }
 
-    /** Null also while the class is not initialised, and after it was unloaded. */
+    /** Null even while the class is not initialised, and after it was unloaded. */
     Object read() {
         Class<?> type = get();
         if (type == null) {

@@ -4,8 +4,8 @@ package btpy.runtime;
  * Reads the characters of a {@code String} from its fields. {@code String} itself may be traced, so none of its methods
  * is called.
  *
- * <p>JDK 9 and later: {@code byte[] value} and {@code byte coder} (0: one byte a character, Latin-1; 1: two bytes,
- * native order). JDK 8: {@code char[] value}.
+ * <p>JDK 9 and later: {@code byte[] value} and {@code byte coder} (0: one byte for each character, Latin-1; 1: two
+ * bytes, native order). JDK 8: {@code char[] value}.
  */
 final class Strings {
     private static final Memory MEMORY = Memory.instance();
@@ -87,7 +87,7 @@ final class Strings {
                 : regionMatches(a, 0, b, 0, length);
     }
 
-    /** Whether the string stores one byte a character. */
+    /** Whether the string stores one byte for each character. */
     private static boolean isBytes(String s) {
         return CODER >= 0 && MEMORY.getByte(s, CODER) == 0;
     }

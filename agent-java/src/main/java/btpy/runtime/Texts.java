@@ -5,7 +5,7 @@ package btpy.runtime;
  * ProbeError#BUDGET}, so that the work of one firing is bounded for every string of the application.
  */
 public final class Texts {
-    /** The most characters of a text that a function reads or creates. */
+    /** The maximum number of characters of a text that a function reads or creates. */
     static final int MOST = 1 << 20;
 
     /**

@@ -182,7 +182,7 @@ public final class World {
             try {
                 new Repository().load(i);
             } catch (SQLException | IllegalStateException e) {
-                // the program loses eight, and eight come at a bad time
+                // the program swallows eight of these exceptions, and logs eight
             }
         }
         Thread dying = new Thread(() -> Arrays.asList(1).set(1, 2), "dying");
