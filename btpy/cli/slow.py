@@ -8,6 +8,8 @@ from btpy.cli.options import Arguments, Command, Option, number, seconds, share
 from btpy.cli.settings import ATTACH, attach_method
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from btpy.api.slow.collect import Report, Wanted
     from btpy.cli.console import Console
     from btpy.errors import TargetGone
@@ -22,7 +24,7 @@ _BUDGET = 0.05
 
 COMMAND = Command(
     name="slow",
-    usage=("slow PID|NAME [--over 200ms] [--for 30s] [--top 10] [-f text|ndjson]",),
+    usage=("slow PID|NAME [--over 200ms] [--for 30s] [--top 10] [-f text|ndjson|chrome]",),
     summary="which requests are slow, and what did they wait for? as trees",
     about=(
         "Follows every request of a web server over the threads that work for it. At the end, or with Ctrl-C, it\n"
@@ -47,9 +49,9 @@ COMMAND = Command(
         ),
         Option(
             ("-f", "--format"),
-            "text (default), or ndjson: one object for a request",
+            "text (default); ndjson: one object for a request; chrome: threads and hand-overs for Perfetto",
             "FORMAT",
-            choices=("text", "ndjson"),
+            choices=("text", "ndjson", "chrome"),
         ),
         Option(("-q", "--quiet"), "only the report"),
         Option(("--allow",), "allow what is refused by default: core, to follow Thread.start()", "WHAT", repeat=True),
@@ -60,6 +62,7 @@ COMMAND = Command(
     examples=(
         ("slow OrderApp --over 50ms --for 30s", "the ten slowest requests of half a minute"),
         ("slow 4711 --over 20ms --of 'com.acme.shop.OrderService::place'", "calls of a method instead of requests"),
+        ("slow 4711 -f chrome --for 60s > slow.json", "the same over the threads, for ui.perfetto.dev"),
         ("slow 4711 -f ndjson --for 60s | jq '.ms, .what'", "for other programs"),
     ),
 )
@@ -73,14 +76,9 @@ def run(arguments: Arguments, console: Console) -> int:
     console.verbosity = -1 if arguments.switch("quiet") else 0
     console.unicode = console.unicode and not arguments.switch("no_unicode")
     report, loss = _watched(arguments, wanted, duration, allowed, console)
-    from btpy.cli import slow_report
     from btpy.output.stream import Stream
 
-    lines = (
-        slow_report.ndjson(report)
-        if arguments.text("format") == "ndjson"
-        else slow_report.text(report, wanted, console.unicode)
-    )
+    lines = _lines(report, wanted, arguments.text("format") or "text", console.unicode)
     stream = Stream.stdout(ascii_only=not console.unicode)
     stream.write("".join(f"{line}\n" for line in lines))
     stream.flush()
@@ -103,6 +101,19 @@ def _wanted(arguments: Arguments) -> Wanted:
         top=_DEFAULT_TOP if top is None else max(number("--top", top), 1),
         of=tuple(arguments.texts("of")),
     )
+
+
+def _lines(report: Report, wanted: Wanted, format_: str, unicode: bool) -> Iterator[str]:
+    from btpy.api.slow.tree import tree_of
+    from btpy.cli import slow_report, slow_trace
+
+    match format_:
+        case "chrome":
+            return slow_trace.chrome([tree_of(request, wanted.least, together=False) for request, _ in report.trees])
+        case "ndjson":
+            return slow_report.ndjson(report)
+        case _:
+            return slow_report.text(report, wanted, unicode)
 
 
 def _watched(

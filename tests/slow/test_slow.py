@@ -153,6 +153,25 @@ def test_a_slow_request_is_a_tree_of_what_it_waited_for() -> None:
             check(path, request)
 
 
+def check_trace(events: list[Tree]) -> None:
+    """Slices of a thread contain or follow each other, and each arrow begins in one and leads to the begin of one."""
+    slices: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for event in events:
+        if event["ph"] == "X":
+            nanos = round(event["ts"] * 1000)
+            slices.setdefault((event["pid"], event["tid"]), []).append((nanos, nanos + round(event["dur"] * 1000)))
+    for thread in slices.values():
+        for s, e in thread:
+            assert all(b <= s or e <= a or (a <= s and e <= b) or (s <= a and b <= e) for a, b in thread)
+    ends = {event["id"]: event for event in events if event["ph"] == "f"}
+    arrows = [event for event in events if event["ph"] == "s"]
+    assert 0 < len(arrows) == len(ends)
+    for event in arrows:
+        at, to = round(event["ts"] * 1000), ends[event["id"]]
+        assert any(start <= at <= end for start, end in slices[event["pid"], event["tid"]])
+        assert round(to["ts"] * 1000) in {start for start, _ in slices[to["pid"], to["tid"]]}
+
+
 @pytest.mark.proof
 @all_jdks
 def test_each_planted_reason_is_in_each_tree(jdk: int) -> None:
@@ -167,6 +186,8 @@ def test_each_planted_reason_is_in_each_tree(jdk: int) -> None:
         text = slow(running, {"/tasks": 2, "/fast": 1}, "--over", "30ms", "--top", "1")
         assert text.startswith("3 requests in ")
         assert text.count("GET /tasks 200") == 1
+        sends = dict.fromkeys(set(ALL) - {"/later"}, 1)
+        check_trace(json.loads(slow(running, sends, "--over", "30ms", "--top", "101", "-f", "chrome")))
         nothing = slow(running, {"/fast": 2}, "--over", "10s")
         assert "2 requests in " in nothing
         assert "--over" in nothing

@@ -94,10 +94,14 @@ def put_in(session: Session, wanted: Wanted) -> Mapping[str, str]:
 
 
 def _add(session: Session, names: Iterable[str], wanted: Wanted) -> None:
-    text = "\n".join((PARTS / f"{name}.bt").read_text(encoding="utf-8") for name in (*_BASE, *names))
-    text += "".join(_unit(pattern) for pattern in wanted.of)
+    text = script(names) + "".join(_unit(pattern) for pattern in wanted.of)
     parameters = {"over": f"{wanted.over}ns", "least": f"{wanted.least}ns"}
     session.add(text, name="<slow>", parameters=parameters, missing="ignore")
+
+
+def script(names: Iterable[str] = _OPTIONAL) -> str:
+    """The scripts of these names, as one."""
+    return "\n".join((PARTS / f"{name}.bt").read_text(encoding="utf-8") for name in (*_BASE, *names))
 
 
 def _unit(pattern: str) -> str:

@@ -59,8 +59,10 @@ class Node:
         return self.start - _SLACK <= start and end <= self.end + _SLACK
 
 
-def tree_of(request: Request, least: int) -> Node:
-    """``least``: tasks that ran for less, and in which nothing was reported, stand together."""
+def tree_of(request: Request, least: int, *, together: bool = True) -> Node:
+    """``together``: equal parts stand together, and so do tasks of a pool that ran for less than ``least`` and in which
+    nothing was reported.
+    """
     root = Node(REQUEST, request.what, request.start, request.end, request.tid, request.thread)
     nodes, tasks = _tasks(request, root)
     within: dict[int, list[Node]] = defaultdict(list)  # by the identity of the node of the thread
@@ -75,7 +77,7 @@ def tree_of(request: Request, least: int) -> Node:
         _at(nodes[_handed_by(number, runs, nodes)], task.handed).children.append(task)
     _clamp(root, root)
     _prune(root, root, least)
-    _finish(root, least)
+    _finish(root, least, together)
     return root
 
 
@@ -188,15 +190,22 @@ def _prune(node: Node, root: Node, least: int) -> None:
     prune(node)
 
 
+def nodes_of(node: Node, parent: Node | None = None) -> Iterator[tuple[Node, Node | None]]:
+    """All nodes of the tree, each with its parent."""
+    yield node, parent
+    for child in node.children:
+        yield from nodes_of(child, node)
+
+
 def _all(node: Node) -> Iterator[Node]:
     yield node
     for child in node.children:
         yield from _all(child)
 
 
-def _finish(node: Node, least: int) -> None:
+def _finish(node: Node, least: int, together: bool) -> None:
     for child in node.children:
-        _finish(child, least)
+        _finish(child, least, together)
     covered = ((max(child.handed, node.start), min(child.end, node.end)) for child in _all(node) if child is not node)
     node.itself = node.duration - sum(
         end - start for start, end in _merged(span for span in covered if span[0] < span[1])
@@ -208,7 +217,7 @@ def _finish(node: Node, least: int) -> None:
             equal[child.kind, child.what, child.site, child.failed].append(child)
     groups = [*_by_pool(short), *(parts for parts in equal.values() if len(parts) > 2)]
     for group in groups:
-        if len(group) > 1:
+        if together and len(group) > 1:
             node.children = [child for child in node.children if child not in group]
             node.children.append(_together(group))
     node.children.sort(key=lambda child: (child.handed, child.start))
