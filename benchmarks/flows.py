@@ -1,23 +1,25 @@
-"""Servers under load with flows through every request, and without. A section of RESULTS.md.
+"""Servers under load with flows through every request, beside one without. A section of RESULTS.md.
 
     python benchmarks/flows.py [--quick] [--jdk 17] [--stdout] [wiremock] [tasks]
 
-Two servers answer two clients in their own JVM as fast as they can: WireMock, and one that hands each request over
-three times, to two pools. Seconds with a script and seconds without one alternate in each JVM, and each measurement
-waits until the compilers rest. The result is the ratio to the mean of the two measurements around it without the
-script: the median over the rounds, the least, and the largest. Processor time is that of all threads but the compilers,
-with the clients and the agent. The JVMs start with btpy's agent, so that no compiled code is thrown away. The benchmark
-needs Maven.
+WireMock, and a server that hands each request over three times, to two pools, answer two clients in their own JVM as
+fast as they can. Two JVMs of the server run side by side, so that other programs of the machine slow both down. The
+script is in one of them, and then in the other, and each measurement waits until the compilers rest. The result of a
+round is the ratio of the JVM with the script to the one without, as the geometric mean of both cases, so that the
+difference of the JVMs cancels out: the median of the rounds, the least, and the largest. Processor time is that of all
+threads but the compilers, with the clients and the agent. The JVMs start with btpy's agent, so that no compiled code is
+thrown away. The benchmark needs Maven.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,9 +37,14 @@ from tests.targets import Target, target  # noqa: E402
 TITLE = "A server with flows through every request"
 FOLLOWED = """\
 import btpy.flows;
-import btpy.http_server as http_server;
-@OnProbe(http_server.begun) { begin_flow() }
-@OnProbe(http_server.request) when flow.id != null { @took = stats(flow.elapsed) }
+
+@OnMethod(class=["/(.*\\.)?org\\.eclipse\\.jetty\\.server\\.Server/", "com.sun.net.httpserver.Filter$Chain"],
+          method=["handle", "doFilter"], type="void (..)", pending=true)
+when depth == 0 { begin_flow() }
+
+@OnMethod(class=["/(.*\\.)?org\\.eclipse\\.jetty\\.server\\.Server/", "com.sun.net.httpserver.Filter$Chain"],
+          method=["handle", "doFilter"], type="void (..)", location=EXIT, pending=true)
+when depth == 0 && flow.id != null { @took = stats(flow.elapsed) }
 """
 SCRIPTS = {"flows": FOLLOWED, "the script of btpy slow": script()}
 _COMPILERS = ("C1 Compiler", "C2 Compiler")
@@ -46,15 +53,15 @@ _FLAGS = ("-Dsun.net.httpserver.nodelay=true", STARTED_WITH_AGENT)
 
 @dataclass(frozen=True)
 class Effort:
-    rounds: int  # measurements with the script
+    rounds: int  # with the script in each of the two JVMs
     warmup: float  # seconds before the first check whether the compilers rest
     settle: float  # the same after probes were added or removed
     patience: float  # longest wait for the compilers, in seconds
     watched: float
 
 
-THOROUGH = Effort(rounds=7, warmup=30, settle=4, patience=30, watched=6)
-QUICK = Effort(rounds=3, warmup=15, settle=3, patience=15, watched=5)
+THOROUGH = Effort(rounds=5, warmup=40, settle=5, patience=30, watched=6)
+QUICK = Effort(rounds=3, warmup=20, settle=4, patience=15, watched=5)
 
 
 @dataclass(frozen=True)
@@ -67,13 +74,11 @@ class Figures:
 
 
 @contextmanager
-def server(name: str, jdk: int, effort: Effort) -> Iterator[Target]:
+def server(name: str, jdk: int) -> Iterator[Target]:
     jars = [artifact(WIREMOCK)] if name == "AttachingServer" else []
     classes = compiled([JAVA / f"{name}.java"], classpath=jars)
     arguments = ["2", "0"] if jars else ["2"]
     with target(jdk, name, *arguments, classpath=[classes, *jars], flags=_FLAGS) as jvm:
-        time.sleep(effort.warmup)
-        settled(jvm, effort.patience)
         yield jvm
 
 
@@ -87,38 +92,48 @@ def cpu(pid: int) -> float:
     return nanos / 1e9
 
 
-def figures(jvm: Target, effort: Effort) -> Figures:
+def figures(jvms: Sequence[Target], effort: Effort) -> list[Figures]:
+    """Of JVMs that run side by side, in the same seconds."""
     time.sleep(effort.settle)
-    settled(jvm, effort.patience)
-    jvm.send("latencies")
-    jvm.wait_for("latencies")
-    begin, before = time.monotonic(), cpu(jvm.pid)
+    for jvm in jvms:
+        settled(jvm, effort.patience)
+    begin, before = [], []
+    for jvm in jvms:
+        jvm.send("latencies")
+        jvm.wait_for("latencies")
+        begin.append(time.monotonic())
+        before.append(cpu(jvm.pid))
     time.sleep(effort.watched)
-    jvm.send("latencies")
-    requests, median, _ = map(int, jvm.wait_for("latencies").split()[1:])
-    spent, took = cpu(jvm.pid) - before, time.monotonic() - begin
-    return Figures(requests / took, median / 1e6, spent * 1e6 / requests)
+    items = []
+    for jvm, began, spent in zip(jvms, begin, before, strict=True):
+        jvm.send("latencies")
+        requests, median, _ = map(int, jvm.wait_for("latencies").split()[1:])
+        took = time.monotonic() - began
+        items.append(Figures(requests / took, median / 1e6, (cpu(jvm.pid) - spent) * 1e6 / requests))
+    return items
 
 
-def ratios(jvm: Target, text: str, effort: Effort, scratch: Path) -> list[Figures]:
-    """The figures with the script, as multiples of those without it."""
+def ratios(jvms: Sequence[Target], text: str, effort: Effort, scratch: Path) -> list[Figures]:
+    """For each round, the figures with the script as multiples of those without it."""
     file = scratch / "flows.bt"
     file.write_text(text)
-    without, compared = figures(jvm, effort), []
+    rounds = []
     for _ in range(effort.rounds):
-        with peers.attached(jvm.pid, file, scratch / "events"):
-            traced = figures(jvm, effort)
-        after = figures(jvm, effort)
-        compared.append(
-            Figures(
-                traced.throughput * 2 / (without.throughput + after.throughput),
-                traced.median * 2 / (without.median + after.median),
-                traced.cpu * 2 / (without.cpu + after.cpu),
-            )
+        measured = []
+        for jvm in jvms:
+            with peers.attached(jvm.pid, file, scratch / "events"):
+                measured.append(figures(jvms, effort))
+        (first, second_without), (first_without, second) = measured
+
+        def ratio(of: Callable[[Figures], float]) -> float:
+            pairs = ((first, second_without), (second, first_without))  # noqa: B023 # called in this round
+            return math.prod(of(with_) / of(without) for with_, without in pairs) ** 0.5
+
+        rounds.append(
+            Figures(ratio(lambda run: run.throughput), ratio(lambda run: run.median), ratio(lambda run: run.cpu))
         )
-        print(f"{without} {traced} {after}", file=sys.stderr)
-        without = after
-    return compared
+        print(rounds[-1], measured[0][1], file=sys.stderr)
+    return rounds
 
 
 def cell(values: Sequence[float]) -> str:
@@ -134,9 +149,10 @@ def report(jdk: int, effort: Effort, servers: Sequence[str]) -> str:
         "|---|---|---|---|---|",
     ]
     for name, about in (SERVERS[server_name] for server_name in servers):
-        with server(name, jdk, effort) as jvm, tempfile.TemporaryDirectory() as scratch:
+        with server(name, jdk) as one, server(name, jdk) as other, tempfile.TemporaryDirectory() as scratch:
+            time.sleep(effort.warmup)
             for script_name, text in SCRIPTS.items():
-                runs = ratios(jvm, text, effort, Path(scratch))
+                runs = ratios((one, other), text, effort, Path(scratch))
                 cells = (
                     [run.throughput for run in runs],
                     [run.median for run in runs],

@@ -51,8 +51,8 @@ public final class HandingOver {
         String query = exchange.getRequestURI().getQuery();
         byte[] body;
         try {
-            var stock = POOL.submit(() -> table(query, 100));
-            var order = CompletableFuture.supplyAsync(() -> table(query, 100), STAGES).thenApplyAsync(HandingOver::sum, STAGES);
+            var stock = POOL.submit(() -> table(query, 600));
+            var order = CompletableFuture.supplyAsync(() -> table(query, 600), STAGES).thenApplyAsync(HandingOver::sum, STAGES);
             body = (stock.get().length() + " " + order.get()).getBytes(StandardCharsets.UTF_8);
         } catch (Exception e) {
             throw new IOException(e);

@@ -45,6 +45,11 @@ COMMAND = Command(
         ),
         Option(("--of",), "methods that are requests, instead of those of web servers", "CLASS::METHOD", repeat=True),
         Option(
+            ("--monitors",),
+            "measure the waits for `synchronized` blocks of these classes, beside the samples",
+            "CLASSES",
+        ),
+        Option(
             ("--budget",), "the share of one core that the probes may take (default: 5 % of the processors)", "SHARE"
         ),
         Option(
@@ -100,6 +105,7 @@ def _wanted(arguments: Arguments) -> Wanted:
         least=by_default if least is None else round(seconds("--least", least) * 1e9),
         top=_DEFAULT_TOP if top is None else max(number("--top", top), 1),
         of=tuple(arguments.texts("of")),
+        monitors=arguments.text("monitors") or "",
     )
 
 

@@ -186,6 +186,9 @@ def test_each_planted_reason_is_in_each_tree(jdk: int) -> None:
         text = slow(running, {"/tasks": 2, "/fast": 1}, "--over", "30ms", "--top", "1")
         assert text.startswith("3 requests in ")
         assert text.count("GET /tasks 200") == 1
+        measured = slow(running, {"/monitor": 3}, "--over", "30ms", "--monitors", "Planted")
+        assert measured.count("lock java.lang.Object  from Planted.waitForMonitor:151") == 3
+        assert "about" not in measured
         sends = dict.fromkeys(set(ALL) - {"/later"}, 1)
         check_trace(json.loads(slow(running, sends, "--over", "30ms", "--top", "101", "-f", "chrome")))
         nothing = slow(running, {"/fast": 2}, "--over", "10s")

@@ -45,12 +45,14 @@ _MOST_WAITING = 1_000_000
 class Wanted:
     """``over`` and ``least`` in nanoseconds: shorter requests, and shorter parts of them, are not reported one by one.
     ``of``: the methods that are requests, as patterns ``CLASS::METHOD``; empty: those that a web server answers.
+    ``monitors``: a pattern of classes whose ``synchronized`` blocks are measured, and not only sampled.
     """
 
     over: int
     least: int
     top: int
     of: tuple[str, ...] = ()
+    monitors: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,8 @@ def put_in(session: Session, wanted: Wanted) -> Mapping[str, str]:
 def _add(session: Session, names: Iterable[str], wanted: Wanted) -> None:
     text = script(names) + "".join(_unit(pattern) for pattern in wanted.of)
     parameters = {"over": f"{wanted.over}ns", "least": f"{wanted.least}ns"}
+    if wanted.monitors and "locks" in names:
+        parameters["monitors"] = wanted.monitors
     session.add(text, name="<slow>", parameters=parameters, missing="ignore")
 
 

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from btpy.api.slow.records import Blocked, Request, Run
+from btpy.api.slow.records import Blocked, Part, Request, Run
 
 REQUEST = "request"
 TASK = "task"
@@ -120,8 +120,14 @@ def _parts(request: Request, threads: Iterable[Node]) -> Iterator[Node]:
         first = 0
         for at in range(1, len(samples) + 1):
             if at == len(samples) or samples[at].waited <= samples[at - 1].waited:  # another wait
-                yield _wait(samples[first:at])
+                wait = _wait(samples[first:at])
+                if not any(_overlap(wait, part) * 2 > wait.duration for part in request.parts if part.kind == "lock"):
+                    yield wait  # else it is measured, too
                 first = at
+
+
+def _overlap(wait: Node, part: Part) -> int:
+    return min(wait.end, part.end) - max(wait.start, part.start) if wait.tid == part.tid else 0
 
 
 def _wait(samples: list[Blocked]) -> Node:

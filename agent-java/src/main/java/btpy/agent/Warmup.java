@@ -26,7 +26,7 @@ final class Warmup {
         "MapShape", "Memory", "ObjectState", "ObjectStates", "Output", "OwnedByThread", "Owners", "Patterns", "Probe", "ProbeCounter", "ProbeError", "Rates", "Records", "Request", "Run", "SampledStack",
         "Sampler", "SecretNames", "Secrets", "SelfTimes", "Session", "SharedValues", "Shown", "Site", "Skips", "SpaceSaving", "Stack", "StackLookup",
         "StackTable", "Strings", "Stripes", "SumFastPath", "Texts", "ThreadNames", "ThreadRows", "ThreadTable", "ThreadValues",
-        "Threads", "Values", "Weights", "Windows",
+        "Threads", "TypeAnswers", "Values", "Weights", "Windows",
     };
 
     /** Classes that a handler with calls may be the first to use. Most programs use none of them. */

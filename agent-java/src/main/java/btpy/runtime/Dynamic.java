@@ -407,11 +407,13 @@ public final class Dynamic {
      * character). A leading {@code +} has no further meaning. Null is an instance of nothing.
      */
     public static boolean instanceOf(Object o, String pattern) {
-        if (o == null || pattern == null) {
-            return false;
-        }
+        return o != null && pattern != null && TypeAnswers.is(o.getClass(), pattern);
+    }
+
+    /** The same for a class, without {@link TypeAnswers}. */
+    static boolean isSubtype(Class<?> type, String pattern) {
         String name = pattern.startsWith("+") ? pattern.substring(1) : pattern;
-        return fits(o.getClass(), name, new int[] {MAX_TYPES});
+        return fits(type, name, new int[] {MAX_TYPES});
     }
 
     private static boolean fits(Class<?> type, String pattern, int[] left) {

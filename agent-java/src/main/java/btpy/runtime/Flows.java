@@ -37,10 +37,16 @@ public final class Flows {
 
     /** The same; the thread works for no flow until a handler changes that. */
     public static int enterWithout(int site, int probe) {
-        int depth = enter(site, probe);
         Session session = Session.of(site);
-        FlowStack stack = session == null ? null : stack(session);
-        if (stack != null && stack.current() != null) {
+        if (session == null) {
+            return -1;
+        }
+        FlowStack stack = stack(session);
+        if (stack == null) {
+            return 0;
+        }
+        int depth = stack.depth();
+        if (stack.current() != null) {
             stack.push(null);
         }
         return depth;
@@ -233,8 +239,9 @@ public final class Flows {
         }
     }
 
+    /** A platform thread mostly runs the next task, so it keeps its stack until it has ended. */
     private void release(int entry, FlowStack stack) {
-        if (stack.isUnused()) {
+        if (stack.isUnused() && Threads.isVirtual()) {
             stacks[entry] = null;
             threads.release(entry);
         }

@@ -567,6 +567,7 @@ public final class Session {
             }
             if (!any) {
                 Layouts.clear();
+                TypeAnswers.clear();
                 Calls.clear();
                 Contexts.clear();
                 Stripes.disownAll();

@@ -1,0 +1,46 @@
+package btpy.runtime;
+
+import java.lang.ref.WeakReference;
+
+/**
+ * Remembers which classes are of which types ({@code x instanceof com.acme.Order}), for all sessions, in a bounded table.
+ * It refers weakly to the classes. Two threads may both write an entry; then one answer is found again.
+ */
+final class TypeAnswers {
+    private static final int SIZE = 1024;
+    private static volatile Answer[] table = {};
+
+    private TypeAnswers() {}
+
+    private static final class Answer extends WeakReference<Class<?>> {
+        final String pattern;
+        final boolean is;
+
+        Answer(Class<?> type, String pattern, boolean is) {
+            super(type);
+            this.pattern = pattern;
+            this.is = is;
+        }
+    }
+
+    /** @param pattern a constant of a handler: it is compared by identity */
+    static boolean is(Class<?> type, String pattern) {
+        Answer[] answers = table;
+        if (answers.length == 0) {
+            table = answers = new Answer[SIZE];
+        }
+        int index = System.identityHashCode(type) * 31 + System.identityHashCode(pattern) & SIZE - 1;
+        Answer known = answers[index];
+        if (known != null && known.pattern == pattern && known.get() == type) {
+            return known.is;
+        }
+        boolean is = Dynamic.isSubtype(type, pattern);
+        answers[index] = new Answer(type, pattern, is);
+        return is;
+    }
+
+    /** Called at the end of the last session, when memory may be short. */
+    static void clear() {
+        table = new Answer[0];
+    }
+}
