@@ -289,6 +289,8 @@ _FLOW_CHANGES = {
     "resume_flow": api.FLOW_RESUME,
     "hand_over_flow": api.FLOW_HAND_OVER,
     "take_back_flow": api.FLOW_TAKE_BACK,
+    "keep_flow": api.FLOW_KEEP,
+    "enter_flow": api.FLOW_ENTER_OF,
 }
 
 
@@ -298,7 +300,7 @@ def _flow_change(emitter: Emitter, node: FlowChange) -> None:
     if node.of is not None:
         emit(emitter, node.of)
         emitter.position(node.of.span)
-    if method in (api.FLOW_BEGIN, api.FLOW_NONE, api.FLOW_RESUME):
+    if method in (api.FLOW_BEGIN, api.FLOW_NONE, api.FLOW_RESUME, api.FLOW_ENTER_OF):
         if node.entered is None:
             code.constant("I", -1)
         else:

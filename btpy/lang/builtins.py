@@ -416,7 +416,9 @@ _SKIP = Parameter("skip", STRING, "")
 _INT_MAX = (1 << 31) - 1
 
 
-FLOW_CHANGES = frozenset(("begin_flow", "leave_flow", "hand_over_flow", "resume_flow", "take_back_flow"))
+FLOW_CHANGES = frozenset(
+    ("begin_flow", "leave_flow", "hand_over_flow", "resume_flow", "take_back_flow", "keep_flow", "enter_flow")
+)
 """Functions that change the flow of a thread, or hand it over."""
 
 FLOW_RUNS = "flow_runs"
@@ -925,6 +927,8 @@ FUNCTIONS = {
         _of_flow("hand_over_flow", "task", "remembers the current flow with an object, for another thread"),
         _of_flow("resume_flow", "task", "the thread works for the object's flow; at ENTRY until the method ends"),
         _of_flow("take_back_flow", "task", "undoes hand_over_flow: the task was refused"),
+        _of_flow("keep_flow", "object", "the object belongs to the current flow, or to none, as long as it lives"),
+        _of_flow("enter_flow", "object", "the thread works for the flow that the object belongs to, or for none"),
         Function(
             FLOW_RUNS,
             Group.FLOW,

@@ -34,7 +34,7 @@ MOST = 32
 
 _OF_FLOW = {"id": Ambient.FLOW_ID, "parent": Ambient.FLOW_PARENT, "elapsed": Ambient.FLOW_ELAPSED}
 """The facts of a flow."""
-_CHANGING = ("begin_flow", "leave_flow", "resume_flow")
+_CHANGING = ("begin_flow", "leave_flow", "resume_flow", "enter_flow")
 """Functions that change the flow of the thread."""
 
 _KEYS = {Scope.THREAD: "tid", Scope.OBJECT: "id(object)", Scope.FLOW: "flow.id"}

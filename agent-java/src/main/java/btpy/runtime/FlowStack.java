@@ -55,12 +55,15 @@ final class FlowStack extends OwnedByThread {
     /** Restores the run that was current at this depth, even where methods above did not leave. */
     void restore(int before) {
         if (depth > before) {
-            end(current);
-            current = saved[2 * before];
+            Run restored = saved[2 * before];
+            if (current != restored) {
+                end(current);
+            }
+            current = restored;
             enclosing = saved[2 * before + 1];
             while (depth > before) {
                 depth--;
-                if (depth > before) {
+                if (depth > before && saved[2 * depth] != restored) {
                     end(saved[2 * depth]);
                 }
                 saved[2 * depth] = null;

@@ -14,6 +14,8 @@ public final class Flows {
     private static final long FLOWS = MEMORY.fieldOffset(Session.class, "flows");
     private static final long NEXT = MEMORY.fieldOffset(Flows.class, "next");
     private static final int BITS = 12;
+    /** Beside a depth: the thread worked for no flow when the method was entered. */
+    private static final int WITHOUT = 1 << 16;
 
     private final ThreadTable threads = new ThreadTable(BITS);
     /** The index is the entry of the thread in {@link #threads}. */
@@ -35,7 +37,10 @@ public final class Flows {
         return stack == null ? 0 : stack.depth();
     }
 
-    /** The same; the thread works for no flow until a handler changes that. */
+    /**
+     * The same; the thread works for no flow until a handler changes that. A change inside of the method that stays when
+     * its own method ends is undone at the latest when this one ends.
+     */
     public static int enterWithout(int site, int probe) {
         Session session = Session.of(site);
         if (session == null) {
@@ -43,12 +48,13 @@ public final class Flows {
         }
         FlowStack stack = stack(session);
         if (stack == null) {
-            return 0;
+            return WITHOUT;
         }
         int depth = stack.depth();
-        if (stack.current() != null) {
-            stack.push(null);
+        if (stack.current() == null) {
+            return depth | WITHOUT;
         }
+        stack.push(null);
         return depth;
     }
 
@@ -88,17 +94,27 @@ public final class Flows {
         }
     }
 
-    /** The thread works for the flow that was handed over with the task; changes nothing if none was. */
+    /**
+     * The thread works for the flow that was handed over with the task, or to which the task belongs; changes nothing
+     * without such a flow.
+     */
     public static void resume(Session session, Object task, int depth, int probe, int at) {
-        Run run = session.flows == null ? null : ObjectStates.take(session, task);
-        if (session.flows != null) {
-            session.flows.restore(depth);
+        Flows flows = session.flows;
+        if (flows == null) {
+            return;
         }
+        Run run = ObjectStates.take(session, task);
+        if (run == null) {
+            Run kept = ObjectStates.kept(session, task);
+            flows.enter(session, kept, kept == null, depth, probe, at);
+            return;
+        }
+        flows.restore(depth);
         if (run == Run.NONE) {
-            session.flows.set(session, null, depth, probe, at);
-        } else if (run != null) {
+            flows.set(session, null, depth, probe, at);
+        } else {
             run.begin();
-            session.flows.set(session, run, depth, probe, at);
+            flows.set(session, run, depth, probe, at);
         }
     }
 
@@ -116,6 +132,23 @@ public final class Flows {
     public static void takeBack(Session session, Object task) {
         if (session.flows != null) {
             ObjectStates.takeBack(session, task, current(session));
+        }
+    }
+
+    /** Makes an object belong to the current flow; to none, if there is none. */
+    public static void keep(Session session, Object object, int probe, int at) {
+        if (session.flows != null) {
+            Run run = run(session);
+            if (!ObjectStates.keep(session, object, run == null ? null : run.handOver())) {
+                session.errors.count(probe, at, ProbeError.KIND_STATE_FULL, null);
+            }
+        }
+    }
+
+    /** The thread works for the flow to which the object belongs, or for none. */
+    public static void enterOf(Session session, Object object, int depth, int probe, int at) {
+        if (session.flows != null) {
+            session.flows.enter(session, ObjectStates.kept(session, object), false, depth, probe, at);
         }
     }
 
@@ -221,6 +254,23 @@ public final class Flows {
         release(entry, stack);
     }
 
+    /** {@code kept}: stands for the flow of an object; null: it has none. {@code stays}: the thread keeps its flow. */
+    private void enter(Session session, Run kept, boolean stays, int depth, int probe, int at) {
+        restore(depth);
+        Run current = run(session);
+        if (current != null && (stays || kept != null && kept.flow == current.flow)) {
+            if (depth >= 0) {
+                set(session, current, depth, probe, at); // what else the method does to the flow ends with the method
+            }
+        } else if (!stays) {
+            Run run = kept == null ? null : kept.again();
+            if (run != null) {
+                run.begin();
+            }
+            set(session, run, depth, probe, at);
+        }
+    }
+
     private void endReplaced() {
         int entry = threads.find(Threads.id());
         if (entry >= 0) {
@@ -234,7 +284,10 @@ public final class Flows {
         int entry = depth < 0 ? -1 : threads.find(Threads.id());
         if (entry >= 0) {
             FlowStack stack = (FlowStack) stacks[entry];
-            stack.restore(depth);
+            stack.restore(depth & WITHOUT - 1);
+            if (depth >= WITHOUT) {
+                stack.replace(null);
+            }
             release(entry, stack);
         }
     }

@@ -4,8 +4,8 @@ import java.lang.ref.ReferenceQueue;
 import java.lang.ref.WeakReference;
 
 /**
- * The variables of one object, and the flows that were handed over with it, in their order: the same task may be in a
- * queue several times. This reference does not keep the object alive. Nobody outside of the runtime can lock it.
+ * The variables of one object, the flow to which it belongs, and the flows that were handed over with it, in their
+ * order: the same task may be in a queue several times. This reference does not keep the object alive. Nobody outside of the runtime can lock it.
  */
 final class ObjectState extends WeakReference<Object> {
     /** The most flows that wait with one object. */
@@ -15,6 +15,8 @@ final class ObjectState extends WeakReference<Object> {
     final int hash;
     /** Null until a script sets a variable. */
     private SharedValues values;
+    /** Stands for the flow to which the object belongs; null: none. */
+    private volatile Run kept;
     /** The table has removed it, so nothing may be added. */
     private boolean isClosed;
 
@@ -47,6 +49,19 @@ final class ObjectState extends WeakReference<Object> {
         return values;
     }
 
+    Run kept() {
+        return kept;
+    }
+
+    /** @return false if the table has removed this */
+    synchronized boolean keep(Run run) {
+        if (isClosed) {
+            return false;
+        }
+        kept = run;
+        return true;
+    }
+
     /** Adds a run of a flow, or remembers that one is missing. @return false if the table has removed this */
     synchronized boolean add(Run run, ObjectStates table) {
         if (isClosed) {
@@ -73,7 +88,7 @@ final class ObjectState extends WeakReference<Object> {
         return missed > 0;
     }
 
-    /** Removes the oldest flow. @return null if there is none */
+    /** Removes the oldest flow that waits. @return null if there is none */
     synchronized Run take(ObjectStates table) {
         if (count == 0) {
             if (missed == 0) {
@@ -109,13 +124,14 @@ final class ObjectState extends WeakReference<Object> {
 
     /** Closes it if it has neither variables nor flows. */
     synchronized boolean closeIfUnused() {
-        isClosed |= values == null && count == 0 && missed == 0;
+        isClosed |= values == null && kept == null && count == 0 && missed == 0;
         return isClosed;
     }
 
     /** Called when it is removed from the table. */
     synchronized void close(ObjectStates table) {
         isClosed = true;
+        kept = null;
         table.release(places());
         count = 0;
         waiting = EMPTY;

@@ -86,6 +86,35 @@ public final class ObjectStates {
         }
     }
 
+    /** Makes the object belong to the flow of a run; null: to none. @return false if there is no room */
+    static boolean keep(Session session, Object of, Run run) {
+        check(of);
+        if (run == null) {
+            ObjectState found = find(session, of);
+            if (found != null && found.keep(null)) {
+                removeUnused(session, found);
+            }
+            return true;
+        }
+        ObjectStates states = made(session);
+        while (true) {
+            ObjectState found = states.findOrClaim(of);
+            if (found == null) {
+                return false;
+            }
+            if (found.keep(run)) {
+                return true;
+            }
+            states.remove(found);
+        }
+    }
+
+    /** Returns what the last {@link #keep} has kept; null: nothing. */
+    static Run kept(Session session, Object of) {
+        ObjectState found = find(session, of);
+        return found == null ? null : found.kept();
+    }
+
     /** Removes the oldest of the runs that wait with the object. @return null if there is none */
     static Run take(Session session, Object of) {
         ObjectState found = find(session, of);

@@ -35,6 +35,11 @@ final class Run {
         return new Run(flow, this, System.nanoTime());
     }
 
+    /** Another piece of work for the same flow, which begins later. Called on what stands for the flow of an object. */
+    Run again() {
+        return new Run(flow, by, handedOver);
+    }
+
     /** This thread begins with the task. */
     void begin() {
         tid = Threads.id();
