@@ -384,6 +384,28 @@ STACKS: dict[str, tuple[str, ...]] = {
         "io.netty:netty-transport-native-unix-common:4.1.128.Final",
         "io.vertx:vertx-core:4.5.21",
     ),
+    "spring61": (
+        "org.springframework:spring-aop:6.1.14",
+        "org.springframework:spring-beans:6.1.14",
+        "org.springframework:spring-context:6.1.14",
+        "org.springframework:spring-core:6.1.14",
+        "org.springframework:spring-expression:6.1.14",
+        "org.springframework:spring-jcl:6.1.14",
+    ),
+    "coroutines110": (
+        "org.jetbrains.kotlin:kotlin-stdlib:2.0.21",
+        "org.jetbrains.kotlinx:kotlinx-coroutines-core-jvm:1.10.2",
+        "org.jetbrains:annotations:13.0",
+    ),
+    "coroutines16": (
+        "org.jetbrains.kotlin:kotlin-stdlib:2.0.21",
+        "org.jetbrains.kotlinx:kotlinx-coroutines-core-jvm:1.6.4",
+        "org.jetbrains:annotations:13.0",
+    ),
+    "guava30": (
+        "com.google.guava:failureaccess:1.0.1",
+        "com.google.guava:guava:30.1-android",
+    ),
     "jackson3": (
         "com.fasterxml.jackson.core:jackson-annotations:2.20",
         "tools.jackson.core:jackson-core:3.0.2",

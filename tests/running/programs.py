@@ -81,16 +81,24 @@ def kotlinc() -> Program:
 
 def kotlin() -> Program:
     """The program compiled by the Kotlin compiler, with the Kotlin library."""
-    compiler = kotlinc()
-    out = cache() / "classes" / f"kotlin-{hashlib.sha256((SOURCES / 'program.kt').read_bytes()).hexdigest()[:32]}"
+    return Program("ProgramKt", (), (kotlin_classes(SOURCES / "program.kt"), *map(artifact, KOTLIN_LIBRARY)))
+
+
+def kotlin_classes(source: Path, *classpath: Path) -> Path:
+    """The directory with the classes of a file, which uses those of ``classpath`` and of the Kotlin library."""
+    classpath = (*classpath, *map(artifact, KOTLIN_LIBRARY))
+    key = hashlib.sha256(repr(list(map(str, classpath))).encode() + source.read_bytes()).hexdigest()[:32]
+    out = cache() / "classes" / f"kotlin-{key}"
     with locked("kotlin"):
         if not out.exists():
             results = out.with_suffix(".partial")
-            arguments = [str(results) if argument == "classes" else argument for argument in compiler.arguments]
-            jars = os.pathsep.join(map(str, compiler.classpath))
-            subprocess.run([str(java(17)), "-cp", jars, compiler.main, *arguments], check=True, timeout=600)
+            compiler = kotlinc()
+            options = ("-no-stdlib", "-no-reflect", "-jvm-target", "11", "-nowarn", "-d", str(results))
+            paths = (os.pathsep.join(map(str, jars)) for jars in (compiler.classpath, classpath))
+            command = [str(java(17)), "-cp", next(paths), compiler.main, *options, "-cp", next(paths), str(source)]
+            subprocess.run(command, check=True, timeout=600)
             results.rename(out)
-    return Program("ProgramKt", (), (out, *map(artifact, KOTLIN_LIBRARY)))
+    return out
 
 
 def h2() -> Program:

@@ -1,0 +1,142 @@
+"""Flows through frameworks: 401 requests whose work is handed over in each way that the libraries ``flows*.bt`` know.
+
+The work of all requests is in the queues at the same time. The program knows the request of each piece of work, and the
+probe compares it with what the flow says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from btpy.engine.session import Session
+from btpy.events.aggregates import Count
+from btpy.wire.messages import Errors
+from tests.jdks import compiled
+from tests.live.scripts import program
+from tests.probes.stacks import jars
+from tests.probes.test_libraries import classes
+from tests.running.programs import kotlin_classes
+from tests.targets import Target, target
+
+ROOT = Path(__file__).parents[2]
+JAVA = ROOT / "tests" / "probes" / "java"
+REQUESTS, CLIENTS = 401, 5
+FEW = 31
+"""Requests of the sample in `make test`, and of a library without one of its probes."""
+
+SCRIPT = """
+HandingOver::handle { begin_flow(); flow.request = arg1; }
+HandingOver::work {
+  let seen = flow.id == null ? (arg1 < 0 ? "outside" : "missing") : flow.request == arg1 ? "right" : "wrong";
+  @seen[arg0, seen] = count();
+}
+"""
+
+
+@dataclass(frozen=True)
+class Framework:
+    library: str
+    main: str
+    stack: str
+    jdk: int = 21
+    beside: str = ""
+    """Another program whose classes it uses."""
+
+    def classpath(self) -> list[Path]:
+        libraries = jars(*self.stack.split())
+        if self.library == "flows_coroutines":
+            base = compiled([JAVA / "HandingOver.java"])
+            return [kotlin_classes(JAVA / f"{self.main.removesuffix('Kt')}.kt", base, libraries[1]), base, *libraries]
+        return classes(self.main, *libraries, beside=["HandingOver", *self.beside.split()])
+
+
+FRAMEWORKS = (
+    Framework("flows_reactor", "ReactorSinkFlows", "reactor37", beside="ReactorFlows"),
+    Framework("flows", "HttpClientFlows", ""),
+    Framework("flows", "SpringFlows", "spring61"),
+    Framework("flows_coroutines", "CoroutineFlowsKt", "coroutines110"),
+    Framework("flows_guava", "GuavaFlows", "guava33"),
+    Framework("flows_netty", "NettyFlows", "netty42"),
+    Framework("flows_rxjava", "RxJavaFlows", "rxjava31"),
+    Framework("flows_vertx", "VertxFlows", "vertx5"),
+)
+OLDER = (
+    Framework("flows_coroutines", "CoroutineFlowsKt", "coroutines16", 17),
+    Framework("flows_guava", "GuavaFlows", "guava30", 17),
+    Framework("flows_netty", "NettyFlows", "netty41", 17),
+    Framework("flows_reactor", "ReactorFlows", "reactor33", 17),
+    Framework("flows_vertx", "VertxFlows", "vertx4", 17),
+)
+
+
+@contextmanager
+def running(framework: Framework) -> Iterator[Target]:
+    with target(framework.jdk, framework.main, classpath=framework.classpath()) as process:
+        yield process
+
+
+def traced(process: Target, script: str, requests: int) -> tuple[dict[str, int], dict[tuple[object, ...], object]]:
+    """Handles so many requests under a script. Returns the pieces of work of a request by the way in which they are
+    handed over, and the pieces that the script has seen."""
+    with Session.attach(process.pid) as session:
+        session.deployer.load(program(script), missing="ignore", allow=["core"])
+        process.send(f"{requests} {CLIENTS}")
+        kinds = process.wait_for("handled").partition(" ")[2].split(",")
+        (seen,) = (content for content in session.delivery.snapshot() if content.map.name == "seen")
+        assert session.departure.detach().clean
+        failures = [f for item in session.delivery.items(None) if isinstance(item, Errors) for f in item.failures]
+        assert failures == []
+    pieces = {kind: int(number) for kind, _, number in (kind.rpartition("=") for kind in kinds)}
+    return pieces, {tuple(key): value for key, value in seen.entries}
+
+
+def all_right(pieces: dict[str, int], requests: int) -> dict[tuple[object, ...], object]:
+    expected: dict[tuple[object, ...], object] = {}
+    for kind, number in pieces.items():
+        expected[kind, "right"] = Count(requests * number)
+        expected[kind, "outside"] = Count(CLIENTS * number)
+    return expected
+
+
+def test_a_sample_of_work_is_followed() -> None:
+    with running(FRAMEWORKS[0]) as process:
+        pieces, seen = traced(process, f"import btpy.{FRAMEWORKS[0].library};{SCRIPT}", FEW)
+        assert seen == all_right(pieces, FEW)
+        assert process.stderr == []
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("framework", FRAMEWORKS + OLDER, ids=lambda framework: f"{framework.main}-{framework.stack}")
+def test_work_is_followed(framework: Framework) -> None:
+    with running(framework) as process:
+        pieces, seen = traced(process, f"import btpy.{framework.library};{SCRIPT}", REQUESTS)
+        assert seen == all_right(pieces, REQUESTS)
+        assert process.stderr == []
+
+
+def probes_of(library: str) -> tuple[str, list[str]]:
+    """The text of a library without its probes, and that of each probe."""
+    paragraphs = (ROOT / "probes" / f"{library}.bt").read_text(encoding="utf-8").split("\n\n")
+    probes = [text for text in paragraphs if re.search("^probe ", text, flags=re.MULTILINE)]
+    return "\n\n".join(text for text in paragraphs if text not in probes), probes
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("framework", FRAMEWORKS[3:], ids=lambda framework: framework.library)
+def test_each_probe_is_needed(framework: Framework) -> None:
+    """Without any of the probes of a library, some work has no flow or a wrong one."""
+    head, probes = probes_of(framework.library)
+    unseen = []
+    for removed in probes:
+        script = "\n\n".join([head, *(probe for probe in probes if probe is not removed), SCRIPT])
+        with running(framework) as process:
+            pieces, seen = traced(process, script, FEW)
+        if seen == all_right(pieces, FEW):
+            unseen += re.findall(r"^probe (\w+)", removed, flags=re.MULTILINE)
+    assert unseen == []
