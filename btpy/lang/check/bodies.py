@@ -61,7 +61,7 @@ def type_uncalled(checking: Checking) -> None:
     called = {function.name.span for draft in checking.drafts for function in draft.probe.calls}
     uncalled = [function for function in checking.functions if function.name.span not in called]
     linked = checking.linked
-    type_declarations(uncalled, linked.checks, checking.maps, linked.functions, checking.report)
+    type_declarations(uncalled, linked.checks, checking.maps, checking.scoped, linked.functions, checking.report)
 
 
 def _typed(

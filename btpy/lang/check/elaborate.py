@@ -121,6 +121,7 @@ def type_declarations(
     uncalled: Sequence[nodes.Function],
     checks: Sequence[nodes.StaticCheck],
     maps: dict[str, Map],
+    scoped: Mapping[str, program.ScopedVariable],
     functions: Mapping[str, nodes.Function],
     report: Report,
 ) -> None:
@@ -131,7 +132,7 @@ def type_declarations(
     for declaration in declarations:
         tree = nodes.Probe(declaration.span, (), None, None, False, None, nodes.Block(declaration.span, ()))
         probe = program.Probe(-1, "", BeginAttachment(), None, False, tree, declaration.span)
-        context = Context(probe, (), None, None, maps, lambda *_: 0, report, value, block, functions)
+        context = Context(probe, (), None, None, maps, lambda *_: 0, report, value, block, functions, scoped=scoped)
         if isinstance(declaration, nodes.Function):
             type_uncalled(context, declaration)
         else:

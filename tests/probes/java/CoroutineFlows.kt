@@ -1,5 +1,11 @@
 import java.util.concurrent.Executors
+import kotlin.coroutines.Continuation
+import kotlin.coroutines.EmptyCoroutineContext
+import kotlin.coroutines.intrinsics.COROUTINE_SUSPENDED
+import kotlin.coroutines.intrinsics.intercepted
+import kotlin.coroutines.intrinsics.suspendCoroutineUninterceptedOrReturn
 import kotlin.coroutines.resume
+import kotlin.coroutines.startCoroutine
 import kotlin.coroutines.suspendCoroutine
 import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.CoroutineStart
@@ -76,6 +82,24 @@ fun main() {
             suspendCoroutine<Int> { continuation -> later { continuation.resume(1) } }
             work.run()
         }
+    }
+    requests.kind("intercepted", 1) { work ->
+        scope.launch(Dispatchers.Unconfined) {
+            suspendCoroutineUninterceptedOrReturn<Int> { continuation ->
+                val intercepted = continuation.intercepted()
+                later { intercepted.resume(1) }
+                COROUTINE_SUSPENDED
+            }
+            work.run()
+        }
+    }
+    requests.kind("no dispatcher", 2) { work ->
+        val job: suspend () -> Unit = {
+            work.run()
+            suspendCoroutine<Int> { continuation -> later { continuation.resume(1) } }
+            work.run()
+        }
+        job.startCoroutine(Continuation(EmptyCoroutineContext) {})
     }
     requests.kind("undispatched", 2) { work ->
         scope.launch(start = CoroutineStart.UNDISPATCHED) { work.run(); yield(); work.run() }

@@ -72,6 +72,7 @@ public class HandingOver {
         try {
             while (true) {
                 LATER.take().task.run();
+                work("after others", -1);
             }
         } catch (InterruptedException end) {
             Thread.currentThread().interrupt();

@@ -42,6 +42,8 @@ public class RxJavaFlows {
             worker.schedule(work);
             worker.schedule(work, 1, TimeUnit.MILLISECONDS);
         });
+        Scheduler.Worker shared = own.createWorker();
+        requests.kind("shared worker", 1, work -> shared.schedule(work));
         requests.kind("delay", 1, work -> Single.just(1).delay(2, TimeUnit.MILLISECONDS)
                 .subscribe(number -> work.run()));
         requests.kind("interval", 5, work -> Flowable.interval(1, TimeUnit.MILLISECONDS).onBackpressureBuffer().take(5)
