@@ -13,8 +13,8 @@ thrown away. The benchmark needs Maven.
 
 from __future__ import annotations
 
-import contextlib
 import math
+import os
 import statistics
 import sys
 import tempfile
@@ -28,6 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
 
 from benchmarks import commandline, peers, results  # noqa: E402
+from benchmarks.attaching import thread_cpu  # noqa: E402
 from benchmarks.server import JAVA, STARTED_WITH_AGENT, settled  # noqa: E402
 from btpy.api.slow.collect import script  # noqa: E402
 from tests.jdks import compiled, java  # noqa: E402
@@ -47,8 +48,14 @@ when depth == 0 { begin_flow() }
 when depth == 0 && flow.id != null { @took = stats(flow.elapsed) }
 """
 SCRIPTS = {"flows": FOLLOWED, "the script of btpy slow": script()}
-_COMPILERS = ("C1 Compiler", "C2 Compiler")
-_FLAGS = ("-Dsun.net.httpserver.nodelay=true", STARTED_WITH_AGENT)
+_COMPILERS = ("C1 CompilerThread0", "C2 CompilerThread0")
+_FLAGS = (
+    "-XX:-UseDynamicNumberOfCompilerThreads",
+    "-XX:CICompilerCount=2",
+    "-Dsun.net.httpserver.nodelay=true",
+    STARTED_WITH_AGENT,
+)
+_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
@@ -60,7 +67,7 @@ class Effort:
     watched: float
 
 
-THOROUGH = Effort(rounds=5, warmup=40, settle=5, patience=30, watched=6)
+THOROUGH = Effort(rounds=4, warmup=120, settle=6, patience=10, watched=6)
 QUICK = Effort(rounds=3, warmup=20, settle=4, patience=15, watched=5)
 
 
@@ -83,13 +90,9 @@ def server(name: str, jdk: int) -> Iterator[Target]:
 
 
 def cpu(pid: int) -> float:
-    """Seconds of processor time of all threads but the compilers."""
-    nanos = 0
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        with contextlib.suppress(OSError):  # it has ended
-            if not (task / "comm").read_text().startswith(_COMPILERS):
-                nanos += int((task / "schedstat").read_text().split()[0])
-    return nanos / 1e9
+    """Seconds of processor time without the compilers, which never end."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS - sum(thread_cpu(pid, name) for name in _COMPILERS)
 
 
 def figures(jvms: Sequence[Target], effort: Effort) -> list[Figures]:
