@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,8 +14,9 @@ from typing import Any
 
 import pytest
 
-from tests.jdks import all_jdks, compiled
+from tests.jdks import compiled, jdks_since_17
 from tests.probes.stacks import jars
+from tests.probes.test_libraries import classes
 from tests.targets import Target, target
 
 SOURCE = Path(__file__).parent / "java" / "Planted.java"
@@ -43,9 +45,26 @@ Tree = dict[str, Any]
 @contextmanager
 def service(jdk: int) -> Iterator[Target]:
     libraries = jars("h2", "hikari7")
-    classes = compiled([SOURCE], classpath=libraries, release=11)
-    with target(jdk, "Planted", classpath=[classes, *libraries]) as running:
+    own = compiled([SOURCE], classpath=libraries, release=11)
+    with target(jdk, "Planted", classpath=[own, *libraries]) as running:
         yield running
+
+
+@contextmanager
+def following(running: Target, *arguments: str) -> Iterator[list[str]]:
+    """Runs ``btpy slow`` until the end of the block. The list then has its output."""
+    output: list[str] = []
+    command = [sys.executable, "-m", "btpy", "slow", str(running.pid), "--budget", "off", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        assert "following the requests" in line, line + process.stderr.read()
+        yield output
+        process.send_signal(signal.SIGINT)
+        text, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert "classes restored" in errors
+    output.append(text)
 
 
 def slow(running: Target, sends: Mapping[str, int], *arguments: str) -> str:
@@ -53,19 +72,11 @@ def slow(running: Target, sends: Mapping[str, int], *arguments: str) -> str:
     for path in sends:
         running.send(f"1 {path}")
         running.wait_for("sent")
-    command = [sys.executable, "-m", "btpy", "slow", str(running.pid), "--budget", "off", *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        line = process.stderr.readline()
-        assert "following the requests" in line, line + process.stderr.read()
+    with following(running, *arguments) as output:
         for path, count in sends.items():
             running.send(f"{count} {path}")
             running.wait_for("sent")
-        process.send_signal(signal.SIGINT)
-        output, errors = process.communicate(timeout=60)
-    assert process.returncode == 0, errors
-    assert "classes restored" in errors
-    return output
+    return output[0]
 
 
 def trees(running: Target, sends: Mapping[str, int]) -> dict[str, list[Tree]]:
@@ -173,7 +184,7 @@ def check_trace(events: list[Tree]) -> None:
 
 
 @pytest.mark.proof
-@all_jdks
+@jdks_since_17
 def test_each_planted_reason_is_in_each_tree(jdk: int) -> None:
     with service(jdk) as running:
         by_path = trees(running, ALL)
@@ -187,10 +198,32 @@ def test_each_planted_reason_is_in_each_tree(jdk: int) -> None:
         assert text.startswith("3 requests in ")
         assert text.count("GET /tasks 200") == 1
         measured = slow(running, {"/monitor": 3}, "--over", "30ms", "--monitors", "Planted")
-        assert measured.count("lock java.lang.Object  from Planted.waitForMonitor:151") == 3
+        assert measured.count("lock java.lang.Object  from Planted.waitForMonitor:150") == 3
         assert "about" not in measured
         sends = dict.fromkeys(set(ALL) - {"/later"}, 1)
         check_trace(json.loads(slow(running, sends, "--over", "30ms", "--top", "101", "-f", "chrome")))
         nothing = slow(running, {"/fast": 2}, "--over", "10s")
         assert "2 requests in " in nothing
         assert "--over" in nothing
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize(
+    ("program", "stack", "later"), [("JettyServing", "jetty12", 3), ("TomcatServing", "tomcat11", 0)]
+)
+def test_each_request_of_a_web_server_is_told(program: str, stack: str, later: int) -> None:
+    """Also those that are answered later, by a thread that the request starts."""
+    classpath = classes(program, *jars(stack), beside=("Served",))
+    with target(25, program, classpath=classpath) as running:
+        with following(running, "--over", "1us", "--top", "1000", "-f", "ndjson", "--allow", "core") as output:
+            running.send()
+            running.wait_for("done")
+        *requests, summary = map(json.loads, output[0].splitlines())
+        assert summary["lost"] == 0
+        kinds = Counter((request["what"].split()[0], request["result"]) for request in requests)
+        assert kinds == {("GET", "200"): 53 + later, ("POST", "201"): 17, ("GET", "404"): 11, ("GET", "500"): 5}
+        late = [request for request in requests if request["what"].endswith("/later")]
+        assert len(late) == later
+        for request in late:
+            (thread,) = long_ones(request, "task", 50)
+            assert thread["thread"].startswith("Thread-")
