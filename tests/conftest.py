@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import targets
 from tests.jdks import ALL_JDKS, MAJORS
 
 # The time of an example depends on the load of the machine, so no test limits it.
@@ -41,14 +42,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Two of three modules attach without a Java runtime of btpy's own, which would take 0.3 s of processor time for
-    each command; their names decide which. With ``--every-jdk``, all modules attach in the default way.
+    """Two of three modules are light; their names decide which. They attach without a Java runtime of btpy's own, which
+    would take 0.3 s of processor time for each command, and the optimizing compiler is off in the programs that they
+    trace, which saves a quarter of theirs. With ``--every-jdk``, and in rooms whose subject is bytecode, none is light.
     """
     path = item.path.relative_to(item.config.rootpath)
-    if item.config.getoption("--every-jdk") or zlib.crc32(str(path).encode()) % 3 == 0:
+    heavy = item.config.getoption("--every-jdk") or zlib.crc32(str(path).encode()) % 3 == 0
+    if heavy:
         os.environ.pop("BTPY_ATTACH", None)
     else:
         os.environ["BTPY_ATTACH"] = "direct"
+    targets.compile_lightly(not heavy and path.parts[1] not in TWO_VERSIONS)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

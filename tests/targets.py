@@ -18,6 +18,15 @@ PATIENCE = 60.0
 """Seconds to wait for a line: far more than any machine needs, so that a wait that runs out is a defect."""
 
 
+_compiler_flags: tuple[str, ...] = ()
+
+
+def compile_lightly(light: bool) -> None:
+    """Programs that :func:`target` starts from now on are compiled by HotSpot's quick compiler only, or by both."""
+    global _compiler_flags
+    _compiler_flags = ("-XX:TieredStopAtLevel=1",) if light else ()
+
+
 class TargetError(AssertionError):
     """The program did not print the expected line; the message has its whole output."""
 
@@ -145,7 +154,7 @@ def target(
     ``agents``: pass -XX:+EnableDynamicAgentLoading from JDK 21 on (without it they warn on stderr, JEP 451).
     ``prefix``: a command that runs another command, such as ``setpriv``.
     """
-    command = [*prefix, str(java(jdk)), "-Xmx256m", "-XX:+UseSerialGC"]
+    command = [*prefix, str(java(jdk)), "-Xmx256m", "-XX:+UseSerialGC", *_compiler_flags]
     if agents and jdk >= 21:
         command.append("-XX:+EnableDynamicAgentLoading")
     command += [*flags, "-cp", os.pathsep.join(map(str, classpath)), main, *arguments]
