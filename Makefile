@@ -51,6 +51,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/timeline.py
 	$(BIN)/python benchmarks/peers.py
 	$(BIN)/python benchmarks/server.py
+	$(BIN)/python benchmarks/flows.py
 	$(BIN)/python benchmarks/recording.py
 	$(BIN)/python benchmarks/memory.py
 
