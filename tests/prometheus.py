@@ -58,6 +58,14 @@ class Prometheus:
             assert isinstance(series, list)
             return series
 
+    def exemplars(self, expression: str) -> list[dict[str, Any]]:
+        """The stored exemplars of the series, each with ``labels`` and ``value``."""
+        words = urllib.parse.urlencode({"query": expression, "start": 0, "end": 1 << 32})
+        with urllib.request.urlopen(
+            f"http://{self.address}/api/v1/query_exemplars?{words}", timeout=PATIENCE
+        ) as answer:
+            return [exemplar for series in json.load(answer)["data"] for exemplar in series["exemplars"]]
+
     def number(self, expression: str) -> float:
         """The value of an expression that gives one series; -1 if there is none yet."""
         series = self.query(expression)
@@ -66,14 +74,14 @@ class Prometheus:
 
 
 @contextmanager
-def prometheus(directory: Path, configuration: str) -> Iterator[Prometheus]:
+def prometheus(directory: Path, configuration: str, *options: str) -> Iterator[Prometheus]:
     """A Prometheus that takes OTLP; its data is below ``directory``. Skips without Go."""
     file = directory / "prometheus.yml"
     file.write_text(configuration)
     running = Prometheus(free_port())
     flags = (f"--config.file={file}", f"--storage.tsdb.path={directory / 'data'}", "--web.enable-otlp-receiver")
     address = f"--web.listen-address={running.address}"
-    with go_server("a Prometheus", built(), [*flags, address], "ready to receive web requests"):
+    with go_server("a Prometheus", built(), [*flags, address, *options], "ready to receive web requests"):
         yield running
 
 

@@ -38,8 +38,8 @@ SECRET = Option(
 )
 WITH = Option(
     ("--with",),
-    "what every event carries of its thread's context, with commas: trace (ids of trace and span), mdc:KEY,"
-    " baggage:KEY",
+    "what every event carries of its thread's context, with commas: trace (ids of trace and span; also exemplars"
+    " in exported histograms), mdc:KEY, baggage:KEY",
     "WHAT",
     repeat=True,
 )

@@ -242,6 +242,9 @@ SPAN_ID = _for_session(CONTEXTS, "spanId", "II)S", guarded=True)
 TRACE_FLAGS = _for_session(CONTEXTS, "traceFlags", "II)O", guarded=True)
 BAGGAGE = _for_session(CONTEXTS, "baggage", "SII)S", guarded=True)
 MDC = _for_session(CONTEXTS, "mdc", "SII)S", guarded=True)
+EXEMPLAR_LONG = _for_session(CONTEXTS, "exemplar", f"L{AGGREGATION};IJII)V", guarded=True)
+EXEMPLAR_DOUBLE = _for_session(CONTEXTS, "exemplar", f"L{AGGREGATION};IDII)V", guarded=True)
+EXEMPLAR = _for_session(CONTEXTS, "exemplar", f"L{AGGREGATION};IOII)V", guarded=True)
 
 # Methods of Aggregation.
 

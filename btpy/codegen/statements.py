@@ -588,7 +588,9 @@ def single_addition(body: Sequence[Statement]) -> Aggregate | None:
     match list(body):
         case [Aggregate(value=None, keys=()) as only]:
             return only
-        case [Aggregate(value=None | InputValue() as value, keys=() | (InputValue(),) as keys) as only]:
+        case [
+            Aggregate(value=None | InputValue() as value, keys=() | (InputValue(),) as keys, exemplars=False) as only
+        ]:
             numbers = value is None or not (value.type.is_reference or value.type.kind is Kind.DOUBLE)
             return only if numbers and all(key.type.is_reference for key in keys) else None
     return None
@@ -858,18 +860,32 @@ def _aggregate(emitter: Emitter, node: Aggregate) -> None:
         return
     value = node.value
     if value.type.is_reference:
-        type_, method = ANY, api.ADD
+        type_, method, exemplar = ANY, api.ADD, api.EXEMPLAR
     elif value.type.kind is Kind.DOUBLE:
-        type_, method = DOUBLE, api.ADD_DOUBLE
+        type_, method, exemplar = DOUBLE, api.ADD_DOUBLE, api.EXEMPLAR_DOUBLE
     else:
-        type_, method = LONG, api.ADD_LONG
+        type_, method, exemplar = LONG, api.ADD_LONG, api.EXEMPLAR_LONG
     emit_as(emitter, value, type_)
     slot = emitter.allocate(type_.slot)
     code.store(type_.slot, slot)
     _slot(emitter, node.map, node.keys)
+    kept = (emitter.allocate("A"), emitter.allocate("I")) if node.exemplars else None
+    if kept is not None:
+        code.store("I", kept[1])
+        code.store("A", kept[0])
+        code.load("A", kept[0])
+        code.load("I", kept[1])
     code.load(type_.slot, slot)
     emitter.load_weight()
     emitter.position(value.span)
     if method is api.ADD:
         emitter.load_position()
     emitter.call(method)
+    if kept is not None:
+        emitter.load_session()
+        code.load("A", kept[0])
+        code.load("I", kept[1])
+        code.load(type_.slot, slot)
+        code.constant("I", emitter.probe.id)
+        code.constant("I", value.span.packed)
+        emitter.call(exemplar)

@@ -18,6 +18,8 @@ from btpy.errors import ProtocolError
 from btpy.events import estimates
 from btpy.events.buckets import Buckets, Exponential, LogLinear
 from btpy.events.estimates import Interval, Skips, Weights, joined_skips, joined_weights
+from btpy.events.exemplars import LAYOUT as EXEMPLAR
+from btpy.events.exemplars import Exemplar, Newest, read_exemplar
 from btpy.events.records import Value, read_value
 from btpy.events.sketches import REGISTER_BITS, Distinct, Examples, First, Frequent, Last, Top, by_frequency
 from btpy.frozen import dataclass
@@ -170,6 +172,7 @@ class Histogram:
     greatest: int | None
     counts: tuple[tuple[int, int], ...]
     weights: Weights | None = None
+    exemplars: tuple[Exemplar, ...] = ()
 
     @property
     def n(self) -> int:
@@ -276,6 +279,7 @@ class LinearHistogram:
     greatest: Number | None
     counts: tuple[int, ...]
     weights: Weights | None = None
+    exemplars: tuple[Exemplar, ...] = ()
 
     @property
     def n(self) -> int:
@@ -404,7 +408,7 @@ Key = tuple[Value, ...]
 
 
 def merged(value: Aggregate, other: Aggregate) -> Aggregate:
-    """Two values of one kind, merged as if one had all samples."""
+    """Two values of one kind, merged as if one had all samples. The result has no exemplars."""
     both = value.merge(other)  # type: ignore[arg-type]  # of one kind
     weights = joined_weights(value.weights, other.weights)
     return both if weights is None else replace(both, weights=weights)
@@ -434,10 +438,12 @@ class ContentForm:
 
     ``skips``: whether they have skipped hits and weights. ``exponential``: whether the buckets of ``hist`` and ``pctl``
     are exponential. In older formats they are log-linear, and a cell before them counts the negative samples.
+    ``exemplars``: whether exemplars follow the entries.
     """
 
     skips: bool = True
     exponential: bool = True
+    exemplars: bool = True
 
 
 PRESENT_FORM = ContentForm()
@@ -507,6 +513,8 @@ def _content(data: bytes, at: int, maps: Mapping[int, Map], form: ContentForm) -
                     weights, at = _weights(data, at, skips)
                     value = value if weights is None else replace(value, weights=weights)
                 entries.append((key, value))
+        if form.exemplars:
+            at = _exemplars(data, at, entries)
     except struct.error as cause:
         raise ProtocolError(f"truncated map content at {at} of {len(data)}") from cause
     return MapContent(declared, full, tuple(entries), omitted, evicted, skips), at
@@ -514,6 +522,24 @@ def _content(data: bytes, at: int, maps: Mapping[int, Map], form: ContentForm) -
 
 def _skips(skipped: int, factor: int, pending: int, rested_ns: int) -> Skips | None:
     return Skips(skipped, factor, pending, rested_ns) if skipped or rested_ns else None
+
+
+def _exemplars(data: bytes, at: int, entries: list[tuple[Key, Aggregate | Value]]) -> int:
+    """Adds the exemplars at ``at`` to the entries. Returns the offset after them."""
+    (count,) = U4.unpack_from(data, at)
+    at += 4
+    by_index: dict[int, Newest] = {}
+    for _ in range(count):
+        index, exemplar = read_exemplar(data, at)
+        if index >= len(entries) or not isinstance(entries[index][1], Histogram | LinearHistogram):
+            raise ProtocolError(f"an exemplar of entry {index}, which is not a distribution")
+        by_index.setdefault(index, Newest()).add(exemplar)
+        at += EXEMPLAR.size
+    for index, kept in by_index.items():
+        key, value = entries[index]
+        assert isinstance(value, Histogram | LinearHistogram)
+        entries[index] = key, replace(value, exemplars=kept.all())
+    return at
 
 
 def _weights(data: bytes, at: int, skips: Skips | None) -> tuple[Weights | None, int]:

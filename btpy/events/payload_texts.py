@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from btpy.errors import ProtocolError
 from btpy.events import aggregates
+from btpy.events.exemplars import LAYOUT as EXEMPLAR
 from btpy.events.records import END_OF_VALUES
 from btpy.model.maps import Map, MapKind
 
@@ -95,7 +96,8 @@ def _content(data: bytes, at: int, maps: Mapping[int, Map], texts: list[PayloadT
         if declared.kind in aggregates.WITH_VALUES:
             at = _values(data, at, texts)
         at = _cells(data, at)  # weights
-    return at
+    (exemplars,) = aggregates.U4.unpack_from(data, at)
+    return at + 4 + EXEMPLAR.size * int(exemplars)
 
 
 def _values(data: bytes, at: int, texts: list[PayloadText]) -> int:

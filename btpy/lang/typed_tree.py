@@ -499,11 +499,12 @@ class MapAdd:
 @dataclass(frozen=True, slots=True)
 class Aggregate:
     """``@m[keys] = count()``, ``sum(x)`` …; ``value`` is None for count, else LONG, DOUBLE or a reference (null is
-    skipped)."""
+    skipped). ``exemplars``: some samples are kept with the trace of the thread."""
 
     map: int
     keys: tuple[Expr, ...]
     value: Expr | None
+    exemplars: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from btpy.events.aggregates import (
     Total,
     merged,
 )
+from btpy.events.exemplars import Exemplar, newest
 from btpy.events.records import Value
 
 MOST_KEYS = 10_000
@@ -46,6 +47,8 @@ class Series:
         self._keys: set[ExactKey] = set()
         self._emptied: dict[ExactKey, Summable] = {}
         self._present: dict[ExactKey, Summable] = {}  # in the map when it was read last
+        self.exemplars: dict[ExactKey, tuple[Exemplar, ...]] = {}
+        """The newest exemplar of each size, by key. Each reading of the map brings only those that are new."""
 
     def add(self, content: MapContent) -> None:
         """Adds the content of a flush, which is in no other content."""
@@ -81,6 +84,9 @@ class Series:
             if exact not in self._keys and len(self._keys) >= self._most_keys:
                 exact = OVERFLOW
             self._keys.add(exact)
+            if isinstance(value, Histogram | LinearHistogram) and value.exemplars:
+                self.exemplars[exact] = newest((*self.exemplars.get(exact, ()), *value.exemplars))
+                value = replace(value, exemplars=())
             yield exact, value
 
 
@@ -111,6 +117,11 @@ class Readings:
     def totals(self) -> dict[int, dict[ExactKey, Summable]]:
         """The counts since the start, by map and key."""
         return {id_: series.totals() for id_, series in self._series.items()}
+
+    def exemplars(self, id_: int) -> dict[ExactKey, tuple[Exemplar, ...]]:
+        """The newest exemplars of a map, by key."""
+        series = self._series.get(id_)
+        return {} if series is None else series.exemplars
 
     def others(self, id_: int) -> dict[ExactKey, Aggregate | Value]:
         """The values of a map that cannot be added, by key."""

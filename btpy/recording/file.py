@@ -22,9 +22,10 @@ from btpy.frozen import dataclass
 from btpy.wire.messages import MAX_FRAME
 
 MAGIC = b"\x89BTZ\r\n\x1a\n"
-VERSION = 4
+VERSION = 5
 OLDEST = 2
-"""Recordings of format 2 lack skipped hits. Recordings of formats 2 and 3 have log-linear histograms."""
+"""Recordings of format 2 lack skipped hits. Recordings of formats 2 and 3 have log-linear histograms, and those
+before 5 have no exemplars."""
 
 CHUNK_BYTES = 256 * 1024
 """The size in bytes from which a chunk is written."""

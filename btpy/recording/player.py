@@ -89,7 +89,7 @@ class Playback:
         self.sites: dict[int, WovenSite] = {}
         self.stacks = StackTable()
         self.host: str | None = None
-        self.form = ContentForm(skips=version >= 3, exponential=version >= 4)
+        self.form = ContentForm(skips=version >= 3, exponential=version >= 4, exemplars=version >= 5)
         self._decoder = ItemDecoder(self.form)
         self._started: Started | None = None
         self._at_end: list[MapContent] = []

@@ -92,6 +92,7 @@ def encode_content(
     *,
     skips: tuple[int, int, int, int] = (0, 1, 0, 0),
     weights: bytes | None = b"\0\0\0\0",
+    exemplars: bytes = b"\0\0\0\0",
 ) -> bytes:
     """``entries``: each key, then an encoded value, or cells, and values if the kind has them.
     ``weights``: the weights of each entry; None: the map has plain values."""
@@ -99,7 +100,7 @@ def encode_content(
     data = struct.pack(">IQQQIQQII", map_id, full, 0, *skips, 0, len(entries))
     for key, rest in entries:
         data += struct.pack(">I", len(key)) + b"".join(encode_value(part) for part in key) + rest + (weights or b"")
-    return data
+    return data + exemplars
 
 
 def encode_cells(*cells: int | float) -> bytes:

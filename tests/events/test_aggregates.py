@@ -41,7 +41,7 @@ from tests.events.encoding import encode_cells, encode_content, encode_value, se
 LONGS = st.integers(0, 2**63 - 1)
 MAX, MIN = 2**63 - 1, -(2**63)
 INF = math.inf
-OLD_FORM = ContentForm(exponential=False)
+OLD_FORM = ContentForm(exponential=False, exemplars=False)
 
 
 def a_map(kind: MapKind, keys: int = 1, **more: Any) -> Map:
@@ -132,7 +132,7 @@ def test_cells_of_each_kind() -> None:
 
 def test_cells_of_recordings_with_log_linear_buckets() -> None:
     cells = encode_cells(6, 0.0, -3, 9, 1, *segment(0, 0, 1, 0, 0, 0, 0, 0, 0, 1))
-    content = decode_content(encode_content(0, 0, [(("k",), cells)]), {0: a_map(MapKind.HIST)}, OLD_FORM)
+    content = decode_content(encode_content(0, 0, [(("k",), cells)], exemplars=b""), {0: a_map(MapKind.HIST)}, OLD_FORM)
     ((_, hist),) = content.entries
     assert isinstance(hist, Histogram)
     assert hist.buckets()[0] == Bucket(-3, -1, 1)
@@ -150,7 +150,7 @@ def test_skipped_hits_come_with_the_data_for_their_error() -> None:
     with pytest.raises(ProtocolError):
         decode_content(data.replace(weights, encode_cells(3, 2, 168.0, 0.0, 0.0)), {0: a_map(MapKind.COUNT)})
     older = struct.pack(">IQQII", 0, 0, 0, 0, 1) + struct.pack(">I", 1) + encode_value("k") + encode_cells(27)
-    content = decode_content(older, {0: a_map(MapKind.COUNT)}, ContentForm(skips=False))
+    content = decode_content(older, {0: a_map(MapKind.COUNT)}, ContentForm(skips=False, exemplars=False))
     assert (content.entries, content.skips) == (((("k",), Count(27)),), None)
 
 

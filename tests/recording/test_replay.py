@@ -120,7 +120,7 @@ def test_slips_in_the_command_line(tmp_path: Path) -> None:
         (
             (older,),
             2,
-            "of format 1; this btpy reads the formats 2 to 4\n  = help: replay it with the btpy that recorded it\n",
+            "of format 1; this btpy reads the formats 2 to 5\n  = help: replay it with the btpy that recorded it\n",
         ),
         ((newer,), 2, "help: replay it with the btpy that recorded it, or a later one\n"),
         ((GOLDEN / "every_kind.btz", "--from", "soon"), 2, "--from takes a time"),

@@ -270,7 +270,7 @@ def contents(program: Program, ids: Sequence[int], key: bytes = string("abc"), c
         entry = struct.pack(">I", declared.keys and 1) + (key if declared.keys else b"")
         entry += struct.pack(">IqI", 1, cell, 0)
         out += CONTENT.pack(id_, 0, 0) + SKIPS.pack(0, 1, 0, 0)
-        out += COUNTS.pack(0, 1) + entry
+        out += COUNTS.pack(0, 1) + entry + struct.pack(">I", 0)
     return out
 
 

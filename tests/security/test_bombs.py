@@ -26,7 +26,8 @@ from btpy.classfile.reader import ClassFile
 from btpy.cli.main import main
 from btpy.engine.class_sources import _in_archive_of, _inner_archives, _named_in_manifest
 from btpy.errors import BtpyError, ClassFileError, ProtocolError
-from btpy.events.aggregates import decode_content
+from btpy.events.aggregates import CONTENT, COUNTS, SKIPS, Histogram, decode_content
+from btpy.events.exemplars import LAYOUT
 from btpy.jvm import perfdata
 from btpy.lang.check.checker import check_source
 from btpy.model.maps import Linear, Map, MapKind
@@ -264,9 +265,25 @@ def test_map_contents_take_no_more_than_their_cells(kind: MapKind) -> None:
         + aggregates.SKIPS.pack(0, 1, 0, 0)
         + aggregates.COUNTS.pack(0, count)
         + entry * count
+        + struct.pack(">I", 0)
     )
     assert len(decode_content(data, {0: declared}).entries) == count
     held(lambda: decode_content(data, {0: declared}), len(data), MIB // 4)
+
+
+def test_exemplars_take_no_more_than_one_for_each_size() -> None:
+    count = 20_000
+    cells = struct.pack(">qdqq", 1, 0.0, 1, 1)
+    row = bytes(4) + struct.pack(">I", len(cells) // 8) + cells + bytes(4)
+    exemplars = b"".join(LAYOUT.pack(0, 0, bytes(8), number, bytes(16), bytes(8)) for number in range(count))
+    data = (
+        CONTENT.pack(0, 0, 0) + SKIPS.pack(0, 1, 0, 0) + COUNTS.pack(0, 1) + row + struct.pack(">I", count) + exemplars
+    )
+    maps = {0: Map(0, "m", MapKind.HIST, 0, ANY, 2)}
+    ((_, value),) = decode_content(data, maps).entries
+    assert isinstance(value, Histogram)
+    assert [exemplar.nanos for exemplar in value.exemplars] == [count - 1]
+    held(lambda: decode_content(data, maps), len(data), MIB // 4)
 
 
 @pytest.mark.parametrize("claimed", [15 * MIB, 1000])

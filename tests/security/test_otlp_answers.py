@@ -184,7 +184,7 @@ class OneReport(Metrics):
         pass
 
     def report(self) -> Report:
-        return Report(ResourceMetrics(), {}, 1)
+        return Report(ResourceMetrics(), {}, 1, {})
 
     def delivered(self, report: Report) -> None:
         pass

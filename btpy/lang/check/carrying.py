@@ -20,7 +20,7 @@ TRACE = (Ambient.TRACE_ID, Ambient.SPAN_ID, Ambient.TRACE_FLAGS)
 def carried_values(context: Context, span: Span) -> Iterator[tuple[str, Expr]]:
     """Name and value of each; none where the body does not run on a thread of the traced program."""
     permissions = context.permissions
-    if not context.places or not ON_TARGET.issuperset(context.places):
+    if not _runs_in_program(context):
         return
     for carried in permissions.carried:
         if carried.kind is CarriedKind.TRACE:
@@ -32,3 +32,14 @@ def carried_values(context: Context, span: Span) -> Iterator[tuple[str, Expr]]:
             function = MDC if carried.kind is CarriedKind.MDC else BAGGAGE
             key = typed_tree.Constant(STRING, span, carried.key)
             yield carried.label, typed_tree.BuiltinCall(STRING, span, function, (key,))
+
+
+def carries_trace(context: Context) -> bool:
+    """Whether samples of distributions carry the trace of the thread."""
+    wanted = any(carried.kind is CarriedKind.TRACE for carried in context.permissions.carried)
+    return wanted and _runs_in_program(context)
+
+
+def _runs_in_program(context: Context) -> bool:
+    """Whether the body runs on threads of the traced program only."""
+    return bool(context.places) and ON_TARGET.issuperset(context.places)

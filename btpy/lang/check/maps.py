@@ -22,6 +22,7 @@ from btpy.lang.builtins import (
 )
 from btpy.lang.check.aggregations import same_unit, signature_of, units_of
 from btpy.lang.check.calls import match_arguments
+from btpy.lang.check.carrying import carries_trace
 from btpy.lang.check.context import Context
 from btpy.lang.check.conversions import boxed, convert, may_be_number, mistyped, widen
 from btpy.lang.check.faults import FaultError, arity, counted, named, with_article
@@ -33,6 +34,8 @@ from btpy.model.maps import Map, MapKind, map_title
 from btpy.model.source import Span
 from btpy.model.templates import TemplateKind
 from btpy.model.types import ANY, LONG, Kind, Type
+
+_WITH_EXEMPLARS = (MapKind.HIST, MapKind.PCTL, MapKind.LHIST)
 
 
 def store(context: Context, target: nodes.MapReference, tree: nodes.Assign) -> Statement:
@@ -82,7 +85,7 @@ def _aggregate(context: Context, map_: Map, keys: tuple[Expr, ...], call: nodes.
     context.samples.append((map_.id, value.type))
     if not value.type.is_reference and value.type.kind is not Kind.DOUBLE:
         value = widen(value, LONG)
-    return typed_tree.Aggregate(map_.id, keys, value)
+    return typed_tree.Aggregate(map_.id, keys, value, rule.kind in _WITH_EXEMPLARS and carries_trace(context))
 
 
 def map_query(context: Context, call: nodes.Call, function: Function) -> Expr:

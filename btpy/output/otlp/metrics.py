@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope
 from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric, ResourceMetrics, ScopeMetrics
@@ -11,6 +11,7 @@ from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
 from btpy.events.accounts import ProbeAccount
 from btpy.events.aggregates import MapContent
+from btpy.events.exemplars import Exemplar
 from btpy.frozen import dataclass
 from btpy.model.maps import Map
 from btpy.model.outline import Outline
@@ -20,15 +21,19 @@ from btpy.output.otlp.points import SUMMED, Window, cumulative_count, metric_of
 from btpy.output.otlp.settings import Temporality
 
 _Totals = dict[int, dict[ExactKey, Summable]]  # by id of a map
+_Exemplars = dict[int, dict[ExactKey, tuple[Exemplar, ...]]]  # by id of a map
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A message for the backend. ``totals`` and ``nanos``: where the next delta begins once it is delivered."""
+    """A message for the backend. ``totals`` and ``nanos``: where the next delta begins once it is delivered.
+    ``exemplars``: the exemplars in the message. A report has only exemplars that no delivered report had.
+    """
 
     message: ResourceMetrics
     totals: _Totals
     nanos: int
+    exemplars: _Exemplars
 
     @property
     def points(self) -> int:
@@ -60,6 +65,7 @@ class Metrics:
         self._lock = threading.Lock()
         self._readings = Readings()
         self._delivered: _Totals = {}
+        self._delivered_until: dict[tuple[int, ExactKey], int] = {}  # the time of the newest delivered exemplar
 
     def put(self, content: MapContent, nanos: int, *, flushed: bool = False) -> None:
         """The content of a map at a moment, ns since 1970; ``flushed``: it has been taken out of the map."""
@@ -76,27 +82,47 @@ class Metrics:
         """All current values; None: there is nothing yet."""
         with self._lock:
             totals = self._readings.totals()
-            metrics = [self._metric(self._outline.maps[id_], own) for id_, own in totals.items()]
+            exemplars = {id_: self._new_exemplars(id_) for id_ in totals}
+            metrics = [self._metric(self._outline.maps[id_], own, exemplars[id_]) for id_, own in totals.items()]
             present = [metric for metric in (*metrics, *self._about_probes()) if metric is not None]
             if not present:
                 return None
             scope = ScopeMetrics(scope=self._scope, metrics=present)
-            return Report(ResourceMetrics(resource=self._resource, scope_metrics=[scope]), totals, self._read_at)
+            message = ResourceMetrics(resource=self._resource, scope_metrics=[scope])
+            return Report(message, totals, self._read_at, exemplars)
 
     def delivered(self, report: Report) -> None:
         """Called when the backend has accepted the report."""
         with self._lock:
             self._delivered, self._delivered_at = report.totals, report.nanos
+            for id_, by_key in report.exemplars.items():
+                for key, exemplars in by_key.items():
+                    self._delivered_until[id_, key] = max(exemplar.nanos for exemplar in exemplars)
 
-    def _metric(self, map_: Map, totals: Mapping[ExactKey, Summable]) -> Metric | None:
+    def _new_exemplars(self, id_: int) -> dict[ExactKey, tuple[Exemplar, ...]]:
+        """The exemplars of a map that no delivered report had, by key."""
+        found = {}
+        for key, exemplars in self._readings.exemplars(id_).items():
+            until = self._delivered_until.get((id_, key))
+            if new := tuple(exemplar for exemplar in exemplars if until is None or exemplar.nanos > until):
+                found[key] = new
+        return found
+
+    def _metric(
+        self,
+        map_: Map,
+        totals: Mapping[ExactKey, Summable],
+        exemplars: Mapping[ExactKey, Sequence[Exemplar]],
+    ) -> Metric | None:
         window = Window.of(self._started, self._read_at)
         if self._temporality is Temporality.CUMULATIVE or map_.kind not in SUMMED:
             entries = [*self._readings.others(map_.id).items(), *totals.items()]
-            return metric_of(map_, entries, window, Temporality.CUMULATIVE, self._values)
+            return metric_of(map_, entries, window, Temporality.CUMULATIVE, self._values, exemplars)
         before = self._delivered.get(map_.id, {})
         grown = [(key, difference(value, before[key]) if key in before else value) for key, value in totals.items()]
         new = [(key, value) for key, value in grown if value.n]
-        return metric_of(map_, new, Window.of(self._delivered_at, self._read_at), Temporality.DELTA, self._values)
+        window = Window.of(self._delivered_at, self._read_at)
+        return metric_of(map_, new, window, Temporality.DELTA, self._values, exemplars)
 
     def _about_probes(self) -> list[Metric]:
         """These are always cumulative, so that any report shows all losses."""

@@ -6,7 +6,7 @@ Summary; hist and pctl an ExponentialHistogram; lhist a Histogram; all other num
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from opentelemetry.proto.common.v1.common_pb2 import KeyValue
@@ -28,6 +28,7 @@ from btpy.events.aggregates import (
     Stats,
 )
 from btpy.events.buckets import Exponential, otlp_counts
+from btpy.events.exemplars import Exemplar
 from btpy.events.records import Value
 from btpy.events.sketches import Top
 from btpy.model.maps import Map, MapKind
@@ -72,13 +73,16 @@ def metric_of(
     window: Window,
     temporality: Temporality,
     values: Values,
+    exemplars: Mapping[ExactKey, Sequence[Exemplar]] = {},
 ) -> Metric | None:
     """None if there is no point. ``temporality``: the temporality of ``entries``; only the kinds of ``SUMMED`` need
-    it.
+    it. ``exemplars``: the exemplars of distributions, by key.
     """
     metric = Metric(name=f"{PREFIX}{map_.name or map_.kind.value}", unit=_unit(map_), description=_description(map_))
     for key, value in entries:
         _add(metric, map_, _attributes(map_, key, value, values), value, temporality, values)
+        if isinstance(value, Histogram | LinearHistogram):
+            _add_exemplars(metric, exemplars.get(key, ()))
     kind = metric.WhichOneof("data")
     if kind is None:
         return None
@@ -136,6 +140,19 @@ def _add(
             metric.sum.data_points.append(_number_point(attributes, number))
         elif number is not None:
             metric.gauge.data_points.append(_number_point(attributes, number))
+
+
+def _add_exemplars(metric: Metric, exemplars: Iterable[Exemplar]) -> None:
+    """Adds the exemplars to the last point of the metric."""
+    point = getattr(metric, metric.WhichOneof("data") or "").data_points[-1]
+    for exemplar in exemplars:
+        added = point.exemplars.add(
+            time_unix_nano=unsigned(exemplar.nanos), trace_id=exemplar.trace_id, span_id=exemplar.span_id
+        )
+        if isinstance(exemplar.value, int):
+            added.as_int = exemplar.value
+        else:
+            added.as_double = exemplar.value
 
 
 def _attributes(map_: Map, key: ExactKey, value: Aggregate | Value, values: Values) -> list[KeyValue]:

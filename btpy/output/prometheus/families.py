@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from prometheus_client import samples
 from prometheus_client.core import Metric
 
 from btpy.events.accounts import ProbeAccount
 from btpy.events.aggregates import Aggregate, Average, Histogram, LinearHistogram, Stats
+from btpy.events.exemplars import Exemplar
 from btpy.events.records import Value
 from btpy.events.sketches import Top
 from btpy.model.maps import Map, MapKind
@@ -48,6 +51,15 @@ _SUFFIXES = {
 _NO_LABEL = re.compile(r"[^a-zA-Z0-9_]")
 
 
+class FamilySample(NamedTuple):
+    """``suffix``: the end of the name, after the name of the family."""
+
+    suffix: str
+    labels: Mapping[str, str]
+    value: float
+    exemplar: samples.Exemplar | None = None
+
+
 class Families:
     """The families of one exposition, by name. It has at most MOST_SAMPLES samples; ``left_out``: how many series have
     found no room.
@@ -64,14 +76,15 @@ class Families:
             metric = self.by_name[name] = Metric(name, well_formed(help_), type_)
         return metric
 
-    def add(self, metric: Metric, samples: Sequence[tuple[str, Mapping[str, str], float]]) -> None:
-        """Adds all samples of one series, or none. Each: the suffix of the name, labels, value."""
+    def add(self, metric: Metric, samples: Sequence[FamilySample]) -> None:
+        """Adds all samples of one series, or none."""
         if self._room < len(samples):
             self.left_out += 1
             return
         self._room -= len(samples)
-        for suffix, labels, value in samples:
-            metric.add_sample(metric.name + suffix, dict(labels), float(value))
+        for sample in samples:
+            name = metric.name + sample.suffix
+            metric.add_sample(name, dict(sample.labels), float(sample.value), exemplar=sample.exemplar)
 
     def collect(self) -> Iterable[Metric]:
         return self.by_name.values()
@@ -134,16 +147,17 @@ def add_map(
     entries: Iterable[tuple[ExactKey, Aggregate | Value]],
     values: SimpleValues,
     target: Mapping[str, str],
+    exemplars: Mapping[ExactKey, Sequence[Exemplar]] = {},
 ) -> None:
-    """``target``: labels of the target."""
+    """``target``: labels of the target. ``exemplars``: the exemplars of distributions, by key."""
     estimated = f", estimated from a sample of the hits ({map_.estimated})" if map_.estimated else ""
     metric: Metric | None = None
     for key, value in entries:
         labels = {**target, **_key_labels(map_, names, key, value, values)}
-        samples = _samples(map_, value, labels, values)
-        if samples:
+        series = _samples(map_, value, labels, values, exemplars.get(key, ()))
+        if series:
             metric = metric or families.family(names.name, names.type, f"{map_.kind.value} of {map_.title}{estimated}")
-            families.add(metric, samples)
+            families.add(metric, series)
 
 
 def add_probes(
@@ -154,13 +168,19 @@ def add_probes(
     for account in accounts:
         probe = {**target, "probe": well_formed(outline.probes[account.probe].name)}
         outcomes = {"fired": account.fired, "skipped": account.skipped, "limited": account.limited}
-        families.add(hits, [("_total", {**probe, "outcome": name}, count) for name, count in outcomes.items()])
+        families.add(
+            hits, [FamilySample("_total", {**probe, "outcome": name}, count) for name, count in outcomes.items()]
+        )
         dropped = {cause.value: count for cause, count in account.dropped_by.items()} | {"map": account.map_full}
         families.add(
             records,
             [
-                ("_total", {**probe, "outcome": "delivered", "cause": ""}, account.delivered),
-                *(("_total", {**probe, "outcome": "dropped", "cause": name}, n) for name, n in dropped.items() if n),
+                FamilySample("_total", {**probe, "outcome": "delivered", "cause": ""}, account.delivered),
+                *(
+                    FamilySample("_total", {**probe, "outcome": "dropped", "cause": name}, count)
+                    for name, count in dropped.items()
+                    if count
+                ),
             ],
         )
 
@@ -188,35 +208,40 @@ def label_text(values: SimpleValues, value: Value) -> str:
 
 
 def _samples(
-    map_: Map, value: Aggregate | Value, labels: dict[str, str], values: SimpleValues
-) -> list[tuple[str, Mapping[str, str], float]]:
+    map_: Map,
+    value: Aggregate | Value,
+    labels: dict[str, str],
+    values: SimpleValues,
+    exemplars: Sequence[Exemplar],
+) -> list[FamilySample]:
     """The samples of one key."""
     scale = _NANOS if map_.type.kind is Kind.DURATION else 1
     if isinstance(value, Histogram | LinearHistogram):
-        return _histogram(map_, value, labels, scale)
+        return _histogram(map_, value, labels, scale, exemplars)
     if isinstance(value, Average | Stats):
         total = value.total if isinstance(value, Stats) else value.integral + value.floating
-        samples: list[tuple[str, Mapping[str, str], float]] = [
-            ("_count", labels, value.n),
-            ("_sum", labels, total / scale),
-        ]
+        series = [FamilySample("_count", labels, value.n), FamilySample("_sum", labels, total / scale)]
         if isinstance(value, Stats) and value.least is not None and value.greatest is not None:
-            samples.append(("", {**labels, "quantile": "0.0"}, value.least / scale))
-            samples.append(("", {**labels, "quantile": "1.0"}, value.greatest / scale))
-        return samples
+            series.append(FamilySample("", {**labels, "quantile": "0.0"}, value.least / scale))
+            series.append(FamilySample("", {**labels, "quantile": "1.0"}, value.greatest / scale))
+        return series
     if isinstance(value, Top):
-        return [("", {**labels, "value": label_text(values, one.value)}, one.count) for one in value.shown]
+        return [FamilySample("", {**labels, "value": label_text(values, one.value)}, one.count) for one in value.shown]
     number = number_of(value)
     if number is None:
         return []
     is_counter = _type_of(map_) == "counter"
     counts = map_.kind in (MapKind.COUNT, MapKind.DISTINCT)
-    return [("_total" if is_counter else "", labels, number if counts else number / scale)]
+    return [FamilySample("_total" if is_counter else "", labels, number if counts else number / scale)]
 
 
 def _histogram(
-    map_: Map, value: Histogram | LinearHistogram, labels: dict[str, str], scale: float
-) -> list[tuple[str, Mapping[str, str], float]]:
+    map_: Map,
+    value: Histogram | LinearHistogram,
+    labels: dict[str, str],
+    scale: float,
+    exemplars: Sequence[Exemplar],
+) -> list[FamilySample]:
     """The bounds of a map are always the same. A bucket that appeared later would have no rate at first."""
     bounds: Sequence[float]
     counts: Sequence[int]
@@ -225,15 +250,28 @@ def _histogram(
         bounds, counts = powers, _counts(value, powers)
     else:
         bounds, counts = value.linear.inclusive_bounds, value.counts
-    samples: list[tuple[str, Mapping[str, str], float]] = []
+    by_bucket = _by_bucket(exemplars, bounds, scale)
+    series: list[FamilySample] = []
     below = 0
-    for bound, count in zip([*bounds, math.inf], counts, strict=True):
+    for bucket, (bound, count) in enumerate(zip([*bounds, math.inf], counts, strict=True)):
         below += count
         if bound < 0:
             continue  # such a histogram could not have a sum (OpenMetrics 1.0)
         text = "+Inf" if bound == math.inf else repr(bound / scale)
-        samples.append(("_bucket", {**labels, "le": text}, below))
-    return [*samples, ("_sum", labels, value.total / scale), ("_count", labels, below)]
+        series.append(FamilySample("_bucket", {**labels, "le": text}, below, by_bucket.get(bucket)))
+    return [*series, FamilySample("_sum", labels, value.total / scale), FamilySample("_count", labels, below)]
+
+
+def _by_bucket(exemplars: Iterable[Exemplar], bounds: Sequence[float], scale: float) -> dict[int, samples.Exemplar]:
+    """The newest exemplar of each bucket, by the index of its upper bound. OpenMetrics allows one."""
+    return {
+        bisect_left(bounds, exemplar.value): samples.Exemplar(
+            {"trace_id": exemplar.trace_id.hex(), "span_id": exemplar.span_id.hex()},
+            exemplar.value / scale,
+            samples.Timestamp(*divmod(exemplar.nanos, 1_000_000_000)),
+        )
+        for exemplar in sorted(exemplars, key=lambda exemplar: exemplar.nanos)
+    }
 
 
 def _counts(value: Histogram, bounds: Sequence[int]) -> list[int]:

@@ -11,7 +11,7 @@ from btpy.events.aggregates import MapContent
 from btpy.model.outline import Outline
 from btpy.output.map_series import Readings
 from btpy.output.origin import Origin
-from btpy.output.prometheus.families import PREFIX, TARGET, Families, add_map, add_probes, names_of
+from btpy.output.prometheus.families import PREFIX, TARGET, Families, FamilySample, add_map, add_probes, names_of
 from btpy.output.simple_values import SimpleValues
 from btpy.output.values import well_formed
 
@@ -43,14 +43,16 @@ class TargetMetrics:
                 id_: [*self._readings.others(id_).items(), *totals.items()]
                 for id_, totals in self._readings.totals().items()
             }
+            exemplars = {id_: dict(self._readings.exemplars(id_)) for id_ in entries}
             accounts = list(self._readings.accounts.values())
         about = families.family(PREFIX + TARGET, "info", "the targets of btpy")
-        families.add(about, [("_info", {**self._labels, **self._described()}, 1)])
+        families.add(about, [FamilySample("_info", {**self._labels, **self._described()}, 1)])
         add_probes(families, self._outline, accounts, self._labels)
         for id_, own in entries.items():
             if id_ not in self._names:  # of a script that was added later
                 self._names = names_of(self._outline, tuple(self._labels))
-            add_map(families, self._outline.maps[id_], self._names[id_], own, self._values, self._labels)
+            map_, names = self._outline.maps[id_], self._names[id_]
+            add_map(families, map_, names, own, self._values, self._labels, exemplars[id_])
 
     def _described(self) -> Mapping[str, str]:
         origin = self._origin

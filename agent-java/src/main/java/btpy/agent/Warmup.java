@@ -21,7 +21,7 @@ final class Warmup {
      */
     private static final String[] OF_HANDLERS = {
         "AdaptiveSampler", "Aggregation", "Budget", "Calls", "Cells", "ClassNames", "Containers", "Contexts", "Costs", "Depths",
-        "Drain", "Dynamic", "Elements", "Entry", "ErrorTable", "EventBuffer", "ExponentialBuckets", "Fields", "Flow", "FlowRun", "FlowStack", "Flows", "Formats", "FrameFilter", "Frames", "Guard",
+        "Drain", "Dynamic", "Elements", "Entry", "ErrorTable", "EventBuffer", "Exemplars", "ExponentialBuckets", "Fields", "Flow", "FlowRun", "FlowStack", "Flows", "Formats", "FrameFilter", "Frames", "Guard",
         "Headroom", "HyperLogLog", "Interruptions", "KeyTable", "KeyedHash", "Keys", "KnownField", "Layout", "Layouts",
         "MapShape", "Memory", "ObjectState", "ObjectStates", "Output", "OwnedByThread", "Owners", "Patterns", "Probe", "ProbeCounter", "ProbeError", "Rates", "Records", "Request", "Run", "SampledStack",
         "Sampler", "SecretNames", "Secrets", "SelfTimes", "Session", "SharedValues", "Shown", "Site", "Skips", "SpaceSaving", "Stack", "StackLookup",

@@ -382,6 +382,7 @@ public final class Aggregation {
         table.addLive(-1);
         grow(-shape.entryBytes() - entry.keyBytes() - Cells.segmentBytes(entry));
         grow(entry.weights == null ? 0 : -16 - 8 * Weights.COUNT);
+        grow(entry.exemplars == null ? 0 : -Exemplars.BYTES);
         for (int i = 0; entry.own != null && i < entry.own.length; i++) {
             if (entry.own[i] != null) {
                 growOwn(-shape.ownBytes() - Cells.segmentBytes(entry.own[i]));
@@ -433,7 +434,8 @@ public final class Aggregation {
         return entry;
     }
 
-    private Entry entry(int slot) {
+    /** Returns null if the slot has no key any more. */
+    Entry entry(int slot) {
         if (slot < 0) {
             return null;
         }
@@ -500,6 +502,17 @@ public final class Aggregation {
     private void weigh(Entry entry, double sample, long weight) {
         if (Weights.add(entry, sample, weight)) {
             grow(16 + 8 * Weights.COUNT);
+        }
+    }
+
+    /** Whether there is memory for an exemplar. */
+    boolean hasRoomForExemplar() {
+        return MEMORY.getLongVolatile(counters, BYTES) < MAX_BYTES && !Headroom.isScarce();
+    }
+
+    void keep(Entry entry, int place, long[] exemplar) {
+        if (Exemplars.add(entry, place, exemplar)) {
+            grow(Exemplars.BYTES);
         }
     }
 

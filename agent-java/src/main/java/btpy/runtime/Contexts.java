@@ -16,6 +16,9 @@ public final class Contexts {
     /** The maximum number of copies of one library: each web application may have its own. */
     private static final int MOST = 32;
 
+    /** The flag of a trace that is sampled (W3C Trace Context). */
+    private static final long SAMPLED = 1;
+
     private static volatile TraceLibrary[] traces = NO_TRACES;
     private static volatile LoggingLibrary[] logs = NO_LOGS;
     private static volatile boolean searched;
@@ -89,6 +92,46 @@ public final class Contexts {
             session.contexts.noLogging(session, probe, at, unreadLog);
         }
         return null;
+    }
+
+    /** Keeps a sample of a map with the ids of the current span, if the span is sampled and the map needs an exemplar. */
+    public static void exemplar(Session session, Aggregation map, int slot, long sample, int probe, int at) {
+        exemplar(session, map, map.entry(slot), Exemplars.place(sample), false, sample, probe, at);
+    }
+
+    public static void exemplar(Session session, Aggregation map, int slot, double sample, int probe, int at) {
+        int place = Exemplars.place((long) sample);
+        exemplar(session, map, map.entry(slot), place, true, Double.doubleToRawLongBits(sample), probe, at);
+    }
+
+    /** Does nothing if the sample is not a number. */
+    public static void exemplar(Session session, Aggregation map, int slot, Object sample, int probe, int at) {
+        if (sample instanceof Double || sample instanceof Float) {
+            exemplar(session, map, slot, ((Number) sample).doubleValue(), probe, at);
+        } else if (sample instanceof Long || sample instanceof Integer || sample instanceof Short || sample instanceof Byte) {
+            exemplar(session, map, slot, ((Number) sample).longValue(), probe, at);
+        }
+    }
+
+    private static void exemplar(
+            Session session, Aggregation map, Entry entry, int place, boolean isDouble, long sample, int probe, int at) {
+        if (entry == null || !Exemplars.isOpen(entry, place) || !map.hasRoomForExemplar()) {
+            return;
+        }
+        TraceLibrary[] libraries = traces;
+        for (TraceLibrary library : libraries) {
+            Object ids = library.current(session, probe, at);
+            if (ids != null) {
+                Object flags = library.flags(ids);
+                String trace = library.traceId(ids);
+                String span = library.spanId(ids);
+                if (flags instanceof Long && (((Long) flags).longValue() & SAMPLED) != 0 && trace != null && span != null) {
+                    map.keep(entry, place, Exemplars.of(isDouble, sample, session.wallClock(), trace, span));
+                }
+                return;
+            }
+        }
+        noTrace(libraries, session, probe, at);
     }
 
     private static String noTrace(TraceLibrary[] libraries, Session session, int probe, int at) {

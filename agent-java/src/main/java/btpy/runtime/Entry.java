@@ -30,6 +30,8 @@ final class Entry extends Cells {
      * operations at its field offset.
      */
     long[] weights;
+    /** The {@link Exemplars} by place, allocated for the first one. Code changes it with atomic operations. */
+    Object[] exemplars;
     /** The serial number of the newest entry when this one was last used; only in a map that evicts. */
     long used;
 

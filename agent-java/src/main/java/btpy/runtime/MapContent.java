@@ -14,6 +14,9 @@ final class MapContent {
     /** Whether to take the values, so that no later content includes them. */
     private final boolean flush;
     private final Output out;
+    /** The exemplars of the entries written so far. */
+    private final Output exemplars = new Output();
+    private int exemplarCount;
     private int omitted;
     private double samples;
 
@@ -55,12 +58,17 @@ final class MapContent {
                 if (out.count() > room) {
                     omitted += map.isEmpty(entry) ? 0 : 1;
                 } else if (write(same)) {
+                    for (Entry written : same) {
+                        exemplarCount += Exemplars.take(written, count, exemplars);
+                    }
                     count++;
                 }
             }
         }
         out.set4(omittedAt, omitted);
         out.set4(countAt, count);
+        out.u4(exemplarCount);
+        out.append(exemplars);
     }
 
     /**

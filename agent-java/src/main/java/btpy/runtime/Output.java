@@ -100,6 +100,11 @@ final class Output {
         }
     }
 
+    void append(Output other) {
+        int at = room(other.count());
+        System.arraycopy(other.bytes, 0, bytes, at, other.count());
+    }
+
     byte[] toBytes() {
         byte[] result = new byte[count];
         System.arraycopy(bytes, 0, result, 0, count);

@@ -1,0 +1,174 @@
+"""Distributions have exemplars with the trace of the sample: in OTLP, and in the exposition for Prometheus."""
+
+from __future__ import annotations
+
+import re
+import urllib.request
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+from opentelemetry.proto.metrics.v1.metrics_pb2 import Exemplar
+
+from tests.collector import collector_with
+from tests.jdks import compiled
+from tests.live.scripts import waited
+from tests.live.test_contexts import CONTEXTS, JAVA
+from tests.live.test_otlp import QUICK
+from tests.maven import artifact
+from tests.output.otlp.backend import Backend, attributes, backend
+from tests.ports import free_port
+from tests.prometheus import prometheus
+from tests.targets import PATIENCE, Target, target
+from tests.tracer import Tracer
+
+API = tuple(f"io.opentelemetry:opentelemetry-{part}:1.54.1" for part in ("api", "context", "common"))
+SCRIPT = """TracedOrders::place @entry {
+    @amounts[$even] = hist($amount); @steps = lhist($amount, 0, 1000000, 100000);
+    @ratios = hist($amount * 0.5); @n = count();
+}"""
+ORDERS = 1009
+"""Orders in a round; there are two rounds."""
+EXEMPLAR = re.compile(
+    r'^btpy_(\w+)_bucket\{.*?le="([^"]+)".*?\} \S+ # \{span_id="(\w+)",trace_id="(\w+)"\} (\S+) \d+\.\d+$', re.MULTILINE
+)
+CONFIGURATION = """
+global: {{scrape_interval: 1s}}
+scrape_configs: [{{job_name: btpy, static_configs: [{{targets: ["127.0.0.1:{port}"]}}]}}]
+"""
+DEBUGGING = """
+receivers: {{otlp: {{protocols: {{http: {{endpoint: "127.0.0.1:{port}"}}}}}}}}
+exporters: {{debug: {{verbosity: detailed}}}}
+service:
+  telemetry: {{metrics: {{level: none}}}}
+  pipelines: {{metrics: {{receivers: [otlp], exporters: [debug]}}}}
+"""
+SHOWN = re.compile(r"-> Trace ID: (\w+)\s+-> Span ID: (\w+)\s+-> Timestamp: .*\s+-> Value: ([\d.e+]+)")
+AMOUNTS = {1 + number * number * 37 % 1_000_003: number for number in range(2 * ORDERS)}
+
+
+@contextmanager
+def orders() -> Iterator[Target]:
+    jars = [artifact(name) for name in API]
+    sources = [JAVA / "Gate.java", CONTEXTS / "TracedOrders.java"]
+    with target(17, "TracedOrders", classpath=[compiled(sources, release=11, classpath=jars), *jars]) as running:
+        yield running
+
+
+def started(stack: ExitStack, pid: int, *options: str) -> Tracer:
+    tracer = Tracer([str(pid), "-e", SCRIPT, "--hits", "0", "-f", "ndjson", *options], QUICK)
+    stack.callback(tracer.kill)
+    tracer.wait_for("attached_probes")
+    return tracer
+
+
+def check(amount: int, trace_id: str, span_id: str) -> None:
+    """Checks that the order with this amount was placed in this trace, and that the trace is sampled."""
+    number = AMOUNTS[amount]
+    assert trace_id == f"{10**12 + amount:032x}"
+    assert span_id == f"{2 * 10**12 + amount:016x}"
+    assert number % 5
+    assert number % 3
+
+
+def exemplars(running: Backend, name: str) -> Iterator[tuple[dict[str, object], list[Exemplar]]]:
+    """The attributes of each point of each report, and its exemplars."""
+    for _, metric in running.reports:
+        if metric.name == name:
+            for point in getattr(metric, metric.WhichOneof("data") or "").data_points:
+                yield attributes(list(point.attributes)), list(point.exemplars)
+
+
+def test_every_exemplar_has_the_trace_of_its_sample() -> None:
+    with backend() as running, orders() as shop, ExitStack() as stack:
+        tracer = started(stack, shop.pid, "--with", "trace", "-o", running.url)
+        shop.send()
+        shop.wait_for(f"ordered {ORDERS}")
+        waited(lambda: any(found for _, found in exemplars(running, "btpy.amounts")), "an exemplar")
+        assert tracer.stop() == 0
+        sizes = []
+        for key, found in exemplars(running, "btpy.amounts"):
+            for exemplar in found:
+                check(exemplar.as_int, exemplar.trace_id.hex(), exemplar.span_id.hex())
+                assert AMOUNTS[exemplar.as_int] % 2 == (0 if key["even"] else 1)
+            assert len({exemplar.as_int.bit_length() for exemplar in found}) == len(found)
+            sizes += [exemplar.as_int.bit_length() for exemplar in found]
+        assert {18, 19, 20} < set(sizes)
+        for name, factor in (("btpy.steps", 1), ("btpy.ratios", 2)):
+            all_found = [exemplar for _, found in exemplars(running, name) for exemplar in found]
+            assert all_found, name
+            for exemplar in all_found:
+                amount = exemplar.as_int if factor == 1 else round(exemplar.as_double * factor)
+                check(amount, exemplar.trace_id.hex(), exemplar.span_id.hex())
+        sent = [exemplar.trace_id for _, found in exemplars(running, "btpy.amounts") for exemplar in found]
+        assert len(set(sent)) == len(sent), "each is reported once"
+        assert running.last("btpy.n").sum.data_points[0].as_int == ORDERS
+
+        running.reports.clear()
+        tracer = started(stack, shop.pid, "-o", running.url)
+        shop.send()
+        shop.wait_for(f"ordered {2 * ORDERS}")
+        assert tracer.stop() == 0
+        assert running.last("btpy.n").sum.data_points[0].as_int == ORDERS
+        assert not [found for _, found in exemplars(running, "btpy.amounts") if found], "nobody has asked for them"
+
+
+def page(tracer: Tracer, accept: str) -> str:
+    """The exposition of a run with ``--prometheus 0``."""
+    waited(lambda: any("Prometheus can scrape" in line for line in tracer.stderr), "the address")
+    (address,) = [match[0] for line in tracer.stderr if (match := re.search(r"http://\S+/metrics", line))]
+    request = urllib.request.Request(address, headers={"Accept": accept})
+    with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+        return str(answer.read().decode())
+
+
+@pytest.mark.proof
+def test_a_bucket_of_openmetrics_has_an_exemplar() -> None:
+    with orders() as shop, ExitStack() as stack:
+        tracer = started(stack, shop.pid, "--with", "trace", "--prometheus", "0")
+        shop.send()
+        shop.wait_for(f"ordered {ORDERS}")
+        found = []
+        text = page(tracer, "application/openmetrics-text; version=1.0.0")
+        for name, le, span, trace, value in EXEMPLAR.findall(text):
+            check(round(float(value) * (2 if name == "ratios" else 1)), trace, span)
+            assert float(value) <= float(le)
+            found.append((name, le))
+        assert {name for name, _ in found} == {"amounts", "steps", "ratios"}, text
+        assert "# {" not in page(tracer, "text/plain"), "the older format has no exemplars"
+        assert tracer.stop() == 0
+
+
+@pytest.mark.proof
+def test_a_real_prometheus_stores_the_exemplars_that_it_scrapes(tmp_path: Path) -> None:
+    with orders() as shop, ExitStack() as stack:
+        port = free_port()
+        configuration = CONFIGURATION.format(port=port)
+        server = stack.enter_context(prometheus(tmp_path, configuration, "--enable-feature=exemplar-storage"))
+        tracer = started(stack, shop.pid, "--with", "trace", "--prometheus", str(port))
+        shop.send()
+        shop.wait_for(f"ordered {ORDERS}")
+        waited(lambda: bool(server.exemplars("btpy_amounts_bucket")), "exemplars")
+        for exemplar in server.exemplars("btpy_amounts_bucket"):
+            labels = exemplar["labels"]
+            check(round(float(exemplar["value"])), labels["trace_id"], labels["span_id"])
+        assert tracer.stop() == 0
+
+
+@pytest.mark.proof
+def test_a_real_collector_shows_the_exemplars(tmp_path: Path) -> None:
+    with orders() as shop, ExitStack() as stack:
+        port = free_port()
+        running = stack.enter_context(collector_with(tmp_path, DEBUGGING.format(port=port)))
+        tracer = started(stack, shop.pid, "--with", "trace", "-o", f"otlp://127.0.0.1:{port}")
+        shop.send()
+        shop.wait_for(f"ordered {ORDERS}")
+        assert tracer.stop() == 0
+        waited(lambda: SHOWN.search("\n".join(running.stderr)) is not None, "exemplars")
+        found = SHOWN.findall("\n".join(running.stderr))
+        assert len(found) > 20
+        for trace, span, value in found:
+            amount = int(trace, 16) - 10**12
+            check(amount, trace, span)
+            assert float(value) in (amount, amount / 2)
