@@ -25,7 +25,7 @@ PARTS = Path(__file__).parent / "parts"
 """The directory of the scripts."""
 
 _BASE = ("requests",)
-_OPTIONAL = ("http_server", "jdbc", "pools", "locks", "http_client")
+_OPTIONAL = ("http_server", "jdbc", "pools", "locks", "http_client", "frameworks")
 _KINDS = ("sql", "http", "lock", "pool")
 
 MOST_PARTS = 1000
