@@ -156,3 +156,39 @@ def is_followed(framework: Framework, script: str) -> bool:
     with running(framework) as process:
         pieces, seen = traced(process, script, FEW)
     return seen == all_right(pieces, FEW)
+
+
+SUSPENDING = """
+import btpy.flows_coroutines as coroutines;
+Suspending::/place|free/ when !coroutines.continues(arg1) { coroutines.begins(arg1); flow.order = arg0; }
+Suspending::place @exit when flow.order != null {
+  flow.ran += duration;
+  flow.slices += 1;
+  if !coroutines.suspends(retval) {
+    let lasted = flow.elapsed as long;
+    let ran = flow.ran as long;
+    @calls[flow.slices, lasted >= (flow.slices == 4 ? 95000000 : 65000000), ran >= 5000000 && ran < lasted] = count();
+  }
+}
+Suspending::quote { @seen[arg1, flow.order == null ? "none" : flow.order == arg0 ? "right" : "wrong"] = count(); }
+"""
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("stack", ["coroutines110", "coroutines16"])
+def test_a_suspend_function_has_its_true_duration(stack: str) -> None:
+    """A call takes 5 ms of a processor, and suspends for 50 ms, and, if its number is even, for 30 ms; then it calls a
+    function that suspends for 10 ms. The caller has no flow, before and after."""
+    libraries = jars(stack)
+    with (
+        target(
+            21, "SuspendingKt", classpath=[kotlin_classes(JAVA / "Suspending.kt", libraries[1]), *libraries]
+        ) as shop,
+        Session.attach(shop.pid) as session,
+    ):
+        session.deployer.load(program(SUSPENDING), missing="ignore")
+        shop.send()
+        shop.wait_for("done")
+        maps = {item.map.name: dict(item.entries) for item in session.delivery.snapshot()}
+    assert maps["calls"] == {(3, True, True): Count(2 * 19), (4, True, True): Count(2 * 18)}
+    assert maps["seen"] == {("outside", "none"): Count(37 * 5), ("inside", "right"): Count(37 * 5)}

@@ -58,4 +58,5 @@ fun main() {
         }
     }
     println("done")
+    readlnOrNull()
 }
