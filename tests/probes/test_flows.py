@@ -56,13 +56,14 @@ class Framework:
 
 
 GUARDS = {
-    "flows_coroutines": {"worker_runs", "ends"},
+    "flows_coroutines": {"worker_runs", "ends", "caller_continues"},
     "flows_guava": {"task_refused", "worker_runs"},
-    "flows_netty": {"task_refused", "task_removed", "listeners_run"},
+    "flows_netty": {"task_refused", "task_removed", "listener_removed", "listeners_run"},
     "flows_vertx": {"task_refused", "worker_runs"},
 }
 """Probes for cases that the programs do not have: refused tasks, threads that a request starts, the memory of btpy, and
-listeners that were added before btpy attached."""
+listeners that are removed, or were added before btpy attached. The test of suspend functions needs
+``caller_continues``."""
 
 FRAMEWORKS = (
     Framework("flows_reactor", "ReactorSinkFlows", "reactor37", beside="ReactorFlows"),
