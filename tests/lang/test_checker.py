@@ -447,7 +447,7 @@ def test_keys_are_long_double_boolean_or_references() -> None:
     bound = bind(checked_program, checked_program.probes[0], EVERYTHING)
     assert show(bound.body[0]) == (
         "(Aggregate 0 [(Convert:long <arg4:I>:int) (Convert:any <arg1:C>:char) <arg0:Z>:boolean <arg7:D>:double "
-        "<arg8:Object>:string None:any (SiteValue:string cls) (Convert:long (SiteValue:int line))] None)"
+        "<arg8:Object>:string None:any (SiteValue:string cls) (Convert:long (SiteValue:int line))] None False)"
     )
 
 
