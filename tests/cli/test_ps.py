@@ -43,7 +43,7 @@ def jvm(**facts: Any) -> JvmProcess:
 @pytest.fixture(autouse=True)
 def uptime(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(JvmProcess, "uptime", 3 * 86_400 + 3_723.5)
-    monkeypatch.setattr(JvmProcess, "sessions", 0)
+    monkeypatch.setattr(JvmProcess, "session_count", 0)
     monkeypatch.setattr(JvmProcess, "container", None)
 
 

@@ -74,10 +74,10 @@ def test_differences_are_shown(library: Path) -> None:
         ("", "has no tests"),
         ("x", "is not TOML"),
         ("[[clases]]", "the file has no 'clases'"),
-        ("[classes]", "classes is a list of tables: [[classes]]"),
+        ("[classes]", "classes must be a list of tables: [[classes]]"),
         ("[[run]]\njava = ['Main']", "needs expect"),
         ("[[run]]\nexpect = 'x'", "needs java"),
-        ("[[classes]]\ncp = 'a.jar'", "cp is a list of strings"),
+        ("[[classes]]\ncp = 'a.jar'", "cp must be a list of strings"),
         ("[[classes]]\ncp = ['no-such.jar']", "neither a directory of classes nor a jar"),
     ],
 )

@@ -148,7 +148,7 @@ def test_impossible_trees_are_refused_with_a_reason(nested: Target) -> None:
         (["-x"], "-x is not for btpy trace: trees are put together"),
         (["--sample", "1/10"], "a tree needs all of its calls"),
         (["-e", "A::b { }"], "this command writes the script"),
-        (["-f", "csv"], "nothing for csv"),
+        (["-f", "csv"], "csv cannot show a call tree"),
         (["-o", "run.btz"], "run.btz is a recording"),
         (["-l"], "btpy ls PID PATTERN lists"),
     ]:

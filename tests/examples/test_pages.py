@@ -272,7 +272,7 @@ def run(command: Command, directory: Path, targets: dict[str, Target]) -> None:
 
     reader = Reader(text, directory, on_line)
     status = reader.wait()
-    forms = {form(line) for line in reader.lines}
+    forms = {form(line.replace(f" [{OWN_NAME}]", "")) for line in reader.lines}
     printed = "\n".join(reader.lines)
     missing = [line for line in command.output if line.strip() and form(line) not in forms]
     assert missing == [], f"{command.place}: {text}\nprints no such line. It prints:\n{printed}"

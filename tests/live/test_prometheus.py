@@ -17,6 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families as plain
 from btpy.api.programs import outline_of
 from btpy.output.prometheus.families import names_of
 from btpy.output.prometheus.settings import TOKEN_VARIABLE
+from tests.cli.test_several import told
 from tests.live.scripts import program as checked
 from tests.live.scripts import waited
 from tests.live.test_otlp import run
@@ -38,6 +39,7 @@ def started(stack: ExitStack, *arguments: str, environment: dict[str, str] | Non
     tracer = Tracer([*arguments, "--prometheus", "0", "--hits", "0", "-f", "ndjson"], environment or {})
     stack.callback(tracer.kill)
     tracer.wait_for("attached_probes")
+    told(tracer, "Prometheus can scrape")
     (line,) = [line for line in tracer.stderr if "Prometheus can scrape" in line]
     return tracer, line.partition(" scrape ")[2].partition(",")[0]
 

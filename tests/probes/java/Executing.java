@@ -73,9 +73,7 @@ public final class Executing {
         first.countDown();
     }
 
-    /** A queue with room for 5: 7 tasks are rejected, 3 more after the pool is shut down. The pool is an instance of a
-     * subclass.
-     */
+    /** A queue of 5 in a subclass of the pool: 7 tasks are rejected, and 3 more after the pool is shut down. */
     private static void reject() throws InterruptedException {
         ThreadPoolExecutor small = new ThreadPoolExecutor(
                 1, 1, 1, TimeUnit.MINUTES, new ArrayBlockingQueue<>(5), named("small")) {
