@@ -256,28 +256,44 @@ class _TargetSide:
             raise _Failure("ended" if self._has_ended() else "silent", path=self._seen_request(file))
         self._pending = None
         self._withdraw(file)
+        self._withdraw_left()
 
     def _request_file(self) -> tuple[tuple[int, str], bool]:
         """The file that asks the JVM to listen: its directory and name, and whether no other client is waiting for
         it.
         """
-        problem = OSError(errno.EACCES, os.strerror(errno.EACCES))
-        for directory in (self._cwd, self._tmp):
+        if self._cwd is not None and self._is_foreign(self._cwd):  # the JVM looks there first, and ignores the file
+            raise self._stale_request(self._cwd)
+        problem: Exception = OSError(errno.EACCES, os.strerror(errno.EACCES))
+        # JVMs in several containers may have one working directory and one pid, but not one /tmp: sockets are there.
+        for directory in (self._tmp, self._cwd):
             if directory is None:
                 continue
             try:
                 flags = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_WRONLY
                 os.close(os.open(self._attach_file, flags, 0o600, dir_fd=directory))
             except FileExistsError:
+                if self._is_foreign(directory):
+                    problem = self._stale_request(directory)
+                    continue
                 about = os.stat(self._attach_file, dir_fd=directory, follow_symlinks=False)
-                if about.st_uid != os.geteuid() or not stat.S_ISREG(about.st_mode):
-                    raise _Failure("stale", errno.EPERM, self._seen_request((directory, self._attach_file))) from None
                 return (directory, self._attach_file), time.time() - about.st_mtime > _ASKED_SECONDS
             except OSError as error:
                 problem = error
                 continue
             return (directory, self._attach_file), True
         raise problem
+
+    def _is_foreign(self, directory: int) -> bool:
+        """Whether the directory has the attach file of another user, or something else under its name."""
+        try:
+            about = os.stat(self._attach_file, dir_fd=directory, follow_symlinks=False)
+        except OSError:
+            return False
+        return about.st_uid != os.geteuid() or not stat.S_ISREG(about.st_mode)
+
+    def _stale_request(self, directory: int) -> _Failure:
+        return _Failure("stale", errno.EPERM, self._seen_request((directory, self._attach_file)))
 
     def _seen_request(self, file: tuple[int, str]) -> str:
         """The path of the file in the view of the target."""

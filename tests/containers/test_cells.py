@@ -313,18 +313,33 @@ def test_an_attach_file_that_was_left_beside_a_listening_jvm_is_removed() -> Non
             assert left.exists() == stays
 
 
+def test_an_attach_file_of_another_user_in_tmp_blocks_nobody() -> None:
+    with counted(17) as target:
+        foreign = Path(f"/tmp/.attach_pid{target.pid}")
+        foreign.touch()
+        os.chown(foreign, 65534, 65534)
+        try:
+            with Delegate(processes.describe(target.pid)) as delegate:
+                delegate.wake()
+            assert foreign.exists()
+            assert not Path(f"/proc/{target.pid}/cwd/.attach_pid{target.pid}").exists()
+        finally:
+            foreign.unlink()
+        assert target.stdout == ["ready"]
+
+
 def test_a_jvm_that_stays_frozen_keeps_no_attach_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(target_side, "WAKE_SECONDS", 0.2)
     monkeypatch.setattr(target_side, "LINGER_SECONDS", 0.2)
     with counted(17) as target:
         process = processes.describe(target.pid)
-        file = Path(f"/proc/{target.pid}/cwd/.attach_pid{target.pid}")
+        file = Path(f"/tmp/.attach_pid{target.pid}")  # a working directory may be that of other containers, too
         side = target_side._TargetSide(process.pid, process.namespace_pid, process.start_ticks, str(process.root))
         os.kill(process.pid, signal.SIGSTOP)
         try:
             with pytest.raises(target_side._Failure) as caught:
                 side.answer({"do": "wake"}, [])
-            assert (caught.value.step, caught.value.path) == ("silent", str(file.parent.readlink() / file.name))
+            assert (caught.value.step, caught.value.path) == ("silent", str(file))
             assert file.exists()
             side.close()
             assert not file.exists()
