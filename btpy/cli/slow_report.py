@@ -30,7 +30,9 @@ def text(report: Report, wanted: Wanted, unicode: bool) -> Iterator[str]:
     seconds = f"{report.seconds:.0f} s" if report.seconds >= 10 else f"{report.seconds:.2g} s"
     slowest = f"; the slowest took {duration(report.slowest)}" if report.requests else ""
     yield f"{counted(report.requests, 'request')} in {seconds}, {grouped(report.slow)} longer than {over}{slowest}"
-    if not report.requests:
+    if not report.requests and wanted.of:
+        yield f"  no method was called that --of names; this shows what it matches: btpy ls PID '{wanted.of[0]}'"
+    elif not report.requests:
         yield (
             "  btpy knows the requests of Tomcat, Jetty and the JDK's server;"
             " --of CLASS::METHOD follows the calls of a method"
