@@ -53,14 +53,17 @@ class Watch:
     def _kill_and_start(self) -> None:
         moments = random.Random(503)
         while not self._ending.wait(moments.uniform(*SECONDS_OF_LIFE)):
-            self._daemon.process.kill()
-            self._daemon.process.wait()
+            self.kill()
             self._earlier = self.lines
             self._daemon = Daemon(self._directory, self._url)
             self.killed += 1
 
     def end(self) -> int:
         return self._daemon.end()
+
+    def kill(self) -> None:
+        self._daemon.process.kill()
+        self._daemon.process.wait()
 
 
 class Counts:
@@ -112,8 +115,11 @@ def test_each_count_is_exact_while_jvms_come_and_go_and_the_daemon_is_killed(dir
                 assert counts[jvm.pid] == 2 * calls
                 return 2 * calls
 
-        with watch.killing(), ThreadPoolExecutor(AT_ONCE) as threads:
-            numbers = list(threads.map(live, range(number)))
-        assert watch.end() == 0
+        try:
+            with watch.killing(), ThreadPoolExecutor(AT_ONCE) as threads:
+                numbers = list(threads.map(live, range(number)))
+            assert watch.end() == 0
+        finally:
+            watch.kill()
         assert watch.killed > 0
         print(f"{number} JVMs, {watch.killed} daemons killed, {sum(numbers)} calls")
