@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from btpy.cli.measuring import chosen, measured
 from btpy.cli.options import Arguments, Command, Option, number, seconds, share
-from btpy.cli.settings import ATTACH, attach_method
+from btpy.cli.settings import ATTACH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+    from btpy.api.session import Session
     from btpy.api.slow.collect import Report, Wanted
     from btpy.cli.console import Console
     from btpy.errors import TargetGone
@@ -126,34 +128,16 @@ def _watched(
     arguments: Arguments, wanted: Wanted, duration: float | None, budget: float | None, console: Console
 ) -> tuple[Report, TargetGone | None]:
     """The report, and the error if the JVM has ended meanwhile. Raises AttachError, and BtpyError of the scripts."""
-    from btpy.api import jvms
-    from btpy.api.attaching import prepare
-    from btpy.cli.signals import Signals
-    from btpy.errors import TargetGone
-
-    process = jvms.find(arguments.positionals[0])
-    if process.obstacle is not None:
-        raise process.obstacle
-    method = attach_method(arguments)
-    prepare(process, method)
-    from btpy.api.session import Limits, attach  # while the Java that attaches is starting
-    from btpy.api.slow.collect import watch
+    process = chosen(arguments)
+    from btpy.api.slow.collect import watch  # while the Java that attaches is starting
     from btpy.api.triage.collect import processors
 
     def begun() -> None:
         end = "Ctrl-C ends it" if duration is None else f"for {duration:g} s; Ctrl-C ends it earlier"
         console.say(f"btpy: following the requests of {process.short_main} ({process.pid}), {end}")
 
-    limits = Limits(cpu_budget=_BUDGET * processors(process) if budget is None else budget)
-    allow = arguments.texts("allow")
-    with Signals(to_file=False) as signals, attach(process, allow=allow, limits=limits, method=method) as session:
-        signals.ask()
-        report = watch(session, wanted, duration, is_stopped=lambda: signals.stop is not None, begun=begun)
-        try:
-            receipt = session.detach()
-        except TargetGone as error:
-            return report, error
-    for part, reason in report.failed.items():
-        console.warning(f"{part} was left out: {reason}")
-    console.say(f"btpy: classes restored {receipt.restored}/{receipt.woven}")
-    return report, None
+    def measure(session: Session, is_stopped: Callable[[], bool]) -> Report:
+        return watch(session, wanted, duration, is_stopped=is_stopped, begun=begun)
+
+    share_of_core = _BUDGET * processors(process) if budget is None else budget
+    return measured(process, arguments, share_of_core, measure, console, allow=arguments.texts("allow"))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from btpy.cli.measuring import chosen, measured
 from btpy.cli.options import Arguments, Command, Option, number, seconds, share
-from btpy.cli.settings import ATTACH, attach_method
+from btpy.cli.settings import ATTACH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+    from btpy.api.session import Session
     from btpy.api.triage.collect import Looks
     from btpy.api.triage.findings import Finding
     from btpy.api.triage.report import Report, TimeSpent
@@ -76,18 +78,8 @@ def _examined(
     """The report, and the error if the JVM has ended meanwhile. Raises AttachError, and TargetGone without a report."""
     import os
 
-    from btpy.api import jvms
-    from btpy.api.attaching import prepare
-    from btpy.cli.signals import Signals
-    from btpy.errors import TargetGone
-
-    process = jvms.find(arguments.positionals[0])
-    if process.obstacle is not None:
-        raise process.obstacle
-    method = attach_method(arguments)
-    prepare(process, method)
+    process = chosen(arguments)
     from btpy.api.libraries import Libraries  # while the Java that attaches is starting
-    from btpy.api.session import Limits, attach
     from btpy.api.triage.collect import budget_of, examine
 
     console.say(f"btpy: looking at which libraries apply to {process.short_main} ({process.pid})")
@@ -98,24 +90,11 @@ def _examined(
             " Ctrl-C ends it earlier"
         )
 
-    limits = Limits(cpu_budget=budget_of(process) if budget is None else budget)
-    with Signals(to_file=False) as signals, attach(process, limits=limits, method=method) as session:
-        signals.ask()
-        report = examine(
-            session,
-            Libraries.of(os.environ, []),
-            duration,
-            is_stopped=lambda: signals.stop is not None,
-            begun=begun,
-        )
-        try:
-            receipt = session.detach()
-        except TargetGone as error:
-            return report, error
-    for look, reason in report.failed.items():
-        console.warning(f"{look} was left out: {reason}")
-    console.say(f"btpy: classes restored {receipt.restored}/{receipt.woven}")
-    return report, None
+    def measure(session: Session, is_stopped: Callable[[], bool]) -> Report:
+        return examine(session, Libraries.of(os.environ, []), duration, is_stopped=is_stopped, begun=begun)
+
+    share_of_core = budget_of(process) if budget is None else budget
+    return measured(process, arguments, share_of_core, measure, console)
 
 
 _WIDTH = 23
