@@ -164,6 +164,8 @@ def test_the_libraries_that_apply_to_a_jvm(stacks: str, tmp_path: Path) -> None:
         assert applying >= OF_THE_JDK
         frameworks = {"caches", "http_client", "http_server", "jdbc", "pools"}
         assert frameworks & applying == ({"jdbc", "pools"} if stacks else set())
+        assert [library for library in marks if library.startswith("flows_")], "they import the hooks of flows"
+        assert [library for library in applying if library.startswith("flows")] == ["flows"]
         assert marks["mine"] == "?"
         assert ["the", "script", "needs --who"] in lines
         first_others = min(at for at, line in enumerate(lines) if line[1] == "-")
