@@ -168,6 +168,8 @@ def meant(diagnostic: Diagnostic) -> list[str]:
 
 _TAB = 4
 _LINES = 8  # most line numbers that are shown for a repeated mistake
+_LONGEST = 160  # characters of a source line that are shown; of a longer one the part around the mark
+_BEFORE = 60  # characters of that part in front of the mark
 _COLOURS = {Severity.ERROR: "\x1b[1;31m", Severity.WARNING: "\x1b[1;33m"}
 _BOLD, _BLUE, _RESET = "\x1b[1m", "\x1b[1;34m", "\x1b[0m"
 
@@ -317,24 +319,28 @@ def _repeated(diagnostic: Diagnostic, more: Sequence[Diagnostic]) -> Diagnostic:
     lines = f"line{'s' if len(rows) > 1 else ''} {', '.join(map(str, rows[:_LINES]))}"
     if len(rows) > _LINES:
         lines += f" and {len(rows) - _LINES} more"
-    return replace(diagnostic, notes=(*diagnostic.notes, f"the same at {lines}"))
+    first = diagnostic.primary.span.source.position(diagnostic.primary.span.start)[0]
+    again = f"{len(more)} more in line {first}" if rows == [first] else f"the same at {lines}"
+    return replace(diagnostic, notes=(*diagnostic.notes, again))
 
 
 def _source_rows(
     source: Source, labels: list[tuple[Label, bool]], gutter: int, severity: Severity, style: _Style
 ) -> list[str]:
     marks: dict[int, list[_Mark]] = {}
-    source_lines: dict[int, _Line] = {}
+    source_lines: dict[int, tuple[int, _Line]] = {}
 
-    def line(number: int) -> _Line:
+    def line(number: int) -> tuple[int, _Line]:
         if number not in source_lines:
-            source_lines[number] = _show_line(source.line(number), style)
+            hidden, text = _excerpt(source, labels, number)
+            source_lines[number] = hidden, _show_line(text, style)
         return source_lines[number]
 
     def mark(number: int, start: int, end: int, text: str, primary: bool) -> None:
-        cells = line(number).cells
-        first = cells[min(start, len(cells) - 1)]
-        last = cells[min(end, len(cells) - 1)]
+        hidden, shown = line(number)
+        cells = shown.cells
+        first = cells[min(max(start - hidden, 0), len(cells) - 1)]
+        last = cells[min(max(end - hidden, 0), len(cells) - 1)]
         marks.setdefault(number, []).append(_Mark(first, max(last, first + 1), style.clean(text), primary))
 
     for label, primary in labels:
@@ -354,13 +360,31 @@ def _source_rows(
     bar = style.paint("|", _BLUE)
     for number in sorted(marks):
         if previous is not None and number - previous == 2:
-            rows.append(f" {style.paint(str(number - 1).rjust(gutter - 1), _BLUE)} {bar} {line(number - 1).text}")
+            rows.append(f" {style.paint(str(number - 1).rjust(gutter - 1), _BLUE)} {bar} {line(number - 1)[1].text}")
         elif previous is not None and number - previous > 2:
             rows.append(style.paint("...", _BLUE))
-        rows.append(f" {style.paint(str(number).rjust(gutter - 1), _BLUE)} {bar} {line(number).text}")
+        rows.append(f" {style.paint(str(number).rjust(gutter - 1), _BLUE)} {bar} {line(number)[1].text}")
         rows += [" " * (gutter + 1) + f"{bar} {row}" for row in _mark_rows(marks[number], severity, style)]
         previous = number
     return rows
+
+
+def _excerpt(source: Source, labels: list[tuple[Label, bool]], number: int) -> tuple[int, str]:
+    """What is shown of a line, and the number of characters that it hides at the start. A mark outside points at the
+    ellipsis.
+    """
+    text = source.line(number)
+    if len(text) <= _LONGEST:
+        return 0, text
+    marked = {
+        primary: column - 1
+        for label, primary in labels
+        for row, column in [source.position(label.span.start)]
+        if row == number
+    }
+    start = max(0, min(marked.get(True, marked.get(False, 0)) - _BEFORE, len(text) - _LONGEST))
+    end = start + _LONGEST
+    return max(start - 1, 0), "…" * (start > 0) + text[start:end] + "…" * (end < len(text))
 
 
 def _mark_rows(marks: list[_Mark], severity: Severity, style: _Style) -> list[str]:

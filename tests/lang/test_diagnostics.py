@@ -41,6 +41,24 @@ def test_labels_that_do_not_fit_hang_below() -> None:
     ]
 
 
+def test_of_a_long_line_the_part_around_the_mark_is_shown() -> None:
+    text = "a" * 300 + " bb " + "c" * 300 + " dd"
+    span = place(text, "bb")
+    last = Span(span.source, len(text) - 2, len(text))
+    shown, marks = rows(Diagnostic("BT001", "x", Label(span, "here"), (Label(last, "and there"),)))
+    source, mark = shown.removeprefix(" 1 | "), marks.removeprefix("   | ")
+    assert (source[0], source[-1], len(source)) == ("…", "…", 162)
+    assert source[mark.index("^^") :].startswith("bb")
+    assert mark.endswith("- and there"), "what is further right points at the end"
+    assert len(rows(Diagnostic("BT001", "x", Label(place("e" * 160, "e"))))[0]) == 5 + 160
+
+
+def test_a_mistake_again_in_the_same_line_is_counted() -> None:
+    source = Source("a.bt", "b;b;b;")
+    again = [Diagnostic("BT101", "unknown", Label(Span(source, at, at + 1))) for at in (0, 2, 4)]
+    assert "= note: 2 more in line 1" in render_all(again)
+
+
 def test_tabs_stop_every_four_columns() -> None:
     assert rows(Diagnostic("BT001", "x", Label(place("\ta\tb", "b"), "here"))) == [
         " 1 |     a   b",
@@ -153,8 +171,8 @@ def test_edit_distance_counts_edits(a: str, b: str, c: str) -> None:
 
 
 @given(
-    st.text(max_size=40),
-    st.lists(st.tuples(st.integers(0, 45), st.integers(0, 45), st.text(max_size=5)), min_size=1, max_size=4),
+    st.text(max_size=40).flatmap(lambda text: st.sampled_from([text, text * 9])),
+    st.lists(st.tuples(st.integers(0, 400), st.integers(0, 400), st.text(max_size=5)), min_size=1, max_size=4),
 )
 def test_any_labels_on_any_text_can_be_drawn(text: str, marks: list[tuple[int, int, str]]) -> None:
     source = Source("a.bt", text)

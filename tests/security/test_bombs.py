@@ -374,6 +374,21 @@ def check_script(words: list[str]) -> None:
     held(read, len(text), 32 * MIB)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param('print("{}");'.format("\\n" * 100_000), id="escapes"),
+        pytest.param('print("{}");'.format("\\d" * 100_000), id="unknown escapes"),
+        pytest.param('print(f"{}");'.format("\\n" * 100_000), id="escapes of an f-string"),
+        pytest.param('print(f"{}");'.format("\\d" * 100_000), id="unknown escapes of an f-string"),
+        pytest.param("/*{}*/".format("*\n" * 100_000), id="comment"),
+    ],
+)
+def test_a_long_string_takes_no_state_for_each_of_its_characters(text: str) -> None:
+    script = f"**::* {{ {text} }}"
+    held(lambda: check_source(Source("long.bt", script)), len(script))
+
+
 @given(_SCRIPTS)
 @settings(max_examples=30)
 def test_scripts_that_make_no_sense(words: list[str]) -> None:

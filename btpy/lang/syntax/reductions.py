@@ -381,14 +381,19 @@ class Reductions:
         body = token.text[1:-1]
         if len(body) > 1 and body.startswith("/") and body.endswith("/"):
             return body.replace('\\"', '"')
-        return self._unescape(body, token.start + 1)
+        return self._unescape(body, token.start + 1, set())
 
-    def _unescape(self, text: str, start: int) -> str:
+    def _unescape(self, text: str, start: int, unknown: set[str]) -> str:
+        """``unknown``: the escapes of this string that are faults already. Each is one fault, however often it stands
+        there: a regular expression repeats it.
+        """
+
         def replace(match: re.Match[str]) -> str:
             escape = match.group(1)
             if len(escape) > 1:
                 return chr(int(escape[1:], 16))
-            if escape not in _ESCAPES:
+            if escape not in _ESCAPES and escape not in unknown:
+                unknown.add(escape)
                 place = Span(self._source, start + match.start(), start + match.end())
                 self.diagnostics.append(
                     Diagnostic(
@@ -399,8 +404,7 @@ class Reductions:
                         notes=('known are \\n \\t \\r \\0 \\" \\\\ \\u0041',),
                     )
                 )
-                return escape
-            return _ESCAPES[escape]
+            return _ESCAPES.get(escape, escape)
 
         return _ESCAPE.sub(replace, text)
 
@@ -409,6 +413,7 @@ class Reductions:
         text = token.text
         parts: list[str | nodes.Interpolation] = []
         literal = ""
+        unknown: set[str] = set()
         at = 2
         while at < len(text) - 1:
             if text.startswith(("{{", "}}"), at):
@@ -418,7 +423,7 @@ class Reductions:
                 escape = _ESCAPE.match(text, at)
                 if escape is None:
                     raise AssertionError("a backslash at the end of an f-string")
-                literal += self._unescape(escape.group(), start + at)
+                literal += self._unescape(escape.group(), start + at, unknown)
                 at = escape.end()
             elif text[at] == "{":
                 if literal:
