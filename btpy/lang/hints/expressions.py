@@ -1,4 +1,4 @@
-"""Errors in values: operators, calls, texts, numbers and names.
+"""Errors in values: operators, casts, lists and forms of other languages.
 
 Each function examines the place where the parser stopped, and returns the diagnostic for one mistake or None.
 """
@@ -6,11 +6,9 @@ Each function examines the place where the parser stopped, and returns the diagn
 from __future__ import annotations
 
 import re
-import unicodedata
 
 from btpy.lang.hints.failure import Failure, rewritten
 from btpy.lang.hints.foreign_names import OPERATORS, advice_for_map, in_our_words
-from btpy.lang.syntax.units import UNITS
 from btpy.model.diagnostics import Diagnostic, Fix, Label
 from btpy.model.source import Span
 
@@ -99,76 +97,6 @@ def cast(failure: Failure) -> Diagnostic | None:
     )
 
 
-def percentage(failure: Failure) -> Diagnostic | None:
-    """``rate=5%``"""
-    share = re.search(r"(\d+(?:\.\d+)?)\s*%$", failure.before)
-    if share is None or failure.rest[:1] not in (",", ")", ";"):
-        return None
-    start = failure.source.text.rindex(share[0], failure.start, failure.at)
-    place = Span(failure.source, start, start + len(share[0]))
-    written = f"{float(share[1]) / 100:.6g}"
-    return rewritten("BT016", "`%` is not a unit", place, written)
-
-
-def map_in_braces(failure: Failure) -> Diagnostic | None:
-    """``@x{cls} = count()``"""
-    name = re.search(r"(@[a-z_]\w*)$", failure.before)
-    keys = re.match(r"\{([^{}\n]*)\}\s*(?:[-+]?=|\+\+|--)", failure.rest)
-    if name is None or keys is None:
-        return None
-    place = failure.ahead(keys.end(1) + 1)
-    written = f"[{keys[1].strip()}]"
-    return Diagnostic(
-        "BT001",
-        "write keys in square brackets",
-        Label(place),
-        help=(f"write {name[1]}{written}",),
-        fixes=(Fix(place, written),),
-    )
-
-
-_SHELL_VARIABLES = {"$!": "retval", "$^": "exception", "$*": "args", "$@": "args"}
-
-
-def bare_dollar(failure: Failure) -> Diagnostic | None:
-    if not re.match(r"\$(?![A-Za-z_\d])", failure.rest) or "TARGET_VAR" not in failure.accepts:
-        return None
-    listed = re.match(r"\$\$(parms|vars|locals|return|name)\b", failure.rest)
-    if listed is not None:
-        written = {"return": "retval", "parms": "args", "name": "method"}.get(listed[1], "locals()")
-        notes = ("locals() is there at @line(n)",) if written == "locals()" else ()
-        return rewritten("BT016", f"`{listed[0]}` is SystemTap's form", failure.ahead(listed.end()), written, notes)
-    value = _SHELL_VARIABLES.get(failure.rest[:2])
-    if value is not None and re.match(r"..\s*=(?!=)", failure.rest):
-        return Diagnostic("BT401", "the traced program is read-only", Label(failure.ahead(2), "cannot be assigned"))
-    if value is not None:
-        return rewritten("BT016", f"`{failure.rest[:2]}` is Byteman's form", failure.ahead(2), value)
-    if failure.rest.startswith("$#"):
-        return Diagnostic(
-            "BT016",
-            "`$#` is Byteman's form",
-            Label(failure.ahead(2)),
-            help=(
-                "choose the number of parameters by the overload:  com.acme.Foo::bar(int, String)",
-                "of a list or an array:  len(x)",
-            ),
-        )
-    return Diagnostic(
-        "BT001",
-        "a name follows `$`",
-        Label(failure.span),
-        help=("a parameter of the traced method by its name:  $customer", "by its number:  arg0"),
-    )
-
-
-def dollar_of_a_variable(failure: Failure) -> Diagnostic | None:
-    """``let $x = 1``"""
-    name = re.match(r"\$([A-Za-z_]\w*)", failure.rest)
-    if name is None or not re.search(r"(?<![\w.$@])(?:let|for)$", failure.before):
-        return None
-    return rewritten("BT016", "`$` belongs to names of the traced method", failure.ahead(name.end()), name[1])
-
-
 def structure(failure: Failure) -> Diagnostic | None:
     """``(struct foo *) arg0``"""
     word = re.search(r"\(\s*(struct|union|enum)$", failure.before)
@@ -181,89 +109,6 @@ def structure(failure: Failure) -> Diagnostic | None:
         f"there is no `{word[1]}` here",
         Label(Span(failure.source, start, failure.at + name.end())),
         help=("leave the cast out: fields of an object are read by their names:  arg0.name",),
-    )
-
-
-def positional(failure: Failure) -> Diagnostic | None:
-    name = re.match(r"\$(\d+)", failure.rest)
-    if name is None:
-        return None
-    field = re.search(r"(?<![\w.$@])\$?([A-Za-z_]\w*)$", failure.source.text[failure.start : failure.at])
-    if field is not None:
-        whole = Span(failure.source, failure.at - len(field[0]), failure.at + name.end())
-        return rewritten("BT016", "a field belongs to an object", whole, f"self.{field[1]}{name[0]}")
-    return Diagnostic(
-        "BT016",
-        f"`{name[0]}` is the shell's form",
-        Label(failure.ahead(name.end())),
-        help=(
-            f"arguments of the method count from 0:  arg{max(int(name[1][:3]) - 1, 0)}, or by name:  $name",
-            *(("the object is `self`",) if name[1] == "0" else ()),
-            "a value from the command line is a parameter:  param name = 5;  and  --name 7",
-        ),
-    )
-
-
-def bare_thread(failure: Failure) -> Diagnostic | None:
-    word = re.search(r"(?<![\w.$@])thread$", failure.before)
-    if word is None or failure.rest.startswith("."):
-        return None
-    return Diagnostic(
-        "BT001",
-        "`thread` alone is not a value",
-        Label(failure.behind(len("thread"))),
-        help=(
-            "its name is `thread_name`, its number `tid`",
-            "thread.x keeps a value for each thread:  thread.x = nanos",
-        ),
-    )
-
-
-_LOOKALIKES = {
-    **dict.fromkeys("\u00a0\u1680\u2002\u2003\u2007\u2009\u202f\u3000", " "),
-    **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\u00ad", ""),
-    **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-"),
-    "≥": ">=",
-    "≤": "<=",
-    "≠": "!=",
-    "×": "*",
-    "÷": "/",
-    "∧": "&&",
-    "∨": "||",
-    "¬": "!",
-    "…": "..",
-    "；": ";",
-    "，": ",",
-    "（": "(",
-    "）": ")",
-    "｛": "{",
-    "｝": "}",
-    "：": ":",
-    "＝": "=",
-    "＠": "@",
-    "\u037e": ";",  # the Greek question mark
-    "\u2044": "/",
-    "\u2215": "/",
-    "\u2217": "*",
-    "\u2236": ":",
-}
-
-
-def lookalike(failure: Failure) -> Diagnostic | None:
-    """A typographic character that a word processor or chat program has put in place of a plain one."""
-    plain = _LOOKALIKES.get(failure.rest[:1])
-    if plain is None:
-        return None
-    place = failure.ahead(1)
-    name = unicodedata.name(failure.rest[0], "").lower()
-    spelled = f"{name} (U+{ord(failure.rest[0]):04X})"
-    written = {"": "take it out", " ": "write a plain blank"}.get(plain, f"write {plain}")
-    return Diagnostic(
-        "BT001",
-        f"this character is not part of the language: {spelled}",
-        Label(place),
-        help=(written,),
-        fixes=(Fix(place, plain),),
     )
 
 
@@ -327,61 +172,6 @@ def range_without_brackets(failure: Failure) -> Diagnostic | None:
     return rewritten("BT001", "a range after `in` needs brackets", place, written)
 
 
-_UNITS_ELSEWHERE = {
-    **dict.fromkeys(("nsec", "nsecs", "nanos", "nanoseconds"), "ns"),
-    **dict.fromkeys(("usec", "usecs", "micros", "microseconds", "µs"), "us"),
-    **dict.fromkeys(("msec", "msecs", "millis", "milliseconds"), "ms"),
-    **dict.fromkeys(("sec", "secs", "second", "seconds"), "s"),
-    **dict.fromkeys(("min", "mins", "minute", "minutes"), "m"),
-    **dict.fromkeys(("hour", "hours"), "h"),
-    **dict.fromkeys(("day", "days"), "d"),
-    **dict.fromkeys(("byte", "bytes"), "B"),
-    **dict.fromkeys(("k", "kb", "KiB", "K"), "KB"),
-    **dict.fromkeys(("mb", "MiB", "M"), "MB"),
-    **dict.fromkeys(("g", "gb", "GiB", "G"), "GB"),
-}
-
-
-_UNITS_IN_LOWER_CASE = {unit.lower(): unit for unit in UNITS} | {
-    name.lower(): unit for name, unit in _UNITS_ELSEWHERE.items()
-}
-
-
-def unit(failure: Failure) -> Diagnostic | None:
-    """A unit after a blank, or an unknown unit."""
-    before = failure.source.text[max(failure.start, failure.at - 40) : failure.at]
-    apart = re.search(r"(\d[\d_]*(?:\.\d+)?)(\s+)$", before)
-    word = re.match(r"[A-Za-zµ]+\b", failure.rest)
-    if apart is not None and word is not None and (word[0] in UNITS or word[0] in _UNITS_ELSEWHERE):
-        place = Span(failure.source, failure.at - len(apart[0]), failure.at + word.end())
-        return _misspelt(place, "a unit follows its number without a blank", apart[1], word[0])
-    joined = re.match(r"(\d[\d_]*(?:\.\d+)?)([A-Za-zµ]+)\b", failure.rest)
-    if joined is None:
-        return None
-    place = failure.ahead(joined.end())
-    if "IDENT" in failure.accepts and "INT" not in failure.accepts and not before.endswith("."):
-        return Diagnostic("BT001", "a name does not begin with a digit", Label(place))
-    if joined[2] in ("L", "l", "f", "F", "D"):
-        whole = re.search(r"\d[\d_]*\.$", before)  # 1.5f is read as 1. and 5f
-        number = (whole[0] if whole else "") + joined[1]
-        place = Span(failure.source, failure.at - (len(whole[0]) if whole else 0), failure.at + joined.end())
-        written = f"{number} as long" if joined[2] in "Ll" else number
-        return rewritten("BT016", "numbers have no suffix", place, written)
-    return _misspelt(place, f"unknown unit `{joined[2]}`", joined[1], joined[2])
-
-
-def _misspelt(place: Span, problem: str, number: str, unit: str) -> Diagnostic:
-    suffix = unit if unit in UNITS else _UNITS_ELSEWHERE.get(unit) or _UNITS_IN_LOWER_CASE.get(unit.lower())
-    if suffix is None:
-        return Diagnostic("BT001", problem, Label(place), help=(f"units are {' '.join(UNITS)}",))
-    return Diagnostic(
-        "BT001", problem, Label(place), help=(f"write {number}{suffix}",), fixes=(Fix(place, f"{number}{suffix}"),)
-    )
-
-
-# Forms of other languages, by the token at which the parser stops.
-
-
 def elvis(failure: Failure) -> Diagnostic | None:
     """``a ?: b``"""
     if not failure.rest.startswith(":") or not failure.before.endswith("?"):
@@ -420,96 +210,12 @@ def statistics_operator(failure: Failure) -> Diagnostic | None:
     )
 
 
-_OF_STATISTICS = {"hist_log": "hist(value)", "hist_linear": "lhist(value, min, max, step)"}
-_OPERATORS_OF_SYSTEMTAP = {
-    "entry": "entry(value)",
-    "defined": "nothing: that a name is there is checked before the probe runs, and null is tested by  x != null",
-    "cast": "value as com.acme.Foo",
-    "var": "$name, or self.field",
-    "perf": "nothing: there are no counters of the processor here",
-}
-
-
-def called_map(failure: Failure) -> Diagnostic | None:
-    """``@count(x)``: an operator of SystemTap's; ``@java.lang.System@getProperty("x")``: OGNL"""
-    dotted = re.search(r"@([a-z]\w*(?:\.\w+)+)$", failure.before)
-    static = re.match(r"@(\w+)\s*(\()?", failure.rest)
-    if dotted is not None and static is not None:
-        whole = Span(failure.source, failure.behind(len(dotted[0])).start, failure.at + static.end())
-        helps = ['a property of the JVM:  property("user.dir")'] if "System" in dotted[1] else []
-        return Diagnostic(
-            "BT016",
-            "this is OGNL's form of a static member",
-            Label(whole),
-            help=(*helps, "static methods are not called; the result of a method is `retval` at @return"),
-        )
-    name = re.search(r"@([a-z_]\w*)$", failure.before)
-    if name is None or not failure.rest.startswith("("):
-        return None
-    place = failure.behind(len(name[0]))
-    if name[1] in _OPERATORS_OF_SYSTEMTAP:
-        return Diagnostic(
-            "BT016",
-            f"`{name[0]}(…)` is SystemTap's form",
-            Label(place),
-            help=(f"write {_OPERATORS_OF_SYSTEMTAP[name[1]]}",),
-        )
-    written = _OF_STATISTICS.get(name[1], f"{name[1]}()" if name[1] == "count" else f"{name[1]}(value)")
-    return Diagnostic(
-        "BT016",
-        f"`{name[0]}` is a map: it cannot be called",
-        Label(place),
-        help=(f"an aggregation is stored:  @name = {written}", "and printed:  print(@name)"),
-    )
-
-
-def block_of_text(failure: Failure) -> Diagnostic | None:
-    """``\"\"\"text\"\"\"``: read as an empty text and another one"""
-    if not failure.before.endswith('""') or not failure.rest.startswith('"'):
-        return None
-    start = failure.behind(2).start
-    return Diagnostic(
-        "BT016",
-        "a text has one quote at each end",
-        Label(Span(failure.source, start, start + 3)),
-        help=('write "…"; a new line in a text is  \\n',),
-    )
-
-
-def prefix_of_text(failure: Failure) -> Diagnostic | None:
-    """``r"\\d"``, ``u"x"``, ``b"x"``"""
-    prefix = re.search(r"(?<![\w.$@])([rubRUB]{1,2})$", failure.source.text[failure.start : failure.at])
-    if prefix is None or not failure.rest.startswith('"'):
-        return None
-    place = failure.behind(len(prefix[1]))
-    note = ("a backslash in a text is written twice; a regular expression is  /…/",) if "r" in prefix[1].lower() else ()
-    return Diagnostic(
-        "BT016",
-        f"a text has no `{prefix[1]}` before it",
-        Label(place),
-        help=("leave it out", *note),
-        fixes=(Fix(place, ""),),
-    )
-
-
 def spread(failure: Failure) -> Diagnostic | None:
     """``print(*args)``"""
     spread = re.match(r"\*{1,2}([A-Za-z_$][\w$.]*)", failure.rest)
     if spread is None or failure.before[-1:] not in ("(", ","):
         return None
     return rewritten("BT016", "a list is printed as it is", failure.ahead(spread.end()), in_our_words(spread[1]))
-
-
-def joined_by_a_dot(failure: Failure) -> Diagnostic | None:
-    """``tid . "x"``"""
-    if not failure.before.endswith(".") or not failure.rest.startswith('"'):
-        return None
-    return Diagnostic(
-        "BT016",
-        "`.` does not join texts",
-        Label(failure.behind(1)),
-        help=('write f"{a} {b}"',),
-    )
 
 
 def projection(failure: Failure) -> Diagnostic | None:
@@ -605,28 +311,6 @@ def method_reference(failure: Failure) -> Diagnostic | None:
             "over a collection:  for x in items limit 20 { print(x) }",
             "a test of all:  any(x in items: x.price > 3)",
         ),
-    )
-
-
-def conversion(failure: Failure) -> Diagnostic | None:
-    """``{x!r}`` in an f-string"""
-    debugged = re.search(r"\{\s*([^{}\"]+)$", failure.source.text[: failure.at])
-    if debugged is not None and re.match(r"=\s*[}!:]", failure.rest):
-        written = f"{debugged[1].strip()}={{{debugged[1].strip()}}}"
-        return Diagnostic(
-            "BT016",
-            "a value in an f-string is printed without its name",
-            Label(failure.ahead(1)),
-            help=(f'write f"{written}"',),
-        )
-    if not re.match(r"![rsa](?=[}:])", failure.source.text[failure.at : failure.at + 3]):
-        return None
-    return Diagnostic(
-        "BT016",
-        "values in an f-string have no conversion",
-        Label(failure.ahead(2)),
-        help=("leave it out; all of an object is:  print(show(arg0))",),
-        fixes=(Fix(failure.ahead(2), ""),),
     )
 
 
