@@ -19,7 +19,7 @@ from btpy.events import estimates
 from btpy.events.buckets import Buckets, Exponential, LogLinear
 from btpy.events.estimates import Interval, Skips, Weights, joined_skips, joined_weights
 from btpy.events.exemplars import LAYOUT as EXEMPLAR
-from btpy.events.exemplars import Exemplar, Newest, read_exemplar
+from btpy.events.exemplars import Exemplar, Newest, newest, read_exemplar
 from btpy.events.records import Value, read_value
 from btpy.events.sketches import REGISTER_BITS, Distinct, Examples, First, Frequent, Last, Top, by_frequency
 from btpy.frozen import dataclass
@@ -256,6 +256,7 @@ class Histogram:
             _choose_long(min, self.least, other.least),
             _choose_long(max, self.greatest, other.greatest),
             tuple(sorted(joined.items())),
+            exemplars=newest((*self.exemplars, *other.exemplars)),
         )
 
 
@@ -337,6 +338,7 @@ class LinearHistogram:
             _choose(min, self.least, other.least),
             _choose(max, self.greatest, other.greatest),
             tuple(a + b for a, b in zip(self.counts, other.counts, strict=True)),
+            exemplars=newest((*self.exemplars, *other.exemplars)),
         )
 
     def _bound(self, bucket: int) -> Number:
@@ -408,7 +410,7 @@ Key = tuple[Value, ...]
 
 
 def merged(value: Aggregate, other: Aggregate) -> Aggregate:
-    """Two values of one kind, merged as if one had all samples. The result has no exemplars."""
+    """Two values of one kind, merged as if one had all samples."""
     both = value.merge(other)  # type: ignore[arg-type]  # of one kind
     weights = joined_weights(value.weights, other.weights)
     return both if weights is None else replace(both, weights=weights)

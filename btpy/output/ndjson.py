@@ -176,35 +176,18 @@ class NdjsonWriter:
 
     def map(self, content: MapContent, template: Template | None, nanos: int | None) -> None:
         table_ = table(content, TableOptions.of(template))
-        name = content.map.title
-        line: dict[str, Any] = {"type": _MAP_TYPES.get(content.map.kind, "map")}
+        map_, name = content.map, content.map.title
+        line: dict[str, Any] = {"type": _MAP_TYPES.get(map_.kind, "map")}
         if nanos is not None:
             line["ts"] = self._time(nanos)
-        if content.map.keys == 0:
-            line["data"] = {name: _shown(table_.rows[0][1], self._context.stacks) if table_.rows else None}
-        else:
-            keys = _key_texts([key for key, _ in table_.rows], self._text)
-            line["data"] = {
-                name: {
-                    text: _shown(value, self._context.stacks)
-                    for text, (_, value) in zip(keys, table_.rows, strict=True)
-                }
-            }
-            if content.map.kind in _DISTRIBUTIONS:
-                line["percentiles"] = {
-                    name: {
-                        text: _percentiles(content.map, value)
-                        for text, (_, value) in zip(keys, table_.rows, strict=True)
-                    }
-                }
-        if content.map.keys == 0 and content.map.kind in _DISTRIBUTIONS and table_.rows:
-            line["percentiles"] = {name: _percentiles(content.map, table_.rows[0][1])}
+        values = [value for _, value in table_.rows]
+        keys = _key_texts([key for key, _ in table_.rows], self._text) if map_.keys else None
+        line["data"] = {name: _by_key(keys, [_shown(value, self._context.stacks) for value in values])}
+        if map_.kind in _DISTRIBUTIONS and (map_.keys or values):
+            line["percentiles"] = {name: _by_key(keys, [_percentiles(map_, value) for value in values])}
+            _add_some(line, "exemplars", name, keys, [self._exemplars(value) for value in values])
         _add_skips(line, content)
-        intervals_ = [_intervals(content.map, value) for _, value in table_.rows]
-        if content.map.keys == 0 and any(intervals_):
-            line["intervals"] = {name: intervals_[0]}
-        elif any(intervals_):
-            line["intervals"] = {name: {text: own for text, own in zip(keys, intervals_, strict=True) if own}}
+        _add_some(line, "intervals", name, keys, [_intervals(map_, value) for value in values])
         if content.omitted:
             line["omitted"] = content.omitted
         if table_.hidden:
@@ -212,6 +195,19 @@ class NdjsonWriter:
         if content.full:
             line["full"] = content.full
         self._write(line)
+
+    def _exemplars(self, value: Aggregate | Value) -> list[dict[str, Any]]:
+        """Samples with their traces, from the smallest."""
+        assert isinstance(value, Histogram | LinearHistogram)
+        return [
+            {
+                "value": finite(exemplar.value),
+                "ts": self._wall_time(exemplar.nanos),
+                "trace_id": exemplar.trace_id.hex(),
+                "span_id": exemplar.span_id.hex(),
+            }
+            for exemplar in value.exemplars
+        ]
 
     def note(self, text: str) -> None:
         pass
@@ -364,7 +360,11 @@ class NdjsonWriter:
         return render
 
     def _time(self, nanos: int) -> str:
-        seconds, rest = divmod(self._context.clock.wall(nanos), 10**9)
+        return self._wall_time(self._context.clock.wall(nanos))
+
+    def _wall_time(self, nanos: int) -> str:
+        """``nanos``: since 1970."""
+        seconds, rest = divmod(nanos, 10**9)
         if self._second[0] != seconds:
             try:
                 text = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
@@ -561,6 +561,21 @@ def _percentiles(map_: Map, value: Aggregate | Value) -> dict[str, Any]:
         elif at is not None:
             members[f"p{percent:g}"] = {"value": at.estimate, "low": at.low, "high": at.high}
     return members
+
+
+def _by_key(keys: Sequence[str] | None, shown: Sequence[Any]) -> Any:
+    """What is shown for each key. A map without keys has one value, and none before its first sample."""
+    if keys is None:
+        return shown[0] if shown else None
+    return dict(zip(keys, shown, strict=True))
+
+
+def _add_some(line: dict[str, Any], member: str, name: str, keys: Sequence[str] | None, shown: Sequence[Any]) -> None:
+    """Adds a member that only some values of a map have."""
+    if keys is None and any(shown):
+        line[member] = {name: shown[0]}
+    elif keys is not None and any(shown):
+        line[member] = {name: {key: own for key, own in zip(keys, shown, strict=True) if own}}
 
 
 def _add_skips(line: dict[str, Any], content: MapContent) -> None:

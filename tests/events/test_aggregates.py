@@ -21,6 +21,7 @@ from btpy.events.aggregates import (
     Greatest,
     Histogram,
     Least,
+    LinearHistogram,
     MapContent,
     Percentile,
     Stats,
@@ -34,7 +35,8 @@ from btpy.events.aggregates import (
 )
 from btpy.events.buckets import Exponential, LogLinear
 from btpy.events.estimates import Skips, Weights
-from btpy.model.maps import Map, MapKind
+from btpy.events.exemplars import Exemplar
+from btpy.model.maps import Linear, Map, MapKind
 from btpy.model.types import LONG
 from tests.events.encoding import encode_cells, encode_content, encode_value, segment
 
@@ -84,6 +86,17 @@ def test_percentiles_of_nothing() -> None:
 @given(st.lists(st.integers(-50, 10**6), max_size=30), st.lists(st.integers(-50, 10**9), max_size=30))
 def test_merged_histograms_are_the_histogram_of_all_samples(left: list[int], right: list[int]) -> None:
     assert histogram_of(left).merge(histogram_of(right)) == histogram_of(left + right)
+
+
+def test_merged_distributions_have_the_newest_exemplar_of_each_size() -> None:
+    early, late, small = (
+        Exemplar(value, nanos, bytes(16), bytes(8)) for value, nanos in ((1000, 1), (1001, 2), (3, 1))
+    )
+    left = replace(histogram_of([1000, 3]), exemplars=(small, early))
+    right = replace(histogram_of([1001]), exemplars=(late,))
+    assert left.merge(right).exemplars == right.merge(left).exemplars == (small, late)
+    linear = LinearHistogram(Linear(0, 10, 10), 0, 0.0, None, None, (0, 0, 0), exemplars=(early,))
+    assert linear.merge(replace(linear, exemplars=(small,))).exemplars == (small, early)
 
 
 @given(st.lists(LONGS, max_size=40), st.lists(LONGS, max_size=40), st.integers(0, 6), st.integers(0, 6))

@@ -6,6 +6,7 @@ import re
 import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from tests.live.test_contexts import CONTEXTS, JAVA
 from tests.live.test_otlp import QUICK
 from tests.maven import artifact
 from tests.output.otlp.backend import Backend, attributes, backend
+from tests.output.parquet.read import by_duckdb
 from tests.ports import free_port
 from tests.prometheus import prometheus
 from tests.targets import PATIENCE, Target, target
@@ -29,7 +31,7 @@ SCRIPT = """TracedOrders::place @entry {
     @ratios = hist($amount * 0.5); @n = count();
 }"""
 ORDERS = 1009
-"""Orders in a round; there are two rounds."""
+"""Orders in a round; there are three rounds."""
 EXEMPLAR = re.compile(
     r'^btpy_(\w+)_bucket\{.*?le="([^"]+)".*?\} \S+ # \{span_id="(\w+)",trace_id="(\w+)"\} (\S+) \d+\.\d+$', re.MULTILINE
 )
@@ -45,7 +47,7 @@ service:
   pipelines: {{metrics: {{receivers: [otlp], exporters: [debug]}}}}
 """
 SHOWN = re.compile(r"-> Trace ID: (\w+)\s+-> Span ID: (\w+)\s+-> Timestamp: .*\s+-> Value: ([\d.e+]+)")
-AMOUNTS = {1 + number * number * 37 % 1_000_003: number for number in range(2 * ORDERS)}
+AMOUNTS = {1 + number * number * 37 % 1_000_003: number for number in range(3 * ORDERS)}
 
 
 @contextmanager
@@ -80,7 +82,7 @@ def exemplars(running: Backend, name: str) -> Iterator[tuple[dict[str, object], 
                 yield attributes(list(point.attributes)), list(point.exemplars)
 
 
-def test_every_exemplar_has_the_trace_of_its_sample() -> None:
+def test_every_exemplar_has_the_trace_of_its_sample(tmp_path: Path) -> None:
     with backend() as running, orders() as shop, ExitStack() as stack:
         tracer = started(stack, shop.pid, "--with", "trace", "-o", running.url)
         shop.send()
@@ -112,6 +114,26 @@ def test_every_exemplar_has_the_trace_of_its_sample() -> None:
         assert tracer.stop() == 0
         assert running.last("btpy.n").sum.data_points[0].as_int == ORDERS
         assert not [found for _, found in exemplars(running, "btpy.amounts") if found], "nobody has asked for them"
+        assert not [line for line in tracer.records if "exemplars" in line]
+
+        tracer = started(stack, shop.pid, "--with", "trace", "-o", f"parquet://{tmp_path}")
+        shop.send()
+        shop.wait_for(f"ordered {3 * ORDERS}")
+        assert tracer.stop() == 0
+        shown = {name: own for line in tracer.records for name, own in line.get("exemplars", {}).items()}
+        assert set(shown) == {"@amounts", "@steps", "@ratios"}
+        assert set(shown["@amounts"]) == {"true", "false"}
+        for factor, found in ((1, shown["@amounts"]["true"]), (1, shown["@steps"]), (2, shown["@ratios"])):
+            assert len(found) > 3
+            for exemplar in found:
+                check(round(exemplar["value"] * factor), exemplar["trace_id"], exemplar["span_id"])
+                age = datetime.now(UTC) - datetime.fromisoformat(exemplar["ts"])
+                assert timedelta(0) <= age < timedelta(seconds=PATIENCE)
+        stored = [own for row in by_duckdb(tmp_path, "maps") if row["map"] == "@ratios" for own in row["exemplars"]]
+        assert len(stored) > 3
+        for exemplar in stored:
+            assert exemplar["value"] is None
+            check(round(exemplar["value_double"] * 2), exemplar["trace_id"], exemplar["span_id"])
 
 
 def page(tracer: Tracer, accept: str) -> str:

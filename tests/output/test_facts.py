@@ -868,6 +868,7 @@ def test_every_field_of_the_schema_is_compared(
     # tests/live/test_carried.py has runs with a context.
     elsewhere = {"account.rested_ns", "table.estimated", "table.intervals", "table.skips"}
     elsewhere |= {"printf.context", "warn.context"}
+    elsewhere |= {"hist.exemplars"}  # tests/live/test_exemplars.py
     # tests/cli/test_hosts.py has a run on several hosts. btpy trace, which writes trees, works on one JVM.
     kinds = {kind["$ref"].rpartition("/")[2] for kind in SCHEMA["oneOf"]}
     elsewhere |= {f"{kind}.host" for kind in kinds - {"tree"}} | {"budget.pid"}

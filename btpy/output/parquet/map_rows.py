@@ -22,6 +22,7 @@ from btpy.events.aggregates import (
     intervals,
 )
 from btpy.events.buckets import Exponential, otlp_counts
+from btpy.events.exemplars import Exemplar
 from btpy.events.records import Value
 from btpy.events.sketches import Distinct, Examples, First, Last, Top
 from btpy.events.stacks import StackTable
@@ -95,7 +96,7 @@ def _columns(value: Aggregate, stacks: StackTable) -> Columns:
         case Stats():
             return columns | _sums(value) | _extremes(value)
         case Histogram() | LinearHistogram():
-            return columns | _sums(value) | _extremes(value) | _buckets(value)
+            return columns | _sums(value) | _extremes(value) | _buckets(value) | _exemplars(value)
         case TimeSeries():
             return columns | _series(value)
         case Top():
@@ -141,6 +142,21 @@ def _buckets(value: Histogram | LinearHistogram) -> Columns:
 
 def _dense(counts: dict[int, int]) -> list[int]:
     return [limited(counts.get(index, 0)) for index in range(min(counts), max(counts) + 1)] if counts else []
+
+
+def _exemplars(value: Histogram | LinearHistogram) -> Columns:
+    return {"exemplars": [_exemplar(exemplar) for exemplar in value.exemplars]}
+
+
+def _exemplar(exemplar: Exemplar) -> Columns:
+    whole = exemplar.value if isinstance(exemplar.value, int) else None
+    return {
+        "ts": limited(exemplar.nanos) // 1000,
+        "value": whole,
+        "value_double": exemplar.value if whole is None else None,
+        "trace_id": exemplar.trace_id.hex(),
+        "span_id": exemplar.span_id.hex(),
+    }
 
 
 def _old_buckets(value: Histogram) -> Columns:

@@ -57,6 +57,7 @@ EVENTS = DataSet(
 
 _TOP = "list<struct<value: string, count: int64, error: int64>>"
 _SERIES = "list<struct<start: timestamp, count: int64, value: int64, value_double: double>>"
+_EXEMPLARS = "list<struct<ts: timestamp, value: int64, value_double: double, trace_id: string, span_id: string>>"
 
 MAPS = DataSet(
     "maps",
@@ -89,6 +90,7 @@ MAPS = DataSet(
         Column("negative_counts", "list<int64>", "samples in each bucket of negative numbers, by their magnitude"),
         Column("bounds", "list<double>", "other buckets: the bounds between them; the lower one belongs to a bucket"),
         Column("bucket_counts", "list<int64>", "other buckets: samples below the first bound, between, above the last"),
+        Column("exemplars", _EXEMPLARS, "`hist`, `pctl`, `lhist` with `--with trace`: samples with their traces"),
         Column("registers", "binary", "`distinct`: 2048 registers of HyperLogLog, a byte each"),
         Column("estimate", "int64", "`distinct`: the estimate of this row"),
         Column("top", _TOP, "`topk`: the listed values (JSON); each came between `count - error` and `count` times"),
@@ -160,6 +162,17 @@ def arrow_schema(data_set: DataSet) -> pyarrow.Schema:
                     ("count", arrow.int64()),
                     ("value", arrow.int64()),
                     ("value_double", arrow.float64()),
+                ]
+            )
+        ),
+        _EXEMPLARS: arrow.list_(
+            arrow.struct(
+                [
+                    ("ts", time),
+                    ("value", arrow.int64()),
+                    ("value_double", arrow.float64()),
+                    ("trace_id", arrow.string()),
+                    ("span_id", arrow.string()),
                 ]
             )
         ),

@@ -13,7 +13,7 @@ public final class TracedOrders {
         Span.current();
         Gate.await();
         long next = 0;
-        for (int round = 0; round < 2; round++) {
+        for (int round = 0; round < 3; round++) {
             for (int i = 0; i < 1009; i++) {
                 order(next++);
             }
