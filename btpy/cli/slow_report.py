@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from btpy.api.slow.tree import REQUEST, TASK, Node
+from btpy.api.slow.tree import REQUEST, TASK, Node, nodes_of
 from btpy.output.quantities import counted, duration, grouped
 from btpy.output.shapes import timestamp
 
@@ -23,6 +23,8 @@ _SHORTER = {
     "pool": ("wait for a connection", "waits for connections"),
 }
 _CHARS = 110
+_SMALL = 50
+"""A part of which the critical path has less than a fiftieth is beside it."""
 
 
 def text(report: Report, wanted: Wanted, unicode: bool) -> Iterator[str]:
@@ -94,10 +96,10 @@ def _rows(node: Node, request: Request, lasts: list[bool]) -> Iterator[tuple[lis
 def _line(node: Node, request: Request) -> str:
     about = "about " if node.about else ""
     took = f"{about}{duration(node.total if node.count > 1 else node.duration)}"
-    begun = f"  +{duration(max(node.start - request.start, 0))}"
+    begun = f"  +{duration(max(node.start - request.start, 0))}{_beside(node)}"
     if node.count > 1 and node.kind == TASK:
         waited = f", each waited up to {duration(node.waited)}" if node.waited else ""
-        return f"{took}  {node.count} short tasks on {node.thread}{waited}"
+        return f"{took}  {node.count} short tasks on {node.thread}{waited}{_beside(node)}"
     if node.kind == TASK:
         cut = ", and went on" if node.cut else ""
         return f"{took}  on {node.thread} after waiting {duration(node.waited)}{cut}{begun}"
@@ -106,6 +108,11 @@ def _line(node: Node, request: Request) -> str:
     cut = "  (longer than the request)" if node.cut else ""
     times = f"{grouped(node.count)} × " if node.count > 1 else ""
     return f"{took}  {times}{_NAMES[node.kind]} {_cut(node.what)}{failed}{site}{cut}{begun}"
+
+
+def _beside(node: Node) -> str:
+    critical = sum(part.critical for part, _ in nodes_of(node))
+    return "  not critical" if critical * _SMALL < max(node.duration, 1) else ""
 
 
 def _short(site: str) -> str:
@@ -160,7 +167,7 @@ def _values(node: Node, root: Node) -> dict[str, Any]:
     values |= {"failed": node.failed} if node.failed else {}
     values |= {"cut": True} if node.cut else {}
     values |= {"estimated": True} if node.about else {}
-    values["itself_ms"] = _ms(node.itself)
+    values |= {"itself_ms": _ms(node.itself), "critical_ms": _ms(node.critical)}
     values["children"] = [_values(child, root) for child in node.children]
     return values
 

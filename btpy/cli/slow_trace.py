@@ -85,7 +85,8 @@ def _name(node: Node) -> str:
 
 
 def _arguments(node: Node) -> dict[str, Any]:
-    values: dict[str, Any] = {"ms": round(node.duration / 1e6, 3), "itself_ms": round(node.itself / 1e6, 3)}
+    times = {"ms": node.duration, "itself_ms": node.itself, "critical_ms": node.critical}
+    values: dict[str, Any] = {name: round(nanos / 1e6, 3) for name, nanos in times.items()}
     values |= {"what": node.what} if node.kind in _NAMES else {}
     values |= {"waited_ms": round(node.waited / 1e6, 3)} if node.kind == TASK else {}
     values |= {"site": node.site} if node.site else {}

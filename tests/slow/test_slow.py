@@ -20,7 +20,7 @@ from tests.probes.test_libraries import classes
 from tests.targets import Target, target
 
 SOURCE = Path(__file__).parent / "java" / "Planted.java"
-SAMPLE = {"/fast": 7, "/sql": 3, "/lock": 2, "/http": 2, "/tasks": 3}
+SAMPLE = {"/fast": 7, "/sql": 3, "/lock": 2, "/http": 2, "/tasks": 3, "/beside": 2}
 ALL = {
     "/fast": 101,
     "/itself": 3,
@@ -35,6 +35,7 @@ ALL = {
     "/nested": 7,
     "/stages": 5,
     "/later": 2,
+    "/beside": 5,
 }
 OVER = 30
 """ms. Other requests than /fast last longer."""
@@ -112,6 +113,9 @@ def check_counts(by_path: Mapping[str, list[Tree]], sends: Mapping[str, int]) ->
 def check(path: str, tree: Tree) -> None:
     """A request of this path spent its time on what the program has planted, and the other times fit."""
     assert tree["result"] == "200"
+    assert sum(node["critical_ms"] for node in nodes(tree)) == pytest.approx(
+        tree["ms"], abs=0.001 * len([*nodes(tree)])
+    )
     for node in nodes(tree):
         assert 0 <= node["at_ms"] <= tree["ms"]
         assert node.get("count", 1) > 1 or node["at_ms"] + node["ms"] <= tree["ms"] + 0.01
@@ -121,7 +125,7 @@ def check(path: str, tree: Tree) -> None:
             assert tree["itself_ms"] >= 61
         case "/sql":
             (sql,) = long_ones(tree, "sql", 67)
-            assert (sql["what"], sql["site"]) == ("SELECT PAUSE(?)", "Planted.query:118")
+            assert (sql["what"], sql["site"]) == ("SELECT PAUSE(?)", "Planted.query:119")
             assert tree["itself_ms"] <= tree["ms"] - sql["ms"] + 0.01
         case "/many":
             one_by_one = [node.get("count", 1) for node in tree["children"] if node["kind"] == "sql"]
@@ -129,14 +133,14 @@ def check(path: str, tree: Tree) -> None:
             assert tree["itself_ms"] >= 31
         case "/lock":
             (lock,) = long_ones(tree, "lock", 40)
-            assert (lock["what"], lock["site"]) == ("ReentrantLock, held by holder", "Planted.waitForLock:140")
+            assert (lock["what"], lock["site"]) == ("ReentrantLock, held by holder", "Planted.waitForLock:141")
         case "/monitor":
             for monitor in long_ones(tree, "monitor", 0):  # on a busy machine there are few samples
                 assert monitor["estimated"]
                 assert monitor["what"].startswith("java.lang.Object, held by holder")
         case "/pool":
             (connection,) = long_ones(tree, "pool", 40)
-            assert (connection["what"], connection["site"]) == ("small-db", "Planted.waitForConnection:163")
+            assert (connection["what"], connection["site"]) == ("small-db", "Planted.waitForConnection:164")
         case "/http" | "/async":
             (call,) = long_ones(tree, "http", 59)
             assert call["what"].startswith("GET 127.0.0.1:")
@@ -148,6 +152,11 @@ def check(path: str, tree: Tree) -> None:
             for task in tasks:
                 (sql,) = long_ones(task, "sql", 41)
                 assert sql["what"] == "SELECT PAUSE(?)"
+                assert sql["critical_ms"] >= 41, "the next task waits for the thread"
+        case "/beside":
+            first, second = long_ones(tree, "task", 31)
+            assert first["critical_ms"] < 5
+            assert second["critical_ms"] + second["children"][0]["critical_ms"] >= 71
         case "/nested":
             (outer,) = long_ones(tree, "task", 66)
             (inner,) = long_ones(outer, "task", 43)
@@ -206,7 +215,7 @@ def test_each_planted_reason_is_in_each_tree(jdk: int) -> None:
         assert text.startswith("3 requests in ")
         assert text.count("GET /tasks 200") == 1
         measured = slow(running, {"/monitor": 3}, "--over", "30ms", "--monitors", "Planted")
-        assert measured.count("lock java.lang.Object  from Planted.waitForMonitor:150") == 3
+        assert measured.count("lock java.lang.Object  from Planted.waitForMonitor:151") == 3
         assert "about" not in measured
         sends = dict.fromkeys(set(ALL) - {"/later"}, 1)
         check_trace(json.loads(slow(running, sends, "--over", "30ms", "--top", "101", "-f", "chrome")))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from btpy.api.slow.records import Blocked, Part, Request, Run
-from btpy.api.slow.tree import Node, tree_of
+from btpy.api.slow.tree import Node, nodes_of, tree_of
 
 MS = 1_000_000
 LEAST = 1 * MS
@@ -79,6 +82,58 @@ def test_short_tasks_stand_together_if_they_waited_for_nothing_that_is_shown() -
     assert (tasks.kind, tasks.count, tasks.total, tasks.waited) == ("task", 7, 3_500_000, 37 * MS)
     assert tasks.thread == "pool-1-thread"
     assert tree(run(1, 10, 70.1, 70.2), part(10, 70)).children[0].kind == "sql"
+
+
+def critical(root: Node) -> dict[str, int]:
+    """The ms of the critical path, by the kind and the start of its parts."""
+    return {f"{node.kind} {node.start // MS}": node.critical // MS for node, _ in nodes_of(root) if node.critical}
+
+
+def test_the_critical_path_goes_through_the_task_that_ended_last() -> None:
+    root = tree(run(1, 5, 10, 30), run(2, 5, 15, 80, tid=OTHER), part(20, 60, tid=OTHER), part(85, 95))
+    assert critical(root) == {"request 0": 5 + 5 + 5, "task 15": 10 + 5 + 20, "sql 20": 40, "sql 85": 10}
+
+
+def test_a_task_waits_for_the_task_that_its_thread_ran_before() -> None:
+    root = tree(run(1, 5, 5, 40), run(2, 6, 41, 70), run(3, 6, 6, 60, tid=OTHER))
+    assert critical(root) == {"request 0": 5 + 30, "task 5": 35, "task 41": 1 + 29}
+
+
+def test_the_critical_path_follows_a_chain_of_tasks_that_outlive_each_other() -> None:
+    root = tree(run(1, 5, 10, 30), run(2, 25, 40, 90, by=1, tid=OTHER))
+    assert critical(root) == {"request 0": 5 + 10, "task 10": 5 + 15, "task 40": 15 + 50}
+
+
+def test_the_request_does_not_wait_for_a_task_that_goes_on() -> None:
+    root = tree(run(1, 5, 10, 130), part(20, 60))
+    assert critical(root) == {"request 0": 60, "sql 20": 40}
+
+
+def test_the_request_waits_for_a_part_of_a_task_that_is_about_to_end() -> None:
+    """The result of a task is there a moment before the task ends."""
+    root = tree(run(1, 5, 10, 101), part(20, 99, tid=POOL))
+    assert critical(root) == {"request 0": 1 + 5, "task 10": 10 + 5, "sql 20": 79}
+
+
+@given(
+    st.lists(
+        st.builds(
+            lambda kind, times, number, by, tid: (
+                part(times[0], times[3], tid=tid) if kind else run(number, *times[:3], by=by % number, tid=tid)
+            ),
+            st.booleans(),
+            st.lists(st.integers(0, 120), min_size=4, max_size=4, unique=True).map(sorted),
+            st.integers(1, 9),
+            st.integers(0, 8),
+            st.sampled_from([REQUESTS, POOL, OTHER]),
+        ),
+        max_size=12,
+    )
+)
+def test_the_critical_path_lasts_as_long_as_the_request(events: list[Part | Run]) -> None:
+    root = tree(*events)
+    assert sum(node.critical for node, _ in nodes_of(root)) == root.duration
+    assert all(node.critical >= 0 for node, _ in nodes_of(root))
 
 
 def test_equal_statements_stand_together() -> None:

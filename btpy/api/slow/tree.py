@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from btpy.api.slow.records import Blocked, Part, Request, Run
@@ -21,9 +21,10 @@ _NUMBER = re.compile(r"[-#]?\d+$")
 @dataclass(slots=True, eq=False)
 class Node:
     """``start`` and ``end`` are inside of the request. ``waited``: of a task, the time before ``start`` since it was
-    handed over. ``itself``: the time in which none of its children ran or waited. ``cut``: it began before the request
-    or ended after it. ``about``: its time is estimated from samples. ``count``: of equal parts, or short tasks of one
-    pool, which stand together: ``total`` is the sum of their times, and ``waited`` the longest wait.
+    handed over. ``itself``: the time in which none of its children ran or waited. ``critical``: the part of the request
+    in which it, its wait included, and none of its children was on the critical path. ``cut``: it began before the
+    request or ended after it. ``about``: its time is estimated from samples. ``count``: of equal parts, or short tasks
+    of one pool, which stand together: ``total`` is the sum of their times, and ``waited`` the longest wait.
     """
 
     kind: str
@@ -36,6 +37,7 @@ class Node:
     failed: str = ""
     waited: int = 0
     itself: int = 0
+    critical: int = 0
     cut: bool = False
     about: bool = False
     count: int = 1
@@ -49,6 +51,14 @@ class Node:
     @property
     def handed(self) -> int:
         return self.start - self.waited
+
+    @property
+    def last(self) -> int | None:
+        """When the last part of it ended. None: it is a task of which nothing had ended before the request did."""
+        ends = [last for child in self.children if (last := child.last) is not None]
+        if self.kind != TASK or not self.cut:
+            ends.append(self.end)
+        return max(ends, default=None)
 
     @property
     def pool(self) -> str:
@@ -77,6 +87,7 @@ def tree_of(request: Request, least: int, *, together: bool = True) -> Node:
         _at(nodes[_handed_by(number, runs, nodes)], task.handed).children.append(task)
     _clamp(root, root)
     _prune(root, root, least)
+    _follow(root, root.end, [node for node in _all(root) if node.kind == TASK])
     _finish(root, least, together)
     return root
 
@@ -209,6 +220,32 @@ def _all(node: Node) -> Iterator[Node]:
         yield from _all(child)
 
 
+def _follow(node: Node, until: int, tasks: Sequence[Node]) -> int:
+    """Adds what the critical path has of a node and of what it waited for, backwards from a moment. Returns the moment
+    before which the node explains nothing.
+
+    Before the moment the path is in the part that ended last: its end let the node go on. A task that waits for its
+    thread waits for the task that the thread ran before.
+    """
+    moment = until
+    ended = [(last, child) for child in node.children if (last := child.last) is not None]
+    for end, child in sorted(ended, key=lambda ending: ending[0], reverse=True):
+        if child.handed < moment and end <= moment + _SLACK:
+            last = min(end, moment)
+            node.critical += moment - last
+            moment = _follow(child, last, tasks)
+    if moment > node.start:
+        node.critical += moment - node.start
+        moment = node.start
+    if node.handed >= moment:
+        return moment
+    earlier = (task for task in tasks if task.tid == node.tid and task.start < node.start and task.end > node.handed)
+    before = max(earlier, key=lambda task: task.end, default=None)
+    last = node.handed if before is None else min(before.end, moment)
+    node.critical += moment - last
+    return last if before is None else _follow(before, last, tasks)
+
+
 def _finish(node: Node, least: int, together: bool) -> None:
     for child in node.children:
         _finish(child, least, together)
@@ -254,4 +291,5 @@ def _together(nodes: list[Node]) -> Node:
     together = replace(first, end=max(node.end for node in nodes), count=len(nodes), thread=first.pool)
     together.waited = max(node.waited for node in nodes)
     together.total = sum(node.duration for node in nodes)
+    together.critical = sum(node.critical for node in nodes)
     return together

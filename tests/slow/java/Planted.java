@@ -64,6 +64,7 @@ public final class Planted {
         work.put("/nested", this::nested);
         work.put("/stages", this::stages);
         work.put("/later", this::later);
+        work.put("/beside", this::beside);
     }
 
     public static void main(String[] arguments) throws Exception {
@@ -221,6 +222,17 @@ public final class Planted {
         for (Future<?> task : tasks) {
             task.get();
         }
+    }
+
+    /** The first one has ended long before the second one. */
+    private void beside() throws Exception {
+        Future<?> first = many.submit(() -> sleep(31));
+        Future<?> second = many.submit(() -> {
+            query(71);
+            return null;
+        });
+        second.get();
+        first.get();
     }
 
     private void nested() throws Exception {
