@@ -107,9 +107,8 @@ class MergedCalls:
 
     ``line``: the line of the calling place, 0 for a root. ``durations``: the durations of the latest calls, in ns.
     ``failed``: the number of calls that threw, by the class of the exception. ``children``: the calls inside these
-    calls, since the first tree with any;
-    ``base``: the total time of the trees since then, as the base for the shares of the children; ``own``: ns since then
-    outside of the children.
+    calls, since the first of these that had any; ``base``: the ns of these calls since then, of which the children are
+    a share; ``own``: ns since then outside of the children.
     """
 
     owner: str
@@ -130,6 +129,7 @@ class MergedCalls:
         if call.failed:
             self.failed[call.failed] += 1
         if call.children or self.children:
+            self.base += call.took
             self.own += call.own
         for child in call.children:
             key = child.owner, child.name, child.line
@@ -142,11 +142,10 @@ class MergedCalls:
         ordered = sorted(self.durations)
         return ordered[max(0, -(-percent * len(ordered) // 100) - 1)]
 
-    def walk(self) -> Iterator[MergedCalls]:
-        """These calls and all below them, the outer ones first."""
-        yield self
+    def shares(self) -> Iterator[tuple[MergedCalls, float]]:
+        """The children, and their share of the time of these calls."""
         for child in self.children.values():
-            yield from child.walk()
+            yield child, child.took / self.base if self.base else 0.0
 
 
 class MergedTrees:
@@ -164,9 +163,6 @@ class MergedTrees:
         key = call.owner, call.name
         root = self._roots.setdefault(key, MergedCalls(call.owner, call.name, 0))
         root.add(call)
-        for calls in root.walk():
-            if calls.children:
-                calls.base += call.took
 
 
 class Slow(NamedTuple):
@@ -187,16 +183,15 @@ def slowest(
     slow = [
         Slow(root, calls, share)
         for root in roots
-        for parent, calls in _down_to(root, depth)
-        if (share := calls.took / parent.base if parent.base else 0.0) >= least and is_open(calls)
+        for calls, share in _down_to(root, depth)
+        if share >= least and is_open(calls)
     ]
     return max(slow, key=lambda slow: slow.share * slow.root.took, default=None)
 
 
-def _down_to(root: MergedCalls, depth: int) -> Iterator[tuple[MergedCalls, MergedCalls]]:
-    """Calls with their enclosing calls, level by level."""
-    level = [root]
+def _down_to(root: MergedCalls, depth: int) -> Iterator[tuple[MergedCalls, float]]:
+    """Calls and their share of the root, level by level."""
+    level = [(root, 1.0)]
     for _ in range(depth):
-        pairs = [(parent, calls) for parent in level for calls in parent.children.values()]
-        yield from pairs
-        level = [calls for _, calls in pairs]
+        level = [(child, of_root * share) for calls, of_root in level for child, share in calls.shares()]
+        yield from level

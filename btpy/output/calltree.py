@@ -6,7 +6,8 @@ OrderService.place  47 calls  p50 21ms  p99 33ms  max 61ms
 │  └─   3%  own code
 └─   9%  own code
 
-A share refers to the time of all calls of the root since the calls of the method above were timed.
+A share refers to the time of the root. The calls inside a method are timed later than the method itself: they have
+their share of its time since then, times the share of the method.
 """
 
 from __future__ import annotations
@@ -33,16 +34,16 @@ def tree_lines(root: MergedCalls, style: Style, least: float = LEAST) -> list[st
     p50, p99, longest = (duration(nanos) for nanos in (root.percentile(50), root.percentile(99), max(root.durations)))
     calls = counted(root.times, "call")
     head = f"{name}  {calls}  p50 {p50}  p99 {p99}  max {longest}{_failed(root.failed)}"
-    return [head, *_below(root, least, style, "")]
+    return [head, *_below(root, 1.0, least, style, "")]
 
 
-def _below(parent: MergedCalls, least: float, style: Style, indent: str) -> list[str]:
+def _below(parent: MergedCalls, of_root: float, least: float, style: Style, indent: str) -> list[str]:
     calls = list(parent.children.values())
     if not calls:
         return []
 
     def share(took: int) -> float:
-        return took / parent.base if parent.base else 0.0
+        return of_root * took / parent.base if parent.base else 0.0
 
     largest = set(sorted(range(len(calls)), key=lambda at: calls[at].took, reverse=True)[:_MOST])
     small = {at for at in largest if share(calls[at].took) < least}
@@ -60,7 +61,7 @@ def _below(parent: MergedCalls, least: float, style: Style, indent: str) -> list
         branch, further = _branches(style, at == len(rows) - 1)
         lines.append(f"{indent}{branch} {100 * share(took):3.0f}%  {label}")
         if child is not None:
-            lines += _below(child, least, style, indent + further)
+            lines += _below(child, share(took), least, style, indent + further)
     return lines
 
 

@@ -100,7 +100,20 @@ def test_calls_of_a_root_method_are_one_tree() -> None:
     assert (a.name, a.times, a.took, a.failed, a.percentile(50), a.percentile(99)) == ("a", 3, 18, {"X": 1}, 6, 8)
     assert (b.name, b.times) == ("b", 1)
     assert [(calls.name, calls.times) for calls in a.children.values()] == [("leaf", 1)]
-    assert (a.base, a.own) == (50, 2 + 6 + 8)
+    assert (a.base, a.own) == (18, 2 + 6 + 8)
+
+
+def test_calls_that_are_timed_later_have_no_greater_share_than_the_method_around_them() -> None:
+    trees = MergedTrees()
+    trees.add(Call("C", "root", 0, 100, 100, children=(Call("D", "a", 1, 60, 50),)))
+    trees.add(
+        Call("C", "root", 0, 200, 10, children=(Call("D", "a", 1, 199, 8, children=(Call("E", "b", 2, 198, 7),)),))
+    )
+    (root,) = trees.roots
+    (a, of_root), *_ = root.shares()
+    slow = slowest(trees.roots, lambda calls: calls is not a, 0.0, 2)
+    assert slow is not None
+    assert (slow.calls.name, of_root, slow.share) == ("b", 58 / 110, 58 / 110 * 7 / 8)
 
 
 def test_the_slowest_that_is_open_is_looked_into() -> None:

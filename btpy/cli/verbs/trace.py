@@ -45,8 +45,8 @@ COMMAND = Command(
         "Draws what calls of a method spend their time in: one tree for each method that the pattern matches, merged\n"
         "over its calls, every 10 s and at the end. First the calls that the method itself makes are timed; then what\n"
         "took most is looked into, down to --depth, and each step is announced. A row says what was called, in which\n"
-        "line of the method above, how often, and how long it took; shares are of the time of the root's calls since\n"
-        "the calls of the method above were timed. As JSON each call is a tree of its own.\n"
+        "line of the method above, how often, and how long it took; shares are of the time of the root's calls. As\n"
+        "JSON each call is a tree of its own.\n"
         "The times include the cost of timing, about 0.2 us a call."
     ),
     options=(
@@ -169,6 +169,7 @@ class _Growing:
         """Times the calls inside the slowest method."""
         from btpy.errors import BtpyError, ProtocolError, TargetGone
         from btpy.model.points import Point
+        from btpy.output.quantities import counted
 
         self._looked_into.add((row.owner, row.name))
         where = f'class="+{row.owner}", method="{row.name}"'
@@ -187,7 +188,7 @@ class _Growing:
         (probe,) = session.deployment.program.own
         sites = [site for site in session.deployment.sites if site.probe == probe.id]
         timed = len({site._replace(id=0, point=Point.CALL_RETURN) for site in sites})
-        console.say(f"btpy: {sentence}: its calls are timed now, at {timed} places")
+        console.say(f"btpy: {sentence}: its calls are timed now, at {counted(timed, 'place')}")
 
     def _is_open(self, row: MergedCalls) -> bool:
         in_jdk = row.owner.startswith(_JDK) and not self._with_jdk
