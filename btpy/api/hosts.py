@@ -87,7 +87,7 @@ def _expanded(text: str) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Came:
+class HostItem:
     """An item of the recording of one JVM. ``wall_nanos``: the time of the record on the host. ``entry``: the entry as
     the host sent it."""
 
@@ -99,7 +99,7 @@ class Came:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class HostLine:
     """A line that the host or ssh wrote for people."""
 
     host: str
@@ -107,7 +107,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Silent:
+class HostSilent:
     """Nothing has come from a host for ``seconds``; 0: it answers again."""
 
     host: str
@@ -115,14 +115,14 @@ class Silent:
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class HostReady:
     """The probes are in every JVM of the host that can be traced."""
 
     host: str
 
 
 @dataclass(frozen=True, slots=True)
-class Pushed:
+class HostPushed:
     """The client runs its own btpy on a host. ``size``: the bytes of the copy; 0: the host had it."""
 
     host: str
@@ -130,7 +130,7 @@ class Pushed:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class HostEnded:
     """A host has ended. ``status``: the exit status of its command, as ssh reports it. ``error``: the fault in its
     messages. ``has_begun``: whether btpy ran there. ``was_pushed``: whether the client tried to run its own btpy there.
     """
@@ -142,7 +142,7 @@ class Left:
     was_pushed: bool = False
 
 
-Report = Union[Came, Said, Silent, Ready, Pushed, Left]
+Report = Union[HostItem, HostLine, HostSilent, HostReady, HostPushed, HostEnded]
 
 
 class Reach:
@@ -292,7 +292,7 @@ class Hosts:
         except BtpyError as error:
             yield from self._remove(host, error)
 
-    def _remove(self, host: _Host, error: BtpyError | None) -> Iterator[Said | Left]:
+    def _remove(self, host: _Host, error: BtpyError | None) -> Iterator[HostLine | HostEnded]:
         """The host has ended, or begins again with the btpy of the client."""
         del self._running[host.name]
         words = list(host.last_words())
@@ -305,7 +305,7 @@ class Hosts:
             return
         yield from host.released()
         yield from words
-        yield Left(host.name, status, host.has_begun, error, host.copy is not None)
+        yield HostEnded(host.name, status, host.has_begun, error, host.copy is not None)
 
 
 class _Host:
@@ -318,7 +318,7 @@ class _Host:
         self.process = process
         self.copy = copy
         self.holds_lines = False
-        self._held: list[Said] = []
+        self._held: list[HostLine] = []
         self._answer = bytearray()  # of a host to which btpy may be sent
         self._is_answered = copy is None
         self._request = request
@@ -372,13 +372,13 @@ class _Host:
         if self._is_stopping and not self._unsent:
             stdin.close()
 
-    def released(self) -> Iterator[Said]:
+    def released(self) -> Iterator[HostLine]:
         """The lines that were held."""
         self.holds_lines = False
         yield from self._held
         self._held.clear()
 
-    def _copy_answer(self, data: bytes) -> Iterator[Pushed]:
+    def _copy_answer(self, data: bytes) -> Iterator[HostPushed]:
         """Sends the copy of btpy if the host asks for it, and the request."""
         assert self.copy is not None
         self._answer += data
@@ -390,7 +390,7 @@ class _Host:
             self._answer.clear()
             self._unsent += (self.copy.data if is_needed else b"") + self._request
             self.send(b"")
-            yield Pushed(self.name, len(self.copy.data) if is_needed else 0)
+            yield HostPushed(self.name, len(self.copy.data) if is_needed else 0)
 
     def stop(self) -> None:
         self._is_stopping = True
@@ -403,7 +403,7 @@ class _Host:
         self._heard = time.monotonic()
         if self._is_silent:
             self._is_silent = False
-            yield Silent(self.name, 0.0)
+            yield HostSilent(self.name, 0.0)
         if file is self.process.stderr:
             yield from self._for_people(data)
             return
@@ -419,18 +419,18 @@ class _Host:
             if playback.started.pid != part.pid:
                 raise ProtocolError(f"the recording of pid {part.pid} is of pid {playback.started.pid}")
             yield from self.released()
-            yield Came(self.name, playback, part.version, part.entry, item)
+            yield HostItem(self.name, playback, part.version, part.entry, item)
         if self._reader.is_ready and not was_ready:
-            yield Ready(self.name)
+            yield HostReady(self.name)
 
-    def closed(self, file: object) -> Iterator[Said]:
+    def closed(self, file: object) -> Iterator[HostLine]:
         """The host has closed its standard output or standard error."""
         if file is self.process.stdout:
             self._ended = time.monotonic()
         elif self._line:
             yield from self._for_people(b"\n")
 
-    def last_words(self) -> Iterator[Said]:
+    def last_words(self) -> Iterator[HostLine]:
         """The rest of standard error, which a connection that ssh shares may keep open."""
         assert self.process.stderr is not None
         with contextlib.suppress(BlockingIOError, ValueError):
@@ -444,7 +444,7 @@ class _Host:
         seconds = time.monotonic() - self._heard
         if seconds >= SILENT_SECONDS and not self._is_silent and self._ended is None:
             self._is_silent = True
-            yield Silent(self.name, seconds)
+            yield HostSilent(self.name, seconds)
 
     def end(self) -> int:
         """The exit status of its process. A process that does not end is killed."""
@@ -459,7 +459,7 @@ class _Host:
             self.process.kill()
         return self.process.wait()
 
-    def _for_people(self, data: bytes) -> Iterator[Said]:
+    def _for_people(self, data: bytes) -> Iterator[HostLine]:
         """The lines, unless they are held."""
         lines = list(self._lines(data))
         if self.holds_lines:
@@ -467,12 +467,12 @@ class _Host:
         else:
             yield from lines
 
-    def _lines(self, data: bytes) -> Iterator[Said]:
+    def _lines(self, data: bytes) -> Iterator[HostLine]:
         """Cuts lines that are too long."""
         *lines, last = (self._line + data).split(b"\n")
         *whole, self._line = _pieces(last)
         for piece in chain(chain.from_iterable(map(_pieces, lines)), whole):
-            yield Said(self.name, piece.decode("utf-8", "replace").rstrip("\r"))
+            yield HostLine(self.name, piece.decode("utf-8", "replace").rstrip("\r"))
 
 
 def _pieces(line: bytes) -> list[bytes]:

@@ -13,7 +13,7 @@ from btpy.lang.link.parameters import described, placeholders, settled
 from btpy.lang.outline import outline_of
 from btpy.lang.program import Probe as CheckedProbe
 from btpy.lang.program import Program
-from btpy.lang.transfer import compiled, written
+from btpy.lang.transfer import program_from_json, scripts_to_json
 from btpy.plan.diagnose import together
 from btpy.plan.knowledge import Knowledge
 
@@ -24,7 +24,6 @@ __all__ = [
     "Knowledge",
     "Program",
     "check_source",
-    "compiled",
     "described",
     "emptied_maps",
     "expand_source",
@@ -32,9 +31,10 @@ __all__ = [
     "outline_of",
     "parameters",
     "placeholders",
+    "program_from_json",
     "resampled",
+    "scripts_to_json",
     "settled",
     "split",
     "together",
-    "written",
 ]

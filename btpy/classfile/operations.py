@@ -181,7 +181,7 @@ def catches(code: Code, pool: ConstantPool) -> list[tuple[int, str]]:
     return sorted((at, descriptors.of_class(pool.class_at(catch_type))) for at, catch_type in rows)
 
 
-class Made(NamedTuple):
+class NewObject(NamedTuple):
     """The location of the new object after a constructor call. ``local`` None: the value is on top of the stack."""
 
     local: int | None
@@ -192,15 +192,15 @@ def initializes_this(call: Operation, state: State) -> bool:
     return state.stack[_receiver(call, state)] == typeflow.THIS
 
 
-def made(call: Operation, state: State) -> Made | None:
+def new_object(call: Operation, state: State) -> NewObject | None:
     """The object of a constructor call; None if nothing reachable refers to it after the call."""
     at = _receiver(call, state)
     receiver = state.stack[at]
     if receiver is not None:
         if at and state.stack[at - 1] == receiver:
-            return Made(None)
+            return NewObject(None)
         if receiver in state.locals_:
-            return Made(state.locals_.index(receiver))
+            return NewObject(state.locals_.index(receiver))
     return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from btpy.api.hosts import Silent
+from btpy.api.hosts import HostSilent
 from btpy.api.recordings import Ending, Recorded
 from btpy.api.results import Errors, Restrained
 from btpy.api.rollout import Bounds, Breach, Observed, Rollout, decide, stages_of
@@ -50,7 +50,7 @@ class Canary:
         if self._observed[host].is_traced:
             self._change(host, gone=self._observed[host].gone or reason)
 
-    def silent(self, report: Silent) -> None:
+    def silent(self, report: HostSilent) -> None:
         if report.seconds:
             self.lost(report.host, f"it has not answered for {report.seconds:.0f} s")
 

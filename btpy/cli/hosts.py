@@ -13,26 +13,26 @@ from pathlib import Path
 
 from btpy.api.hosts import (
     STATUS_NOT_FOUND,
-    Came,
+    HostEnded,
+    HostItem,
+    HostLine,
+    HostPushed,
+    HostReady,
     Hosts,
-    Left,
-    Pushed,
+    HostSilent,
     Pushing,
     Reach,
-    Ready,
     Report,
-    Said,
-    Silent,
 )
 from btpy.api.merged_maps import Shares
-from btpy.api.programs import Program, outline_of, written
+from btpy.api.programs import Program, outline_of, scripts_to_json
 from btpy.api.recordings import ChunkWriter, Ending, Entry, Playback, Recorded, ShownMaps
 from btpy.api.results import MapContent, ProbeAccount, StackTable
 from btpy.api.stop_condition import StopCondition
 from btpy.cli.canary import Canary, Withdrawn, canary_of
 from btpy.cli.console import Console
 from btpy.cli.exporting import storing
-from btpy.cli.merged_maps import AtEnd, One
+from btpy.cli.merged_maps import Contributor, FinalMaps
 from btpy.cli.options import Arguments, Option, number
 from btpy.cli.overrides import bounded, checked
 from btpy.cli.played_target import PlayedTarget, PlayTerms
@@ -132,7 +132,7 @@ def _words(arguments: Arguments, settings: Settings, options: Sequence[Option]) 
 
 
 def _request(host: str, program: Program, words: Sequence[str]) -> bytes:
-    request = {"btpy": version(), "host": host, "arguments": words, "scripts": written(program)}
+    request = {"btpy": version(), "host": host, "arguments": words, "scripts": scripts_to_json(program)}
     return json.dumps(request).encode() + b"\n"
 
 
@@ -207,7 +207,7 @@ class HostsRun:
         self._problems: dict[str, str] = {}  # by host
         self._statuses: dict[str, int] = {}
         self._ready: set[str] = set()  # hosts whose probes are in
-        self._together: AtEnd | None = None
+        self._together: FinalMaps | None = None
         self._latest = Shares()
         self._reason = ""  # the reason why this side has asked for the end
         self._patience_ends = float("inf")
@@ -338,7 +338,7 @@ class HostsRun:
     def _take(self, report: Report) -> None:
         """Raises OutputError."""
         console = self._console.of(report.host)
-        if isinstance(report, Came):
+        if isinstance(report, HostItem):
             try:
                 self._show_item(report)
             except ProtocolError as error:
@@ -346,15 +346,15 @@ class HostsRun:
                 console.error(error)
                 for last in self._hosts.leave(report.host):
                     self._take(last)
-        elif isinstance(report, Said):
+        elif isinstance(report, HostLine):
             console.notice(report.line)
-        elif isinstance(report, Pushed):
+        elif isinstance(report, HostPushed):
             console.detail(f"{report.size / 1e6:.1f} MB of btpy sent" if report.size else "btpy was sent before")
-        elif isinstance(report, Ready):
+        elif isinstance(report, HostReady):
             self._ready.add(report.host)
             if self._canary is not None:
                 self._canary.settled(report.host)
-        elif isinstance(report, Silent):
+        elif isinstance(report, HostSilent):
             change = f"has not answered for {report.seconds:.0f} s" if report.seconds else "answers again"
             console.warning(f"the {self._what} {change}")
             if self._canary is not None:
@@ -362,7 +362,7 @@ class HostsRun:
         else:
             self._left(report)
 
-    def _show_item(self, arrival: Came) -> None:
+    def _show_item(self, arrival: HostItem) -> None:
         """Raises ProtocolError, OutputError."""
         key = (arrival.host, arrival.playback.started.pid)
         target = self._targets.get(key)
@@ -390,7 +390,7 @@ class HostsRun:
             def writer(stacks: StackTable) -> Writer:
                 return self._terms.writer(replace(first, sites={}, stacks=stacks, pid=None, host=None))
 
-            self._together = AtEnd(first, writer)
+            self._together = FinalMaps(first, writer)
         started = target.playback.started
         self._console.of(target.host).detail(f"{started.main} ({started.pid}), JDK {started.java_version}")
 
@@ -432,13 +432,13 @@ class HostsRun:
     def _show_maps(self) -> None:
         """Writes the merged maps of the last reading. Raises OutputError."""
         if self._together is not None:
-            moment: dict[One, Sequence[MapContent]] = {}
+            moment: dict[Contributor, Sequence[MapContent]] = {}
             for target in self._targets.values():
                 if target.played is not None:
                     moment[target.played] = list(target.played.latest.values())
             self._together.shown(moment)
 
-    def _left(self, left: Left) -> None:
+    def _left(self, left: HostEnded) -> None:
         """A host has ended. Raises OutputError."""
         console = self._console.of(left.host)
         targets = self._of(left.host)
@@ -520,7 +520,7 @@ def _summary(targets: Sequence[_Target]) -> str:
     return ", ".join([*parts, *([f"{lost} of them lost"] if lost else [])])
 
 
-def _not_found(left: Left, what: str) -> AttachError:
+def _not_found(left: HostEnded, what: str) -> AttachError:
     if left.was_pushed:
         return AttachError(
             f"neither this version of btpy nor python3 was found on the {what}",

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from btpy.present.presenter import Presenter
 
 
-class One(Protocol):
+class Contributor(Protocol):
     """A target, or the recording of one."""
 
     context: Context
     showing: Presenter
 
 
-class AtEnd:
+class FinalMaps:
     """The maps of several targets, when these end. ``first``: the context of one of them. ``writer``: creates the
     writer of merged maps, for the given table of stacks; None: there is one target, which writes its own maps.
     """
@@ -36,7 +36,7 @@ class AtEnd:
         self._killed: list[MapContent] = []
         self._outline = first.outline
 
-    def left(self, one: One, contents: Sequence[MapContent]) -> None:
+    def left(self, one: Contributor, contents: Sequence[MapContent]) -> None:
         """The maps of one target at its end."""
         self._put(one, contents)
         for template, content in one.showing.asked_at_end.items():
@@ -44,7 +44,7 @@ class AtEnd:
             self._printed_at_end.setdefault(template, []).append(moved)
         self._at_end.update(content.map.title for content in one.showing.unprinted(contents))
 
-    def shown(self, moment: Mapping[One, Sequence[MapContent]]) -> None:
+    def shown(self, moment: Mapping[Contributor, Sequence[MapContent]]) -> None:
         """Writes the maps of each target at a moment before the end. Raises OutputError."""
         shares = Shares(self.stacks)
         for one, contents in moment.items():
@@ -65,7 +65,7 @@ class AtEnd:
         self._write(self._shares, unmerged)
         self._writer.close()
 
-    def _put(self, one: One, contents: Iterable[MapContent]) -> None:
+    def _put(self, one: Contributor, contents: Iterable[MapContent]) -> None:
         self._shares.put(one.context.source, contents, one.context.stacks)
 
     def _write(self, shares: Shares, contents: Iterable[MapContent]) -> None:
@@ -76,8 +76,8 @@ class AtEnd:
                 self._writer.map(merged, None, None)
 
 
-class MergedMaps(AtEnd):
-    """``running``: the targets. Some may end during the run. ``writer``: as in :class:`AtEnd`.
+class MergedMaps(FinalMaps):
+    """``running``: the targets. Some may end during the run. ``writer``: as in :class:`FinalMaps`.
 
     If a target has ended, its next turn reports it.
     """
@@ -120,6 +120,6 @@ class MergedMaps(AtEnd):
         self._at_end.update(content.map.title for content in one.showing.unprinted(contents))
         return contents, time.monotonic() - self._read[source] if source in self._read else None
 
-    def _put(self, one: One, contents: Iterable[MapContent]) -> None:
+    def _put(self, one: Contributor, contents: Iterable[MapContent]) -> None:
         super()._put(one, contents)
         self._read[one.context.source] = time.monotonic()

@@ -94,10 +94,10 @@ def _request() -> dict[str, Any]:
 
 def _program(request: dict[str, Any]) -> Program:
     """Secrets that the user has configured on this host are hidden, too. Raises ScriptError, UsageError."""
-    from btpy.api.programs import compiled
+    from btpy.api.programs import program_from_json
     from btpy.model.secrets_file import configured
 
-    return compiled(request["scripts"], configured(os.environ))
+    return program_from_json(request["scripts"], configured(os.environ))
 
 
 def _watch() -> None:

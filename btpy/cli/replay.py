@@ -153,7 +153,7 @@ class _Played:
     """All recordings, and their maps together."""
 
     def __init__(self, recordings: Sequence[Recording], terms: PlayTerms) -> None:
-        from btpy.cli.merged_maps import AtEnd
+        from btpy.cli.merged_maps import FinalMaps
         from btpy.cli.played_target import PlayedTarget
 
         terms.where.tell(recordings[0].outline, terms.console)
@@ -164,7 +164,7 @@ class _Played:
         def writer(stacks: StackTable) -> Writer:
             return terms.writer(replace(first, sites={}, stacks=stacks, pid=None, host=None))
 
-        self._together = AtEnd(first, writer if terms.several else None)
+        self._together = FinalMaps(first, writer if terms.several else None)
 
     def items(self) -> Iterator[tuple[int, PlayedTarget, Recorded]]:
         """The items of all parts in the order of their time. Raises ProtocolError."""

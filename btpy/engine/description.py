@@ -59,7 +59,7 @@ class Description:
         facts = {
             "version": [version(), build],
             "place": [*place],
-            "scripts": transfer.written(self.program),
+            "scripts": transfer.scripts_to_json(self.program),
             "removed": sorted(self.program.removed),
             "shape": _shape(self.program),
             "sites": [[*site[:2], site.point.name, *site[3:]] for site in self.sites],
@@ -87,7 +87,7 @@ class Description:
             )
         if facts["place"] != [*place]:
             raise Unreadable("the target hands out the script of another session", help=[_REMEDY])
-        program = transfer.compiled(facts["scripts"]).without(facts["removed"])
+        program = transfer.program_from_json(facts["scripts"]).without(facts["removed"])
         if _shape(program) != facts["shape"]:
             raise Unreadable("the session's script now compiles to something else", help=[_REMEDY])
         sites = tuple(Site(id_, probe, Point[point], *rest) for id_, probe, point, *rest in facts["sites"])

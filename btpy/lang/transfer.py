@@ -18,7 +18,7 @@ from btpy.model.secrets import NO_SECRETS, Secrets
 from btpy.model.source import Source
 
 
-def written(program: Program) -> list[dict[str, Any]]:
+def scripts_to_json(program: Program) -> list[dict[str, Any]]:
     """The scripts of a program, the oldest first. The changes of flags (--sample, --max-methods) are not in them."""
     return [_script(script) for script in program.scripts]
 
@@ -44,7 +44,7 @@ def _script(program: Program) -> dict[str, Any]:
     }
 
 
-def compiled(scripts: Iterable[Mapping[str, Any]], hidden: Secrets = NO_SECRETS) -> Program:
+def program_from_json(scripts: Iterable[Mapping[str, Any]], hidden: Secrets = NO_SECRETS) -> Program:
     """The program of :func:`written`. ``hidden``: secrets that are hidden in addition, unless the program shows all.
 
     Raises ScriptError, UsageError.

@@ -28,7 +28,7 @@ from btpy.lsp.documents import Checked, Words, checked
 from btpy.lsp.hover import hover
 from btpy.lsp.positions import Positions
 from btpy.lsp.target import LiveTarget
-from btpy.model.diagnostics import Diagnostic, Fix, Label, Severity, meant, to_json
+from btpy.model.diagnostics import Diagnostic, Fix, Label, Severity, suggested_names, to_json
 from btpy.model.permissions import Permissions
 from btpy.model.source import Source
 
@@ -228,7 +228,7 @@ class Server:
             if span.source != source or span.start > last or first > span.end:
                 continue
             fixes = [fix for fix in diagnostic.fixes if fix.span.source == source]
-            ways = [fixes] if fixes else [[Fix(span, name)] for name in meant(diagnostic)]
+            ways = [fixes] if fixes else [[Fix(span, name)] for name in suggested_names(diagnostic)]
             for way in ways:
                 edits = [types.TextEdit(_range(at, fix.span.start, fix.span.end), fix.text) for fix in way]
                 action = types.CodeAction(

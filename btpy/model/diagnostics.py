@@ -159,7 +159,7 @@ def did_you_mean_one_of(candidates: Sequence[str]) -> tuple[str, ...]:
 _MEANT = "did you mean "
 
 
-def meant(diagnostic: Diagnostic) -> list[str]:
+def suggested_names(diagnostic: Diagnostic) -> list[str]:
     """The replacement for the text at its place, if ``did_you_mean`` has suggested one."""
     lines = [line for line in diagnostic.help if line.startswith(_MEANT)]
     names = [name for line in lines for name in re.findall("`([^`]+)`", line)]

@@ -264,7 +264,7 @@ def _constructor_call(selector: Selector, point: Point, call: Operation, of: Met
         missing = (
             (InputKind.TARGET, "there is no object where its constructor throws: `target` is for when it returns"),
         )
-    elif state is None or operations.made(call, state) is None:
+    elif state is None or operations.new_object(call, state) is None:
         missing = ((InputKind.TARGET, "nothing refers to the object when its constructor has returned"),)
     if point is Point.CALL_THROW and own:
         obstacle = "no handler may cover super(…) or this(…): THROW of that constructor sees the exception"

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from btpy.classfile import descriptors
 from btpy.classfile import opcodes as op
-from btpy.classfile.operations import Made, Operation, OperationKind
+from btpy.classfile.operations import NewObject, Operation, OperationKind
 from btpy.plan.plan import OBJECT, OPERATIONS, Advice, OperandKind, Point
 from btpy.weave.snippets import Bindings, Snippet, Variable, Variables, operand_key, variable
 
@@ -70,7 +70,7 @@ def around(
     advice: Sequence[Advice],
     bindings: Bindings,
     variables: Variables,
-    created: Made | None,
+    created: NewObject | None,
     uninitialized: bool,
     number: Number,
 ) -> Around:
@@ -185,7 +185,7 @@ class _Blocks:
         block.store(duration)
         return duration
 
-    def after(self, created: Made | None, number: Number) -> tuple[Snippet, Snippet]:
+    def after(self, created: NewObject | None, number: Number) -> tuple[Snippet, Snippet]:
         operation = self._operation
         clock = Snippet()
         block = Snippet()

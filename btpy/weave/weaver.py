@@ -49,7 +49,7 @@ from btpy.classfile import opcodes as op
 from btpy.classfile.bytecode import Bytecode, scan
 from btpy.classfile.initialized import Initialization
 from btpy.classfile.jvms import MAX_CODE_LENGTH, MAX_HANDLERS, MAX_STACK
-from btpy.classfile.operations import initializes_this, made, may_be_uninitialized, operation_at
+from btpy.classfile.operations import initializes_this, may_be_uninitialized, new_object, operation_at
 from btpy.classfile.pool import ConstantPool, PoolOverflowError
 from btpy.classfile.reader import CLASS_CONSTANTS_SINCE, ClassFile, Code, ExceptionHandler, Member
 from btpy.classfile.relocation import Relocation, relocate
@@ -315,7 +315,7 @@ class _MethodWeaver:
             own = initializes_this(operation, state)
             if own and any(advice.point is Point.CALL_THROW for advice in advices):
                 raise ValueError("no handler may cover super(…) or this(…) (JVMS §4.10.1.9)")
-            object_made = made(operation, state)
+            object_made = new_object(operation, state)
         elif state is not None:
             uninitialized = may_be_uninitialized(operation, state, not self._is_initialized(at))
         blocks = around.around(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from btpy.api import hosts
-from btpy.api.hosts import Hosts, Left, Pushed, Pushing, Reach, Report, Said, Silent
+from btpy.api.hosts import HostEnded, HostLine, HostPushed, Hosts, HostSilent, Pushing, Reach, Report
 from btpy.api.push import Copy
 from tests.targets import PATIENCE
 
@@ -40,13 +40,17 @@ def until(running: Hosts, kind: type, count: int = 1) -> list[Report]:
 
 def test_a_host_ends_with_its_status_after_its_last_words() -> None:
     with running('printf "one\\ntwo" >&2; exit 41', "web") as connected:
-        assert until(connected, Left) == [Said("web", "one"), Said("web", "two"), Left("web", 41, False)]
+        assert until(connected, HostEnded) == [
+            HostLine("web", "one"),
+            HostLine("web", "two"),
+            HostEnded("web", 41, False),
+        ]
         assert connected.remaining == []
 
 
 def test_lines_of_a_host_are_bounded() -> None:
     with running("head -c 20000 /dev/zero | tr '\\0' x >&2", "web") as connected:
-        lines = [report.line for report in until(connected, Left) if isinstance(report, Said)]
+        lines = [report.line for report in until(connected, HostEnded) if isinstance(report, HostLine)]
     assert [*map(len, lines)] == [4096, 4096, 4096, 4096, 3616]
 
 
@@ -54,11 +58,11 @@ def test_a_host_is_told_once_to_be_silent_and_again_when_it_answers(monkeypatch:
     monkeypatch.setattr(hosts, "SILENT_SECONDS", 0.2)
     script = 'read request; read alive; read alive; echo "awake" >&2; exec sleep 600'
     with running(script, "web") as connected:
-        reports = until(connected, Said)
+        reports = until(connected, HostLine)
     assert [(type(report), getattr(report, "seconds", 1) > 0) for report in reports] == [
-        (Silent, True),
-        (Silent, False),
-        (Said, True),
+        (HostSilent, True),
+        (HostSilent, False),
+        (HostLine, True),
     ]
 
 
@@ -72,10 +76,10 @@ def test_only_so_many_hosts_are_connected_at_a_time(tmp_path: Path) -> None:
             list(connected.turn(0.05))
         assert sorted(connected.remaining) == ["a", "b", "c"]
         (tmp_path / "a").touch()
-        until(connected, Left)
+        until(connected, HostEnded)
         (tmp_path / "b").touch()
         (tmp_path / "c").touch()
-        until(connected, Left, 2)
+        until(connected, HostEnded, 2)
         started = log.read_text().split()
     assert sorted(started[:2]) == ["a", "b"]
     assert started[2:] == ["c"]
@@ -84,8 +88,8 @@ def test_only_so_many_hosts_are_connected_at_a_time(tmp_path: Path) -> None:
 def test_a_host_that_does_not_answer_holds_up_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hosts, "SILENT_SECONDS", 0.1)
     with running("[ $0 = stuck ] && exec sleep 600; exit 3", "stuck", "web", fan_out=1) as connected:
-        reports = until(connected, Left)
-        assert reports[-1] == Left("web", 3, False)
+        reports = until(connected, HostEnded)
+        assert reports[-1] == HostEnded("web", 3, False)
         assert connected.remaining == ["stuck"]
 
 
@@ -93,15 +97,15 @@ def test_a_host_that_has_not_begun_is_left_at_the_end() -> None:
     with running("exec sleep 600", "web", "db", fan_out=1) as connected:
         list(connected.turn(0.05))
         connected.stop()
-        (left,) = until(connected, Left)
-    assert isinstance(left, Left)
+        (left,) = until(connected, HostEnded)
+    assert isinstance(left, HostEnded)
     assert (left.host, left.status) == ("web", -15)
 
 
 def test_a_host_that_keeps_its_connection_open_is_left_after_a_while() -> None:
     """Like ssh while another program holds the connection."""
     with running("exec >&-; exec sleep 600", "web") as connected:
-        assert until(connected, Left) == [Left("web", -15, False)]
+        assert until(connected, HostEnded) == [HostEnded("web", -15, False)]
 
 
 _TAKES_COPY = r"""
@@ -121,7 +125,11 @@ def test_a_copy_of_btpy_arrives_whole_after_its_steps(monkeypatch: pytest.Monkey
     connected = Hosts({"web": b"{}\n"}, reach, "btpy node", fan_out=1, pushing=pushing)
     connected.begin(["web"])
     try:
-        reports = until(connected, Left)
+        reports = until(connected, HostEnded)
     finally:
         connected.close()
-    assert reports == [Pushed("web", 100_000), Said("web", "0 other bytes"), Left("web", 41, False, None, True)]
+    assert reports == [
+        HostPushed("web", 100_000),
+        HostLine("web", "0 other bytes"),
+        HostEnded("web", 41, False, None, True),
+    ]

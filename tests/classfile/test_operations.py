@@ -76,8 +76,8 @@ def test_constructor_calls_know_their_objects_through_nested_news() -> None:
         state = of.state(call.at)
         assert state is not None
         assert not ops.initializes_this(call, state)
-        results.append(ops.made(call, state))
-    assert results == [ops.Made(None), ops.Made(1), None]
+        results.append(ops.new_object(call, state))
+    assert results == [ops.NewObject(None), ops.NewObject(1), None]
 
 
 def test_super_creates_no_object_and_code_before_it_is_visible() -> None:
