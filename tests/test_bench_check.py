@@ -23,7 +23,7 @@ def test_what_is_worse(kept: list[float], now: list[float], worse: bool) -> None
     assert is_worse(kept, now) == worse
 
 
-def test_the_worse_ones_are_told_first() -> None:
+def test_the_worse_ones_are_reported_first() -> None:
     kept = {"a": [1.0, 1.1], "b": [2.0, 2.1]}
     now = {"a": [1.0, 1.05], "b": [3.0, 3.1], "c": [0.5, 0.7]}
     assert [line.split() for line in table(kept, now)] == [

@@ -54,7 +54,7 @@ def test_lines_of_a_host_are_bounded() -> None:
     assert [*map(len, lines)] == [4096, 4096, 4096, 4096, 3616]
 
 
-def test_a_host_is_told_once_to_be_silent_and_again_when_it_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_host_is_reported_once_and_again_when_it_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hosts, "SILENT_SECONDS", 0.2)
     script = 'read request; read alive; read alive; echo "awake" >&2; exec sleep 600'
     with running(script, "web") as connected:

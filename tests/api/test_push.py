@@ -52,7 +52,7 @@ exec(eval(open(0, 'rb', 0, closefd=False).readline()))
 """
 
 
-def test_an_old_python_is_told(copy: push.Copy, tmp_path: Path) -> None:
+def test_an_old_python_is_reported(copy: push.Copy, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", OLD], input=copy.steps, capture_output=True, env={"PATH": str(tmp_path)}
     )

@@ -245,7 +245,7 @@ def test_standard_error_of_a_run_that_writes_nothing_may_be_closed(program: Targ
     assert sessions(program) == []
 
 
-def test_without_standard_output_nothing_is_attached(program: Target) -> None:
+def test_without_standard_output_btpy_attaches_to_no_jvm(program: Target) -> None:
     done = run(f"{shlex.join(command(program.pid, '-e', COUNTS))} >&-")
     assert (done.returncode, done.stderr) == (1, "error: cannot write standard output: it is closed\n")
     files = run(f"{shlex.join(command(program.pid, '-e', '@OnTimer(50ms) { exit(3); }', '-o', '/dev/null'))} >&-")

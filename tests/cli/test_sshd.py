@@ -51,7 +51,7 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Nodes, dic
         yield machines, {name: stack.enter_context(machines[name].jvm("orders")) for name in ("web1", "web2")}
 
 
-def test_hosts_are_reached_through_ssh_and_a_wrong_key_is_told(three: tuple[Nodes, dict[str, Target]]) -> None:
+def test_hosts_are_reached_through_ssh_and_a_wrong_key_is_reported(three: tuple[Nodes, dict[str, Target]]) -> None:
     machines, jvms = three
     machines.refuse_key("db")
     with on_nodes(machines, "web[1-2],db", "orders", *ALL) as tracer:

@@ -46,7 +46,7 @@ def test_the_steps_of_a_run_are_a_trace(tmp_path: Path, monkeypatch: pytest.Monk
     assert "of the main thread are in no step" in shown.stderr
 
 
-def test_a_file_that_cannot_be_written_is_told_before_the_attach(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_is_reported_before_the_attach(tmp_path: Path) -> None:
     with counted(17) as target:
         shown = btpy(target.pid, "-e", SCRIPT, "--timeline", tmp_path / "no" / "steps.json")
         assert shown.returncode == 1

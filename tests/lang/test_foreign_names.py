@@ -25,7 +25,7 @@ def test_functions_that_are_suggested_exist(written: str) -> None:
     assert set(CALLS.findall(written)) <= {*FUNCTIONS, *AGGREGATIONS}
 
 
-def test_nothing_of_ours_is_called_a_habit() -> None:
+def test_no_form_of_btpy_is_called_a_form_of_another_tool() -> None:
     assert not foreign_names.NAMES.keys() & VARIABLES.keys()
     assert not (foreign_names.FUNCTIONS.keys() | foreign_names.FUNCTION_FORMS.keys()) & (
         FUNCTIONS.keys() | AGGREGATIONS.keys()

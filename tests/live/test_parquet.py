@@ -78,7 +78,7 @@ def test_every_call_is_in_the_data_sets_beside_the_usual_output(tmp_path: Path) 
     assert (least, greatest, count) == (0, 1008, 1512)
 
 
-def test_a_limit_of_events_is_told_with_the_losses(tmp_path: Path) -> None:
+def test_a_limit_of_events_is_reported_with_the_losses(tmp_path: Path) -> None:
     with traffic() as one, ExitStack() as stack:
         tracer = Tracer([str(one.pid), "-e", SCRIPT, "--hits", "10", "-f", "ndjson", "-o", f"parquet://{tmp_path}"])
         stack.callback(tracer.kill)

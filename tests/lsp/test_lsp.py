@@ -43,7 +43,7 @@ def test_errors_are_shown_explained_and_fixed(tmp_path: Path) -> None:
         assert at.close() == 0
 
 
-def test_words_are_offered_and_told_about(tmp_path: Path) -> None:
+def test_words_are_offered_with_their_descriptions(tmp_path: Path) -> None:
     path = tmp_path / "script.bt"
     with editor() as at:
         assert at.open(path, RIGHT) == []

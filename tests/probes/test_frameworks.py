@@ -377,7 +377,7 @@ def test_kafka(jdk: int, stacks: str, tmp_path: Path) -> None:
         assert work["data"]["billing"]["kafka.@work"]["total"] >= 53 * 3_000_000, "3 ms a record"
 
 
-def test_a_version_that_a_library_does_not_know_is_told(tmp_path: Path) -> None:
+def test_a_version_that_a_library_does_not_know_is_reported(tmp_path: Path) -> None:
     source = tmp_path / "HikariPool.java"
     source.write_text(
         "package com.zaxxer.hikari.pool;\n"

@@ -107,7 +107,7 @@ def test_a_recording_survives_the_death_of_btpy(tmp_path: Path) -> None:
     assert b"the recording is incomplete" in replay(file).stderr
 
 
-def test_slips_in_the_command_line(tmp_path: Path) -> None:
+def test_mistakes_in_the_command_line(tmp_path: Path) -> None:
     other = tmp_path / "run.txt"
     other.write_text("hello, this is not a recording")
     data = (GOLDEN / "every_kind.btz").read_bytes()

@@ -193,14 +193,14 @@ def end_unattended(victim: Attacked) -> None:
             client.close()
 
 
-def test_lies_in_requests(victim: Attacked) -> None:
+def test_false_data_in_requests(victim: Attacked) -> None:
     lie(victim, list(LIES))
 
 
 @pytest.mark.proof
 @needs_root
 @pytest.mark.parametrize("jdk", JDKS)
-def test_lies_at_a_jvm_of_another_user(jdk: int, jar: Path) -> None:
+def test_false_data_from_a_jvm_of_another_user(jdk: int, jar: Path) -> None:
     with readable_cache(), attacked(jdk, jar, AS_NOBODY) as running:
         running.needs_tcp = True
         lie(running, list(LIES))

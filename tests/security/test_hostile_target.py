@@ -325,7 +325,7 @@ def test_an_honest_stand_in_is_traced(targets: Callable[..., StandIn], run: Run,
 
 
 @KINDS
-def test_lies_in_each_message(kind: type[Message], targets: Callable[..., StandIn], run: Run) -> None:
+def test_false_data_in_each_message(kind: type[Message], targets: Callable[..., StandIn], run: Run) -> None:
     """A quarter of the lies for each kind of message, alternately on a stand-in of JDK 11 and of JDK 25."""
     lies = enumerate(some_commands(kind, 4))
     all_lied(run, kind, ((name, targets((11, 25)[at % 2]), command) for at, (name, command) in lies))
@@ -342,7 +342,9 @@ def some_commands(kind: type[Message], every: int) -> Iterator[tuple[str, Callab
 
 @needs_root
 @KINDS
-def test_lies_to_an_ordinary_user(kind: type[Message], targets: Callable[..., StandIn], run_as_user: Run) -> None:
+def test_false_data_for_an_ordinary_user(
+    kind: type[Message], targets: Callable[..., StandIn], run_as_user: Run
+) -> None:
     """btpy and the target run as the same user."""
     target = targets(25, NOBODY)
     all_lied(run_as_user, kind, ((name, target, command) for name, command in some_commands(kind, len(LIES))))

@@ -228,7 +228,7 @@ def test_each_planted_reason_is_in_each_tree(jdk: int) -> None:
 @pytest.mark.parametrize(
     ("program", "stack", "later"), [("JettyServing", "jetty12", 3), ("TomcatServing", "tomcat11", 0)]
 )
-def test_each_request_of_a_web_server_is_told(program: str, stack: str, later: int) -> None:
+def test_each_request_of_a_web_server_is_shown(program: str, stack: str, later: int) -> None:
     """Also those that are answered later, by a thread that the request starts."""
     classpath = classes(program, *jars(stack), beside=("Served",))
     with target(25, program, classpath=classpath) as running:

@@ -51,7 +51,7 @@ def test_what_a_thread_did_belongs_to_the_task_that_it_ran() -> None:
     assert (task.waited, task.itself, root.itself) == (20 * MS, 16 * MS, 40 * MS)
 
 
-def test_a_task_inside_of_another_on_the_same_thread_is_not_told_twice() -> None:
+def test_a_task_inside_of_another_on_the_same_thread_is_not_shown_twice() -> None:
     root = tree(
         run(1, 5, 10, 50), run(2, 5, 11, 49), run(3, 20, 30, 80, by=2, tid=OTHER), run(4, 2, 3, 4, tid=REQUESTS)
     )
