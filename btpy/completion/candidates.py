@@ -25,6 +25,7 @@ from btpy.lang.builtins import (
 from btpy.lang.edit.vocabulary import POINTS
 from btpy.lang.syntax.nodes import location_of_point
 from btpy.model.patterns import MethodPattern, class_patterns, simple_name
+from btpy.model.scopes import Scope
 from btpy.model.types import Kind, Type
 from btpy.output.listing import signature
 from btpy.plan.listing import ListedMethod
@@ -193,6 +194,12 @@ def _fields(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Iterato
         for name in ("kind", "line", "count", "message"):
             yield _row(name)
         return
+    if scope := _scope(navigation):
+        yield from _FLOW_FACTS if scope is Scope.FLOW else ()
+        beginning = scope.spelled("")
+        variables = [word for word in metadata.scoped_variables if word.text.startswith(beginning)]
+        yield from (_row(word.text.removeprefix(beginning), word.about) for word in variables)
+        return
     type_ = type_of(navigation, scene, metadata)
     if type_ is None or type_.kind is not Kind.OBJECT or type_.class_name is None:
         return
@@ -200,6 +207,13 @@ def _fields(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Iterato
         if not field.static:
             inherited = "" if owner == type_.class_name else f"  of {simple_name(owner)}"
             yield _row(field.name, f"{field.type}{inherited}")
+
+
+def _scope(navigation: str) -> Scope | None:
+    """The scope whose variables follow a dot: ``thread``, ``flow`` or ``state(object)``."""
+    name, bracket, _ = navigation.partition("(")
+    of_object = name == Scope.OBJECT.value
+    return next((scope for scope in Scope if scope.value == name and bool(bracket) == of_object), None)
 
 
 def all_fields(class_name: str, metadata: Metadata) -> Iterator[tuple[Field, str]]:
@@ -374,6 +388,11 @@ def _keywords(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Itera
     yield from (_row(word, _ABOUT_KEYWORD.get(word, "")) for word in suggestion.of.split())
 
 
+_FLOW_FACTS = (
+    _row("id", "long: the number of the unit of work"),
+    _row("parent", "long: the number of the flow in which it began, or null"),
+    _row("elapsed", "duration: the time since it began"),
+)
 _ABOUT_KEYWORD = {
     "when": "when condition: fires only where it is true",
     "as": "as name, as Type",

@@ -30,6 +30,10 @@ class Metadata(Protocol):
     def maps(self) -> Sequence[Word]: ...
 
     @property
+    def scoped_variables(self) -> Sequence[Word]:
+        """Variables of threads, objects and flows, as :class:`~btpy.model.scopes.Scope` spells them."""
+
+    @property
     def libraries(self) -> Sequence[Word]: ...
 
     @property

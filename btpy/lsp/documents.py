@@ -19,9 +19,11 @@ from btpy.frozen import dataclass
 from btpy.lsp.target import LiveTarget
 from btpy.model.diagnostics import Diagnostic, Label, Severity
 from btpy.model.permissions import Permissions
+from btpy.model.scopes import Scope
 from btpy.model.source import Source, Span
 
 _MAP = re.compile(r"@[a-z_]\w*")
+_SCOPED = re.compile(r"\b(thread|flow|state)(?:\([^()\n]*\))?\.([a-z_]\w*)\s*[-+]?=(?!=)")
 _DECLARED = re.compile(r"\b(param|fn)\s+(\w+)\s*([^;={]*)")
 
 
@@ -85,6 +87,13 @@ class Words:
     def maps(self) -> Sequence[Word]:
         kinds = {map_.title: map_.kind.value for map_ in self._program.maps} if self._program is not None else {}
         return [Word(name, kinds.get(name, "")) for name in dict.fromkeys([*kinds, *_MAP.findall(self._text)])]
+
+    @property
+    def scoped_variables(self) -> Sequence[Word]:
+        variables = self._program.scoped_variables if self._program is not None else ()
+        types = {variable.title: str(variable.type) for variable in variables}
+        found = (Scope(scope).spelled(name) for scope, name in _SCOPED.findall(self._text))
+        return [Word(name, types.get(name, "")) for name in dict.fromkeys([*types, *found])]
 
     @property
     def libraries(self) -> Sequence[Word]:

@@ -393,6 +393,12 @@ class _Known(SessionMetadata):
         return [Word(map_.title, f"{map_.kind.value}, {counted(map_.keys, 'key part')}") for map_ in all_maps]
 
     @property
+    def scoped_variables(self) -> Sequence[Word]:
+        program = self._repl.session.scripts.program
+        variables = program.scoped_variables if program is not None else ()
+        return [Word(variable.title, str(variable.type)) for variable in variables]
+
+    @property
     def probes(self) -> Sequence[Word]:
         live = scripts.shown(self._repl.session)
         numbers = [Word(str(probe.number), probe.name) for probe in live]

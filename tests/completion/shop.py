@@ -43,6 +43,11 @@ class Shop:
         types = [LoadedType(name, "app", kind) for name, kind in kinds.items()]
         self.classes = ClassIndex([*types, *(LoadedType(name, "boot", "class") for name in JDK)])
         self.maps: Sequence[Word] = [Word("@hits", "count by string"), Word("@lat", "hist by string")]
+        self.scoped_variables: Sequence[Word] = [
+            Word("thread.last", "String"),
+            Word("flow.customer", "String"),
+            Word("state(…).queued", "long"),
+        ]
         self.probes: Sequence[Word] = [Word("1", "quote"), Word("quote", "#1"), Word("*", "all")]
         self.parameters: Sequence[Word] = [Word("slow", "duration")]
         self.events: Sequence[Word] = [Word("reset", "#2")]

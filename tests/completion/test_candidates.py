@@ -73,6 +73,14 @@ def test_fields_by_type(shop: Shop) -> None:
     assert texts(QUOTE + "{ print($nothing.", shop) == []
 
 
+def test_variables_of_a_thread_a_flow_and_an_object(shop: Shop) -> None:
+    assert texts(QUOTE + "{ print(flow.", shop) == ["id", "parent", "elapsed", "customer"]
+    assert texts(QUOTE + "{ print(flow.cu", shop) == ["customer"]
+    assert texts(QUOTE + "when thread.", shop) == ["last"]
+    assert texts(QUOTE + "{ print(state(arg0).", shop) == ["queued"]
+    assert texts(QUOTE + "{ print(state.", shop) == []
+
+
 def test_variables_are_those_of_the_place(shop: Shop) -> None:
     assert "duration" in texts(QUOTE + "@return when dur", shop)
     assert "duration" not in texts(QUOTE + "@entry when dur", shop)

@@ -53,6 +53,11 @@ def test_words_are_offered_with_their_descriptions(tmp_path: Path) -> None:
         (map_,) = [item for item in offered["items"] if item["label"] == "@by"]
         assert map_["detail"] == "hist"
         assert applied(text, [map_["textEdit"]]) == RIGHT + "@OnTimer(1s) { print(@by"
+        line = "com.acme.Shop::place { flow.buyer = $customer; state(self).since = nanos; print(flow."
+        at.change(path, RIGHT + line)
+        offered = at.at("completion", path, 2, len(line))
+        assert [item["label"] for item in offered["items"]] == ["id", "parent", "elapsed", "buyer"]
+        at.change(path, text)
         offered = at.at("completion", path, 1, RIGHT.splitlines()[1].index("hist") + 2)
         assert offered["items"][0]["textEdit"]["newText"] == "hist("
         hovered = at.at("hover", path, 1, RIGHT.splitlines()[1].index("hist") + 2)
