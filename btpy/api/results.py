@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from btpy.events.accounts import Cause, Cost, ProbeAccount
-from btpy.events.aggregates import MapContent, can_be_merged, merge
+from btpy.events.aggregates import MapContent, can_be_merged, merge, with_exemplars_of
 from btpy.events.calltree import MergedCalls, slowest
 from btpy.events.items import Item, PrintedMaps, Records, Unread
 from btpy.events.progress import Progress, Step, Work
@@ -57,4 +57,5 @@ __all__ = [
     "merge",
     "slowest",
     "tally",
+    "with_exemplars_of",
 ]

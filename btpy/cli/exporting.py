@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,23 @@ def all_exports(destination: Destination, console: Console) -> Iterator[tuple[Ex
         storing(destination.data_sets, console) as store,
     ):
         yield tuple(one for one in (exporter, exposition, store) if one is not None)
+
+
+def report_when_due(
+    exporters: Iterable[Exporter], read: Callable[[Sequence[Exporter]], None], console: Console
+) -> None:
+    """Reports the metrics of the exporters for which this is due, and shows what they have to say. ``read`` passes the
+    current maps of all targets to them.
+    """
+    exporters = tuple(exporters)
+    for exporter in exporters:
+        for notice in exporter.notices():
+            console.warning(notice)
+    due = [exporter for exporter in exporters if exporter.begin_report()]
+    if due:
+        read(due)
+    for exporter in due:
+        exporter.report()
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from btpy.api.hosts import (
     STATUS_NOT_FOUND,
@@ -31,7 +32,7 @@ from btpy.api.results import MapContent, ProbeAccount, StackTable
 from btpy.api.stop_condition import StopCondition
 from btpy.cli.canary import Canary, Withdrawn, canary_of
 from btpy.cli.console import Console
-from btpy.cli.exporting import storing
+from btpy.cli.exporting import all_exports, report_when_due
 from btpy.cli.merged_maps import Contributor, FinalMaps
 from btpy.cli.options import Arguments, Option, number
 from btpy.cli.overrides import bounded, checked
@@ -47,6 +48,9 @@ from btpy.output.quantities import counted, grouped
 from btpy.output.stream import ReaderGone, Stream
 from btpy.output.writer import Writer
 
+if TYPE_CHECKING:
+    from btpy.present.export import Exporter
+
 FAN_OUT = 32
 
 _SENT = (
@@ -59,7 +63,21 @@ _OWN = (
     *("hosts", "pods", "kubectl", "remote_btpy", "remote_python", "push", "ssh", "fan_out"),
     *("canary", "then", "settle", "max_errors"),
     *("e", "I", "P", "hits", "until", "interval", "rate", "format", "output", "append", "rotate", "compress", "width"),
-    *("only", "csv_safe", "utc", "record", "allow", "secret", "no_redact", "frameworks", "with", "color", "no_unicode"),
+    *(
+        "only",
+        "csv_safe",
+        "utc",
+        "record",
+        "prometheus",
+        "prometheus_token_file",
+        "allow",
+        "secret",
+        "no_redact",
+        "frameworks",
+        "with",
+        "color",
+        "no_unicode",
+    ),
 )
 """The options that this side needs, or that travel with the script."""
 
@@ -103,11 +121,6 @@ def _refuse(arguments: Arguments, settings: Settings, options: Sequence[Option])
         option = next(option for option in options if option.key == others[0])
         raise UsageError(f"{option.names[-1]} does not work with {where}", help=["run btpy there itself"])
     destination = settings.destination
-    if destination.export is not None or destination.exposition is not None:
-        raise UsageError(
-            f"{where} does not export to a backend",
-            help=["record with -o run.btz and export the recordings: btpy replay run-HOST-PID.btz -o otlp://HOST:4318"],
-        )
     if not destination.silent:
         name = destination.format.name
         formats.check_several(
@@ -212,6 +225,7 @@ class HostsRun:
         self._reason = ""  # the reason why this side has asked for the end
         self._patience_ends = float("inf")
         self._is_told = False  # whether the user has seen that the first probes are in
+        self._exporters: tuple[Exporter, ...] = ()
         self._stream: Stream
         self._terms: PlayTerms
 
@@ -221,7 +235,7 @@ class HostsRun:
         with (
             Signals(to_file=destination.is_file) as signals,
             destination.open(self._console) as self._stream,
-            storing(destination.data_sets, self._console) as store,
+            all_exports(destination, self._console) as self._exporters,
             contextlib.ExitStack() as closing,
         ):
             closing.callback(self._close)
@@ -232,7 +246,7 @@ class HostsRun:
                 self._settings.color,
                 hits=self._settings.hits or 0,
                 rate=self._settings.rate,
-                exporters=() if store is None else (store,),
+                exporters=self._exporters,
                 several=True,
                 of_hosts=True,
             )
@@ -270,6 +284,7 @@ class HostsRun:
             if interval is not None and now >= due:
                 due = now + interval
                 self._show_maps()
+            report_when_due(self._exporters, self._read_for_export, self._console)
             self._stream.flush()
             for target in self._targets.values():
                 target.flush()
@@ -279,6 +294,11 @@ class HostsRun:
                 self._stop(reason)
             if now >= self._patience_ends:
                 self._give_up()
+
+    def _read_for_export(self, due: Sequence[Exporter]) -> None:
+        for target in self._targets.values():
+            if target.played is not None and target.ending is None:
+                target.played.read_for_export(due)
 
     @property
     def _may_begin_more(self) -> bool:

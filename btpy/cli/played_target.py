@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from btpy.api.recordings import Ending, Playback, ProbesAttached, Recorded, ShownMaps, Totals
-from btpy.api.results import Item, MapContent, PrintedMaps, Records, can_be_merged
+from btpy.api.results import Item, MapContent, PrintedMaps, Records, can_be_merged, with_exemplars_of
 from btpy.cli.console import Console
 from btpy.cli.destination import Destination
 from btpy.output.values import visible
@@ -128,8 +128,17 @@ class PlayedTarget:
             self._show(item)
 
     def keep(self, contents: Iterable[MapContent]) -> None:
-        """Maps as they were read last: exports get them if the target ends without sending its maps."""
-        self.latest |= {content.map.id: content for content in contents}
+        """Maps as they were read last, for exports. Each exemplar is in one reading only, so it stays until the next
+        one of its size.
+        """
+        for content in contents:
+            self.latest[content.map.id] = with_exemplars_of(content, self.latest.get(content.map.id))
+
+    def read_for_export(self, due: Collection[Exporter]) -> None:
+        """Passes the maps of the last reading to these exports."""
+        for exporter, export in zip(self._terms.exporters, self._exports, strict=True):
+            if exporter in due:
+                export.read(self.latest.values(), self._playback.accounts)
 
     def _show(self, item: Item) -> None:
         self.showing.item(item)
@@ -149,8 +158,10 @@ class PlayedTarget:
         restoration = None if ending.left is None else Restoration(*ending.left)
         showing.end(ending.reason, reports, restoration)
         latest = () if ending.left is not None or ending.contents else tuple(self.latest.values())
+        self.keep(ending.contents)
+        at_end = [self.latest[content.map.id] for content in ending.contents]
         for export in self._exports:
-            export.end(ending.reason, ending.contents, reports, restoration, latest=latest)
+            export.end(ending.reason, at_end, reports, restoration, latest=latest)
         self.last = contents
 
     def cut_off(self, reason: str) -> None:

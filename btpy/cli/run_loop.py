@@ -18,7 +18,7 @@ from btpy.api.results import StackTable
 from btpy.api.session import Limits, PulledSession, attach_pulled
 from btpy.api.stop_condition import StopCondition
 from btpy.cli.debugging import Debugging
-from btpy.cli.exporting import all_exports
+from btpy.cli.exporting import all_exports, report_when_due
 from btpy.cli.live import USUAL_INTERVAL, Live, Terms, prints_by_itself
 from btpy.cli.merged_maps import MergedMaps
 from btpy.cli.screen import Screen
@@ -240,24 +240,16 @@ class RunLoop:
             if ended:
                 return ended
             live.turn()
-            self._export()
+            report_when_due(self._exporters, self._read_for_export, self._console)
             if self._watching is not None:
                 self._watching.turn(self._running)
             if signals.take(signal.SIGHUP) and self._destination.path is not None:
                 self._stream.reopen(self._destination.path)
 
-    def _export(self) -> None:
-        """Reports the metrics when they are due."""
-        for exporter in self._exporters:
-            for notice in exporter.notices():
-                self._console.warning(notice)
-        due = [exporter for exporter in self._exporters if exporter.begin_report()]
-        if due:
-            for run in self._running:
-                with run.noticing():
-                    run.read_for_export(due)
-        for exporter in due:
-            exporter.report()
+    def _read_for_export(self, due: Sequence[Exporter]) -> None:
+        for run in self._running:
+            with run.noticing():
+                run.read_for_export(due)
 
     def _why_all(self, deadline: float) -> str:
         """The reason for all to end; empty: none."""

@@ -586,8 +586,7 @@ def merge(contents: Iterable[MapContent]) -> MapContent:
         evicted += content.evicted
         skips = joined_skips(skips, content.skips)
         for key, value in content.entries:
-            # 1, 1.0 and true are different keys, but equal in Python.
-            exact = tuple((type(component), component) for component in key)
+            exact = _exact(key)
             present = joined.get(exact)
             if present is not None and isinstance(present[1], Aggregate) and isinstance(value, Aggregate):
                 value = merged(present[1], value)
@@ -596,6 +595,29 @@ def merge(contents: Iterable[MapContent]) -> MapContent:
         raise ValueError("nothing to merge")
     entries = joined.values() if skips is None else [(key, _of_all(value, skips)) for key, value in joined.values()]
     return MapContent(first.map, full, tuple(entries), omitted, evicted, skips)
+
+
+def _exact(key: Key) -> object:
+    """1, 1.0 and true are different keys, but equal in Python."""
+    return tuple((type(component), component) for component in key)
+
+
+def with_exemplars_of(content: MapContent, earlier: MapContent | None) -> MapContent:
+    """The content with the exemplars of an earlier reading of the map, too: the newest of each size."""
+    known = {
+        _exact(key): value.exemplars
+        for key, value in (() if earlier is None else earlier.entries)
+        if isinstance(value, Histogram | LinearHistogram) and value.exemplars
+    }
+    if not known:
+        return content
+    entries = tuple(
+        (key, replace(value, exemplars=newest((*known.get(_exact(key), ()), *value.exemplars))))
+        if isinstance(value, Histogram | LinearHistogram)
+        else (key, value)
+        for key, value in content.entries
+    )
+    return replace(content, entries=entries)
 
 
 def _of_all(value: Aggregate | Value, skips: Skips) -> Aggregate | Value:

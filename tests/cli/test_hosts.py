@@ -6,9 +6,11 @@ import csv
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+import urllib.request
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,10 +25,13 @@ from btpy.jvm.processes import describe
 from tests.cli.fake_ssh import REMOTE, fake_ssh, jvms_on, pid_of
 from tests.cli.test_several import SCRIPT, told
 from tests.live.scripts import waited
+from tests.live.test_otlp import QUICK
 from tests.live.traffic import called, traffic
+from tests.output.otlp.backend import Backend, attributes, backend
 from tests.output.test_schema import check
+from tests.ports import free_port
 from tests.recording.runs import replay
-from tests.targets import Target
+from tests.targets import PATIENCE, Target
 from tests.tracer import Tracer
 
 ALL = ("-e", SCRIPT, "--hits", "0", "-f", "ndjson")
@@ -84,6 +89,41 @@ def test_records_have_host_and_pid_and_maps_are_merged(tmp_path: Path) -> None:
         left_alone(*targets.values())
         for record in tracer.records:
             check(json.dumps(record))
+
+
+def counts_by_host(running: Backend) -> dict[str, int]:
+    """The last value of @n that was exported for each host."""
+    return {
+        str(attributes(list(resource.attributes))["host.name"]): metric.sum.data_points[0].as_int
+        for resource, metric in running.reports
+        if metric.name == "btpy.n"
+    }
+
+
+def test_what_hosts_find_is_exported_with_the_host_as_its_resource(tmp_path: Path) -> None:
+    with backend() as running, jvms_on("web1", "web2") as (name, targets):
+        port = free_port()
+        exports = ("-o", running.url, "--prometheus", str(port))
+        with fake_ssh(tmp_path) as env:
+            tracer = Tracer(["--hosts", "web[1-2]", "--remote-btpy", REMOTE, name, *ALL, *exports], {**env, **QUICK})
+            try:
+                told(tracer, "tracing 2 JVMs on 2 hosts")
+                for host, calls in (("web1", 211), ("web2", 101)):
+                    called(targets[host], calls)
+                waited(lambda: sum(counts_by_host(running).values()) == 312, "metrics while it runs")
+                url = f"http://127.0.0.1:{port}/metrics"
+                page = urllib.request.urlopen(url, timeout=PATIENCE).read().decode()
+                assert sorted(re.findall(r'btpy_n_total\{host="(web.)",.*?\} (\d+)', page)) == [
+                    ("web1", "211"),
+                    ("web2", "101"),
+                ]
+                assert tracer.stop() == 0, tracer.stderr
+            finally:
+                tracer.kill()
+        assert counts_by_host(running) == {"web1": 211, "web2": 101}
+        logs = Counter(attributes(list(resource.attributes))["host.name"] for resource, _ in running.logs)
+        assert logs == {"web1": 211, "web2": 101}
+        left_alone(*targets.values())
 
 
 @pytest.mark.parametrize(
@@ -311,7 +351,6 @@ def test_recordings_of_hosts_replay_together(tmp_path: Path) -> None:
         (["--hosts", "web", "x", "-e", SCRIPT, "--unattended"], "--unattended does not work with --hosts"),
         (["--hosts", "web", "x", "-e", SCRIPT, "--dry-run"], "--plan does not work with --hosts"),
         (["--hosts", "web", "x", "-e", SCRIPT, "-f", "folded"], "folded"),
-        (["--hosts", "web", "x", "-e", SCRIPT, "-o", "otlp://127.0.0.1:4318"], "--hosts does not export"),
         (["--hosts", "web", "x", "-e", "Traffic::serve @entry { @n = coun(); }"], "error[BT"),
         (["--hosts", "web", "x"], "error: no program"),
         (["--remote-btpy", "x", "x", "-e", SCRIPT], "--remote-btpy needs --hosts"),

@@ -50,7 +50,7 @@ class Exposition:
         self._server.start()
 
     def writer(self, context: Context, origin: Origin) -> ExpositionWriter:
-        metrics = TargetMetrics(context.outline, SimpleValues(context.stacks), origin)
+        metrics = TargetMetrics(context.outline, SimpleValues(context.stacks), origin, of_hosts=context.of_hosts)
         with self._changed:
             self._targets.append(metrics)
         return ExpositionWriter(metrics, context)

@@ -17,13 +17,17 @@ from btpy.output.values import well_formed
 
 
 class TargetMetrics:
-    """The maps of one target. One thread puts contents in, others read them."""
+    """The maps of one target. One thread puts contents in, others read them. ``of_hosts``: the targets are on several
+    hosts, where two can have the same pid.
+    """
 
-    def __init__(self, outline: Outline, values: SimpleValues, origin: Origin) -> None:
+    def __init__(self, outline: Outline, values: SimpleValues, origin: Origin, *, of_hosts: bool) -> None:
         self._outline = outline
         self._values = values
         self._origin = origin
         self._labels = {"service": well_formed(origin.service), "pid": str(origin.pid)}
+        if of_hosts:
+            self._labels["host"] = well_formed(origin.host)
         self._names = names_of(outline, tuple(self._labels))
         self._lock = threading.Lock()
         self._readings = Readings()
