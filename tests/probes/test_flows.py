@@ -7,6 +7,8 @@ probe compares it with what the flow says.
 from __future__ import annotations
 
 import re
+import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +20,7 @@ from btpy.engine.session import Session
 from btpy.events.aggregates import Count
 from btpy.wire.messages import Errors
 from tests.jdks import compiled
+from tests.kafka import kafka
 from tests.live.scripts import program
 from tests.probes.stacks import jars
 from tests.probes.test_libraries import classes
@@ -39,6 +42,20 @@ HandingOver::work {
 """
 
 
+RECORDS = """
+HandingOver::handle { begin_flow(); flow.request = -2; }
+KafkaFlows::handle { enter_flow(arg0); }
+HandingOver::work {
+  if flow.request == null { flow.request = arg1 }
+  let none = arg0 == "after others" ? "outside" : "missing";
+  let seen = flow.id == null ? none : flow.request == arg1 ? "right" : "wrong";
+  @seen[arg0, seen] = count();
+}
+"""
+"""The library begins the flow of a record, so a record that is sent outside of a request has one. It is not the flow of
+the request that sends it."""
+
+
 @dataclass(frozen=True)
 class Framework:
     library: str
@@ -46,24 +63,57 @@ class Framework:
     stack: str
     jdk: int = 21
     beside: str = ""  # another program whose classes it uses
+    renamed: tuple[tuple[str, str], ...] = ()  # packages in the source, and their names in this version
+    begun_in: str = "HandingOver"  # the class in which a request begins
 
     def classpath(self) -> list[Path]:
         libraries = jars(*self.stack.split())
         if self.library == "flows_coroutines":
             base = compiled([JAVA / "HandingOver.java"])
             return [kotlin_classes(JAVA / f"{self.main.removesuffix('Kt')}.kt", base, libraries[1]), base, *libraries]
+        if self.renamed:
+            return [self.compiled_with_other_packages(libraries), *libraries]
         return classes(self.main, *libraries, beside=["HandingOver", *self.beside.split()])
+
+    def compiled_with_other_packages(self, libraries: list[Path]) -> Path:
+        with tempfile.TemporaryDirectory() as directory:
+            sources = []
+            for name in (self.main, "HandingOver", *self.beside.split()):
+                text = (JAVA / f"{name}.java").read_text(encoding="utf-8")
+                for package, other in self.renamed:
+                    text = text.replace(package, other)
+                sources.append(Path(directory) / f"{name}.java")
+                sources[-1].write_text(text, encoding="utf-8")
+            return compiled(sources, classpath=libraries)
+
+    @property
+    def script(self) -> str:
+        if self.library == "flows_kafka":
+            return RECORDS
+        return SCRIPT.replace("HandingOver::handle", f"{self.begun_in}::handle")
+
+    def all_right(self, pieces: dict[str, int], requests: int) -> dict[tuple[object, ...], object]:
+        """What the script should see of so many requests, and of one call outside of them for each client."""
+        counts: Counter[tuple[object, ...]] = Counter()
+        for kind, number in pieces.items():
+            counts[kind, "right"] += requests * number
+            counts[kind, "right" if self.library == "flows_kafka" else "outside"] += CLIENTS * number
+        return {key: Count(number) for key, number in counts.items()}
 
 
 GUARDS = {
     "flows_coroutines": {"worker_runs", "ends", "caller_continues"},
     "flows_guava": {"task_refused", "worker_runs"},
     "flows_netty": {"task_refused", "task_removed", "listener_removed", "listeners_run"},
+    "flows_servlet": {"server_runs", "worker_runs"},
     "flows_vertx": {"task_refused", "worker_runs"},
 }
-"""Probes for cases that the programs do not have: refused tasks, threads that a request starts, the memory of btpy, and
-listeners that are removed, or were added before btpy attached. The test of suspend functions needs
-``caller_continues``."""
+"""Probes for cases that the programs do not have: refused tasks, threads that a request starts, requests of one
+connection that arrive together, the memory of btpy, and listeners that are removed, or were added before btpy
+attached. The test of suspend functions needs ``caller_continues``."""
+
+AKKA = (("org.apache.pekko", "akka"),)
+JAVAX = (("jakarta.servlet", "javax.servlet"), ("jetty.ee10.servlet", "jetty.servlet"))
 
 FRAMEWORKS = (
     Framework("flows_reactor", "ReactorSinkFlows", "reactor37", beside="ReactorFlows"),
@@ -71,22 +121,36 @@ FRAMEWORKS = (
     Framework("flows", "SpringFlows", "spring61"),
     Framework("flows_coroutines", "CoroutineFlowsKt", "coroutines110"),
     Framework("flows_guava", "GuavaFlows", "guava33"),
+    Framework("flows_kafka", "KafkaFlows", "kafka4"),
     Framework("flows_netty", "NettyFlows", "netty42"),
     Framework("flows_rxjava", "RxJavaFlows", "rxjava31"),
+    Framework("flows_pekko", "PekkoFlows", "pekko12", 25),
+    Framework("flows_scala", "ScalaFlows", "scala213", 25),
+    Framework("flows_servlet", "TomcatFlows", "tomcat11", 25, "ServletFlows", begun_in="ServletFlows"),
+    Framework("flows_servlet", "JettyFlows", "jetty12", 25, "ServletFlows", begun_in="ServletFlows"),
+    Framework(
+        "flows_servlet", "SpringMvcFlows", "spring61 webmvc61 tomcat11", 21, "ServletFlows", begun_in="SpringMvcFlows"
+    ),
     Framework("flows_vertx", "VertxFlows", "vertx5"),
 )
 OLDER = (
     Framework("flows_coroutines", "CoroutineFlowsKt", "coroutines16", 17),
     Framework("flows_guava", "GuavaFlows", "guava30", 17),
+    Framework("flows_kafka", "KafkaFlows", "kafka2", 17),
     Framework("flows_netty", "NettyFlows", "netty41", 17),
     Framework("flows_reactor", "ReactorFlows", "reactor33", 17),
+    Framework("flows_pekko", "PekkoFlows", "akka26", 17, renamed=AKKA),
+    Framework("flows_pekko", "PekkoFlows", "akka25", 17, renamed=AKKA),
+    Framework("flows_scala", "ScalaFlows", "scala212", 17),
+    Framework("flows_servlet", "TomcatFlows", "tomcat9", 17, "ServletFlows", renamed=JAVAX, begun_in="ServletFlows"),
+    Framework("flows_servlet", "JettyFlows", "jetty9", 17, "ServletFlows", renamed=JAVAX, begun_in="ServletFlows"),
     Framework("flows_vertx", "VertxFlows", "vertx4", 17),
 )
 
 
 @contextmanager
-def running(framework: Framework) -> Iterator[Target]:
-    with target(framework.jdk, framework.main, classpath=framework.classpath()) as process:
+def running(framework: Framework, *arguments: str) -> Iterator[Target]:
+    with target(framework.jdk, framework.main, *arguments, classpath=framework.classpath()) as process:
         yield process
 
 
@@ -107,28 +171,37 @@ def traced(process: Target, script: str, requests: int) -> tuple[dict[str, int],
     return pieces, counts
 
 
-def all_right(pieces: dict[str, int], requests: int) -> dict[tuple[object, ...], object]:
-    expected: dict[tuple[object, ...], object] = {}
-    for kind, number in pieces.items():
-        expected[kind, "right"] = Count(requests * number)
-        expected[kind, "outside"] = Count(CLIENTS * number)
-    return expected
+def follow(framework: Framework, requests: int, *arguments: str) -> None:
+    with running(framework, *arguments) as process:
+        pieces, seen = traced(process, f"import btpy.{framework.library};{framework.script}", requests)
+        assert seen == framework.all_right(pieces, requests)
+        assert [line for line in process.stderr if not line.startswith(("SLF4J", "WARNING: "))] == []
 
 
-def test_a_sample_of_work_is_followed() -> None:
-    with running(FRAMEWORKS[0]) as process:
-        pieces, seen = traced(process, f"import btpy.{FRAMEWORKS[0].library};{SCRIPT}", FEW)
-        assert seen == all_right(pieces, FEW)
-        assert process.stderr == []
+SAMPLES = [
+    framework
+    for framework in FRAMEWORKS
+    if framework.main in ("ReactorSinkFlows", "KafkaFlows", "PekkoFlows", "TomcatFlows")
+]
+
+
+@pytest.mark.parametrize("framework", SAMPLES, ids=lambda framework: framework.main)
+def test_a_sample_of_work_is_followed(framework: Framework) -> None:
+    follow(framework, FEW)
 
 
 @pytest.mark.proof
 @pytest.mark.parametrize("framework", FRAMEWORKS + OLDER, ids=lambda framework: f"{framework.main}-{framework.stack}")
 def test_work_is_followed(framework: Framework) -> None:
-    with running(framework) as process:
-        pieces, seen = traced(process, f"import btpy.{framework.library};{SCRIPT}", REQUESTS)
-        assert seen == all_right(pieces, REQUESTS)
-        assert process.stderr == []
+    follow(framework, REQUESTS)
+
+
+@pytest.mark.proof
+def test_records_of_a_broker_are_followed() -> None:
+    with kafka(jars("kafka-broker")) as port:
+        for framework in FRAMEWORKS + OLDER:
+            if framework.library == "flows_kafka":
+                follow(framework, REQUESTS, str(port))
 
 
 def probes_of(library: str) -> tuple[str, list[str]]:
@@ -147,8 +220,8 @@ def test_each_probe_is_needed(library: str) -> None:
     frameworks = [framework for framework in FRAMEWORKS + OLDER if framework.library == library]
     not_needed = set()
     for removed in probes:
-        script = "\n\n".join([head, *(probe for probe in probes if probe is not removed), SCRIPT])
-        if all(is_followed(framework, script) for framework in frameworks):
+        script = "\n\n".join([head, *(probe for probe in probes if probe is not removed)])
+        if all(is_followed(framework, f"{script}\n{framework.script}") for framework in frameworks):
             not_needed |= set(re.findall(r"^probe (\w+)", removed, flags=re.MULTILINE))
     assert not_needed == GUARDS.get(library, set())
 
@@ -156,7 +229,7 @@ def test_each_probe_is_needed(library: str) -> None:
 def is_followed(framework: Framework, script: str) -> bool:
     with running(framework) as process:
         pieces, seen = traced(process, script, FEW)
-    return seen == all_right(pieces, FEW)
+    return seen == framework.all_right(pieces, FEW)
 
 
 SUSPENDING = """

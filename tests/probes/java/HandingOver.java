@@ -79,20 +79,30 @@ public class HandingOver {
         }
     }
 
-    private static Runnable piece(String kind, int request) {
-        CountDownLatch latch = pending;
-        return () -> {
+    /** A piece of the work of a request. */
+    static final class Piece implements Runnable {
+        final String kind;
+        final int request; // below 0: it is done for no request
+        private final CountDownLatch latch = pending;
+
+        private Piece(String kind, int request) {
+            this.kind = kind;
+            this.request = request;
+        }
+
+        @Override
+        public void run() {
             work(kind, request);
             latch.countDown();
-        };
+        }
     }
 
     void handle(String kind, int request) throws Exception {
-        kinds.get(kind).handOver.run(piece(kind, request));
+        kinds.get(kind).handOver.run(new Piece(kind, request));
     }
 
     void outside(String kind) throws Exception {
-        kinds.get(kind).handOver.run(piece(kind, -1));
+        kinds.get(kind).handOver.run(new Piece(kind, -1));
     }
 
     private void handleAll(String kind, int requests, int clients) throws Exception {
