@@ -211,6 +211,16 @@ def test_timers_run_until_the_probes_are_stopped() -> None:
         assert receipt.accounts[0].produced == receipt.accounts[0].delivered
 
 
+def test_timers_that_take_longer_than_their_period_leave_time_for_the_client() -> None:
+    timer = "@OnTimer(1ms) { for i in 0..1000 { for k in 0..9 { @n[i] = count(); } } }"
+    with counted(17) as target, Session.attach(target.pid) as session:
+        session.deployer.load(program("\n".join([timer] * 50)))
+        for _ in range(3):
+            ((_, first), *_) = session.delivery.snapshot()[0].entries
+            assert isinstance(first, Count)
+        assert session.departure.detach().clean
+
+
 def test_a_disabled_probe_is_silent_until_it_is_enabled() -> None:
     with counted(17) as target, Session.attach(target.pid) as session:
         session.deployer.load(program('@OnMethod(class="Counted", method="step") { @n = count(); }'))

@@ -555,9 +555,13 @@ final class EventPump implements Runnable {
         notifyAll();
     }
 
-    /** Runs the timers that are due. The records of one are drained before the next timer runs. */
+    /**
+     * Runs the timers that are due, each of them once: timers that take longer than their period must not keep this
+     * thread from its other work. The records of one are drained before the next timer runs.
+     */
     private void runTimers() throws IllegalAccessException {
-        for (Timers.Timer timer = timers.takeDue(System.nanoTime()); timer != null; timer = timers.takeDue(System.nanoTime())) {
+        long now = System.nanoTime();
+        for (Timers.Timer timer = timers.takeDue(now); timer != null; timer = timers.takeDue(now)) {
             String error = run(timer.fire, timer.site);
             if (timer.isSingle()) {
                 answer(new Frame(Frame.DONE).u4(timer.request).string(error));
