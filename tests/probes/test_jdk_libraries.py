@@ -93,3 +93,118 @@ def test_classload(jdk: int) -> None:
         assert sum(count for name, count in columns(tracer, "@classes").items() if "Plugin@" in name) == 7
         assert counts(tracer, "again") == {"DefiningClasses$Item": 7 - 1}
         assert counts(tracer, "missing")["com.acme.Missing,DefiningClasses.search:32"] == 13
+
+
+@all_jdks
+def test_futures_and_park(jdk: int, tmp_path: Path) -> None:
+    script = tmp_path / "script.bt"
+    script.write_text("use btpy.futures as futures;\nuse btpy.park(least=0ns) as park;\n")
+    with target(jdk, "Awaiting", classpath=classes("Awaiting")) as program:
+        with tracing(program.pid, script) as tracer:
+            run(program, tracer)
+        assert columns(tracer, "futures.@waits") == {
+            "Awaiting.join:61": 13,
+            "Awaiting.task:75": 7,
+            "Awaiting.giveUp:80": 3,
+            "Awaiting.giveUpTask:93": 2,
+        }
+        assert columns(tracer, "futures.@timeouts") == {"Awaiting.giveUp:80": 3, "Awaiting.giveUpTask:93": 2}
+        assert columns(tracer, "futures.@threads") == {"main": 13 + 7 + 3 + 2}
+        parks = columns(tracer, "park.@waits")
+        assert parks["(nothing) Awaiting.takeABreak:100"] == 5
+        assert parks["Condition Awaiting.poll:104"] >= 11
+
+
+@all_jdks
+def test_work_of_the_jdk(jdk: int, tmp_path: Path) -> None:
+    """One program for the libraries whose events are single calls."""
+    script = tmp_path / "script.bt"
+    script.write_text(
+        "use btpy.regex(least=0ns, top=100) as regex;\n"
+        'use btpy.serialization(expected="Computing*") as serialization;\n'
+        "use btpy.exec(arguments=true) as processes;\n"
+        "use btpy.buffers as buffers;\n"
+        "use btpy.reflection(top=100, most=1_000_000) as reflection;\n"
+        "use btpy.crypto(top=100) as crypto;\n"
+        "use btpy.time as times;\n"
+        "@OnProbe(processes.ended) { @codes[event.command, event.code] = count(); }\n"
+        "@OnProbe(regex.searched) when event.length == 20 { @long[event.pattern] = count(); }\n"
+        "@OnProbe(times.zone_changed) { @zones[event.zone] = count(); }\n"
+    )
+    with target(jdk, "Computing", str(tmp_path / "mapped"), classpath=classes("Computing")) as program:
+        with tracing(program.pid, script) as tracer:
+            run(program, tracer)
+        check_patterns_and_objects(tracer)
+        check_processes(tracer)
+        check_buffers_and_reflection(tracer)
+        check_ciphers_and_dates(tracer)
+
+
+def check_patterns_and_objects(tracer: Tracer) -> None:
+    assert columns(tracer, "regex.@made")["order \\\\d+ .* Computing.patterns:58"] == 31
+    assert columns(tracer, "regex.@took")["order \\\\d+ .* Computing.patterns:58"] == 31
+    assert tracer.maps()["long"]["(a+)+b"] == 5
+    objects = {"read Computing$Order Computing.objects:76": 17}
+    written = {"write Computing$Order Computing.written:92": 13, "write Computing$Broken Computing.written:92": 3}
+    assert columns(tracer, "serialization.@took") == {**objects, **written}
+    assert columns(tracer, "serialization.@failed") == {"write Computing$Broken Computing.written:92": 3}
+    named = {"Computing$Order": 17, "[Ljava.lang.String;": 17}
+    assert tracer.maps()["serialization.@classes"] == named
+    assert tracer.printed().count("unexpected: [Ljava.lang.String;") == 1
+
+
+def check_processes(tracer: Tracer) -> None:
+    starts = {"true Computing.processes:100": 5, "sh Computing.processes:103": 3, "command Computing.processes:107": 2}
+    assert columns(tracer, "processes.@start") == starts
+    assert columns(tracer, "processes.@failed") == {"command Computing.processes:107": 2}
+    assert columns(tracer, "processes.@run") == {"true Computing.processes:100": 5, "sh Computing.processes:103": 3}
+    assert set(columns(tracer, "processes.@running").values()) == {0}
+    assert tracer.maps()["codes"] == {"true,0": 5, "sh,7": 3}
+    starts_of_true = [line for line in tracer.printed() if line.startswith("started: true ")]
+    assert [line.split(" (")[0] for line in starts_of_true] == ["started: true --password •••"] * 5
+
+
+def check_buffers_and_reflection(tracer: Tracer) -> None:
+    made, live = columns(tracer, "buffers.@made"), columns(tracer, "buffers.@live")
+    gone, kept, mapped = (
+        f"{kind} Computing.buffers:{line}" for kind, line in (("direct", 118), ("direct", 121), ("mapped", 126))
+    )
+    assert (made[gone], made[kept], made[mapped]) == (11, 2, 5)
+    assert (live[gone], live[kept], live[mapped]) == (0, 2 * 10_007, 5 * 4099)
+    calls, lookups = columns(tracer, "reflection.@calls"), columns(tracer, "reflection.@lookups")
+    assert calls["String.length Computing.reflection:143"] == 37
+    assert calls["ArrayList.<init> Computing.reflection:147"] == 11
+    assert lookups["Method Computing.reflection:139"] == 7
+
+
+def check_ciphers_and_dates(tracer: Tracer) -> None:
+    weak = counts(tracer, "crypto.@weak")
+    assert (weak["MD5,Computing.ciphers:164"], weak["AES,Computing.ciphers:154"]) == (13, 7)
+    asked = columns(tracer, "crypto.@requests")
+    assert asked["Cipher AES/CBC/PKCS5Padding Computing.ciphers:159"] == 5
+    assert asked["MessageDigest SHA-256 Computing.ciphers:167"] == 3
+    done = {"AES Computing.ciphers:156": 7, "AES/CBC/PKCS5Padding Computing.ciphers:161": 5}
+    assert columns(tracer, "crypto.@ciphers") == done
+    assert columns(tracer, "crypto.@bytes")["NativePRNG Computing.ciphers:171"] == 17 * 19
+    assert columns(tracer, "times.@made") == {
+        "SimpleDateFormat yyyy-MM-dd Computing.dates:177": 19,
+        "DateTimeFormatter HH:mm Computing.dates:180": 11,
+    }
+    assert columns(tracer, "times.@sleeps") == {"Computing.buffers:130": 1, "Computing.dates:183": 5}
+    assert counts(tracer, "zones") == {"Asia/Tokyo": 1}
+
+
+@all_jdks
+def test_exit(jdk: int) -> None:
+    with target(jdk, "Leaving", classpath=classes("Leaving")) as program:
+        with tracing(program.pid, "exit", "--frames", "3") as tracer:
+            program.send()
+            program.wait_for("done")
+            program.send()
+            assert program.wait() == 7
+            tracer.wait()
+        assert tracer.printed() == [
+            *(f"shutdown hook cleaner-{number} added at Leaving.main:8" for number in range(3)),
+            "main ends the JVM with code 7",
+            "    Leaving.leave:17\n    Leaving.main:13",
+        ]
