@@ -121,7 +121,7 @@ FRAMEWORKS = (
     Framework("flows", "SpringFlows", "spring61"),
     Framework("flows_coroutines", "CoroutineFlowsKt", "coroutines110"),
     Framework("flows_guava", "GuavaFlows", "guava33"),
-    Framework("flows_kafka", "KafkaFlows", "kafka4"),
+    Framework("flows_kafka", "KafkaFlows", "kafka4", 25),
     Framework("flows_netty", "NettyFlows", "netty42"),
     Framework("flows_rxjava", "RxJavaFlows", "rxjava31"),
     Framework("flows_pekko", "PekkoFlows", "pekko12", 25),
@@ -181,7 +181,7 @@ def follow(framework: Framework, requests: int, *arguments: str) -> None:
 SAMPLES = [
     framework
     for framework in FRAMEWORKS
-    if framework.main in ("ReactorSinkFlows", "KafkaFlows", "PekkoFlows", "TomcatFlows")
+    if framework.main in ("ReactorSinkFlows", "KafkaFlows", "PekkoFlows", "JettyFlows")
 ]
 
 
