@@ -392,6 +392,20 @@ STACKS: dict[str, tuple[str, ...]] = {
         "org.springframework:spring-expression:6.1.14",
         "org.springframework:spring-jcl:6.1.14",
     ),
+    "springtx7": (
+        "commons-logging:commons-logging:1.3.2",
+        "org.springframework:spring-aop:7.0.1",
+        "org.springframework:spring-beans:7.0.1",
+        "org.springframework:spring-core:7.0.1",
+        "org.springframework:spring-tx:7.0.1",
+    ),
+    "springtx53": (
+        "org.springframework:spring-aop:5.3.39",
+        "org.springframework:spring-beans:5.3.39",
+        "org.springframework:spring-core:5.3.39",
+        "org.springframework:spring-jcl:5.3.39",
+        "org.springframework:spring-tx:5.3.39",
+    ),
     "coroutines110": (
         "org.jetbrains.kotlin:kotlin-stdlib:2.0.21",
         "org.jetbrains.kotlinx:kotlinx-coroutines-core-jvm:1.10.2",

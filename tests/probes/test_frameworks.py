@@ -450,3 +450,30 @@ def test_jackson(jdk: int, stacks: str, tmp_path: Path) -> None:
         }
         assert tracer.maps()["jackson.@failed"] == {f"read,{customer},MismatchedInputException": 17}
         assert tracer.maps()["read"][f"{customer},false"] == 17
+
+
+@versions((25, "springtx7"), (17, "springtx53"))
+def test_spring_tx(jdk: int, stacks: str, tmp_path: Path) -> None:
+    script = tmp_path / "script.bt"
+    script.write_text(
+        "use btpy.spring_tx as tx;\n"
+        "@OnProbe(tx.committed) { @committed[event.name] = count(); }\n"
+        "@OnProbe(tx.rolled_back) { @rolled_back[event.name, event.unexpected] = count(); }\n"
+    )
+    with target(jdk, "SpringTransactions", classpath=classes("SpringTransactions", *jars(*stacks.split()))) as program:
+        with tracing(program.pid, script) as tracer:
+            run(program, tracer)
+        assert counts_of(program, "ended") == [31 + 7 + 5, 13 + 3]
+        shop, template = "SpringTransactions$Shop", "SpringTransactions.byTemplate:139"
+        assert columns(tracer, "tx.@took") == {
+            f"{shop}.place": 31,
+            f"{shop}.fail": 13,
+            f"{shop}.placeTwice": 7,
+            f"{shop}.ignoreAFailure": 3,
+            template: 5,
+        }
+        assert columns(tracer, "tx.@rolled_back") == {f"{shop}.fail": 13, f"{shop}.ignoreAFailure": 3}
+        assert tracer.maps()["tx.@unexpected"] == {f"{shop}.ignoreAFailure": 3}
+        assert tracer.maps()["tx.@causes"] == {f"{shop}.fail,IllegalStateException": 13 + 3}
+        assert tracer.maps()["committed"] == {f"{shop}.place": 31, f"{shop}.placeTwice": 7, template: 5}
+        assert tracer.maps()["rolled_back"] == {f"{shop}.fail,false": 13, f"{shop}.ignoreAFailure,true": 3}
