@@ -1,5 +1,5 @@
 """Texts of ``btpy help`` about topics that are not words of the probe language (``topics.toml``), and the
-macros for DuckDB, which are a file of their own."""
+SQL for DuckDB and for Spark, which are files of their own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ def topics() -> dict[str, str]:
     """The texts by name; each ends with a newline."""
     data = get_data("btpy", "topics.toml")
     assert data is not None
-    macros = get_data("btpy", "output/parquet/duckdb.sql")
-    assert macros is not None
     texts = {name: text.lstrip("\n") for name, text in tomllib.loads(data.decode("utf-8")).items()}
-    return {**texts, "duckdb": macros.decode("utf-8")}
+    return {**texts, **{name: _sql(name) for name in ("duckdb", "spark")}}
+
+
+def _sql(name: str) -> str:
+    data = get_data("btpy", f"output/parquet/{name}.sql")
+    assert data is not None
+    return data.decode("utf-8")

@@ -46,6 +46,7 @@ NOT_RUN = {
     "docs/how-to/dashboards.md": 5,
     "docs/how-to/kubernetes.md": 4,
     "docs/how-to/many-hosts.md": 3,
+    "docs/how-to/parquet.md": 3,
     "docs/how-to/prometheus.md": 2,
     "docs/how-to/slow-requests.md": 1,
     "docs/how-to/standing-probes.md": 2,

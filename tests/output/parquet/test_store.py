@@ -140,7 +140,7 @@ def test_hostile_names_stay_below_the_directory_and_come_back(name: str, tmp_pat
     events(made, 13, replace(ORIGIN, host=name, service=name), of)
     made.finish()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data"]
-    assert sorted(path.name for path in (tmp_path / "data").iterdir()) == ["events", "losses"]
+    assert sorted(path.name for path in (tmp_path / "data").iterdir()) == ["events", "losses", "maps"]
     (file,) = part_files(tmp_path / "data" / "events")
     assert len(file.relative_to(tmp_path / "data").parts) == 6
     for read in (by_pyarrow, by_duckdb):
