@@ -101,6 +101,67 @@ def test_connections_in_use_are_no_leak() -> None:
         assert kinds(measured) == expected
 
 
+def test_frameworks_may_make_five_exceptions_in_a_request() -> None:
+    place = "com.acme.Shop.find:7"
+    requests: dict[Key, Total] = {("GET /orders/{id}",): Total(20 * 101, SECOND)}
+
+    def facts(frame: str, rate: int) -> list[str]:
+        made: dict[Key, Total] = {("com.acme.Unknown", place, frame): Total(20 * rate)}
+        return [finding.fact for finding in findings(Measurements(20, {"requests": requests, "exceptions": made}))]
+
+    for frame in ("org.springframework.orm.jpa.Shared.invoke:319", "jdk.internal.reflect.DirectMethod.invoke:103"):
+        assert facts(frame, 499) == []
+        assert facts(frame, 509) == ["509 exceptions a second; the most frequent is Unknown (509 a second)"]
+    for frame in (place, "java.lang.NumberFormatException.forInputString:67", ""):
+        assert facts(frame, 31) == ["31 exceptions a second; the most frequent is Unknown (31 a second)"]
+
+
+def test_log_messages_are_compared_with_the_requests() -> None:
+    logged: dict[Key, Total] = {("INFO", "com.acme.Shop"): Total(20 * 997, SECOND)}
+    assert kinds(Measurements(20, {"logged": logged})) == [Kind.LOGGING]
+    requests: dict[Key, Total] = {("GET /orders/{id}",): Total(20 * 499, SECOND)}
+    assert kinds(Measurements(20, {"logged": logged, "requests": requests})) == []
+
+
+def test_log_messages_that_take_long_are_a_fact_even_if_they_are_few() -> None:
+    logged: dict[Key, Total] = {("INFO", "com.acme.Shop"): Total(11, 22 * SECOND, 4 * SECOND)}
+    (finding,) = findings(Measurements(20, {"logged": logged}))
+    assert finding.kind is Kind.SLOW_LOGGING
+    assert finding.fact == "1.1 threads on average wait until messages are logged (11 times 2s, at most 4s)"
+
+
+def test_a_line_that_takes_many_processors_is_a_fact() -> None:
+    line: Key = ("com.acme.shop.Words.matches:17",)
+    totals: dict[Key, Total] = {line: Total(700, 30 * SECOND), ("com.acme.Shop.find:7",): Total(70, 3 * SECOND)}
+    (finding,) = findings(Measurements(20, {"processor": totals}, {"processors": 2}))
+    assert finding.fact == "one line of code keeps 1.5 of 2 processors busy (91% of the processor time of the JVM)"
+    assert (finding.kind, finding.place) == (Kind.HOT_CODE, "Words.matches:17")
+    assert findings(Measurements(20, {"processor": totals}, {"processors": 16})) == []
+
+
+def test_a_leak_is_seen_in_the_pool_if_the_budget_leaves_hits_out() -> None:
+    leaking, good = "com.acme.Shop.leak:63", "com.acme.Shop.find:7"
+    maps: dict[str, dict[Key, Total]] = {
+        "borrowed": {("db", leaking): Total(5), ("db", good): Total(101)},
+        "held": {(good,): Total(101, 20 * SECOND)},  # one is in use on average
+        "out_least": {("db",): Total(7)},
+        "out_first": {("db",): Total(7)},
+        "out_last": {("db",): Total(23)},
+    }
+    (finding,) = findings(Measurements(20, maps))
+    assert (finding.kind, finding.place) == (Kind.CONNECTION_LEAK, "Shop.leak:63")
+    assert finding.fact == "16 connections of db are out, more than the threads that can use them"
+    maps["requests"] = {("GET /",): Total(997, 20 * 7 * SECOND)}  # seven threads can use one
+    assert kinds(Measurements(20, maps)) == []
+
+
+def test_small_parts_of_the_time_of_requests_are_no_facts() -> None:
+    locked: dict[Key, Total] = {("java.lang.Object", "com.acme.Shop.find:7", ""): Total(3, 20 * 0.4 * SECOND)}
+    for threads, expected in ((7, [Kind.LOCK_WAITS]), (11, [])):
+        requests: dict[Key, Total] = {("GET /",): Total(997, 20 * threads * SECOND)}
+        assert kinds(Measurements(20, {"locked": locked, "requests": requests})) == expected
+
+
 @pytest.mark.parametrize("path", sorted(collect.LOOKS.glob("*.bt")), ids=lambda path: path.stem)
 def test_looks_are_scripts_without_a_warning(path: Path) -> None:
     text = path.read_text(encoding="utf-8")

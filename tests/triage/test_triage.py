@@ -158,7 +158,9 @@ def test_a_look_that_does_not_fit_is_left_out(tmp_path: Path, monkeypatch: pytes
         assert {"jvm", "exceptions", "file_io"} <= set(put_in.running)
         program.send("call 7000")
         program.wait_for("called 7000 refused 1000")
-        assert session.maps["@exceptions"] == {("java.lang.IllegalStateException", "Counted.step:25"): 1000}
+        assert session.maps["@exceptions"] == {
+            ("java.lang.IllegalStateException", "Counted.step:25", "Counted.step:25"): 1000
+        }
 
 
 def test_a_jvm_that_is_not_there() -> None:

@@ -117,12 +117,12 @@ def measure(session: Session, looks: Looks, seconds: float, is_stopped: Callable
 
     Raises TargetGone if the JVM was killed, and ProtocolError.
     """
+    figures = {"processors": float(processors(session.target.process))}
     began = time.monotonic()
     while (passed := time.monotonic() - began) < seconds and not is_stopped() and not session.ended:
         time.sleep(min(_STEP, seconds - passed))
     seconds = time.monotonic() - began
     maps: dict[str, Mapping[Key, Total]] = {}
-    figures: dict[str, float] = {}
     for title in session.maps:
         name = title.removeprefix("@")
         view = session.maps[title]

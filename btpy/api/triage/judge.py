@@ -7,16 +7,19 @@ from collections.abc import Iterable, Mapping
 from btpy.api.triage.findings import Finding
 from btpy.api.triage.measurements import Measurements
 from btpy.api.triage.suspicions import SUSPICIONS
-from btpy.api.triage.thresholds import Kind
+from btpy.api.triage.thresholds import THREADS, THRESHOLDS, Kind
 
 _WORK = {Kind.SLOW_SQL, Kind.REPEATED_SQL, Kind.LOCK_WAITS, Kind.SLOW_CALLS, Kind.DNS, Kind.RETRIES, Kind.FILES}
 _FAILURES = {Kind.DNS, Kind.FAILED_SQL, Kind.FAILED_CALLS, Kind.FAILED_FILES, Kind.RETRIES, Kind.REJECTED_TASKS}
+_WASTE = {Kind.EXCEPTIONS, Kind.LOGGING, Kind.SINGLE_BYTES, Kind.REPEATED_SQL, Kind.ALLOCATIONS, Kind.GC_CALLS}
 
 CAUSES: Mapping[Kind, frozenset[Kind]] = {
     Kind.POOL_WAITS: frozenset({Kind.SLOW_SQL, Kind.REPEATED_SQL, Kind.CONNECTION_LEAK}),
-    Kind.QUEUED_TASKS: frozenset(_WORK | {Kind.POOL_WAITS, Kind.GC_TIME}),
-    Kind.REJECTED_TASKS: frozenset(_WORK | {Kind.POOL_WAITS}),
+    Kind.QUEUED_TASKS: frozenset(_WORK | {Kind.POOL_WAITS, Kind.GC_TIME, Kind.HOT_CODE}),
+    Kind.REJECTED_TASKS: frozenset(_WORK | {Kind.POOL_WAITS, Kind.HOT_CODE}),
     Kind.GC_TIME: frozenset({Kind.GC_CALLS, Kind.ALLOCATIONS}),
+    Kind.HOT_CODE: frozenset(_WASTE),
+    Kind.SLOW_LOGGING: frozenset({Kind.LOGGING}),
     Kind.ALLOCATIONS: frozenset({Kind.GC_CALLS, Kind.EXCEPTIONS, Kind.LOGGING, Kind.SINGLE_BYTES, Kind.REPEATED_SQL}),
     Kind.FAILED_CALLS: frozenset({Kind.RETRIES}),
     Kind.SLOW_CALLS: frozenset({Kind.DNS}),
@@ -28,6 +31,9 @@ CAUSES: Mapping[Kind, frozenset[Kind]] = {
 LEAST_SECONDS = 1.0
 """In a shorter time nothing is suspicious: one event would be thousands a second."""
 
+_LEAST_SHARE = 0.05
+"""A smaller share of the time of requests does not make a service slow."""
+
 _MUCH_LESS = 10
 """A fact that is this many times less severe than another one is not its cause."""
 
@@ -36,7 +42,19 @@ def findings(measured: Measurements) -> list[Finding]:
     """All suspicious facts, the most suspicious first."""
     if measured.seconds < LEAST_SECONDS:
         return []
-    return ranked(finding for suspicion in SUSPICIONS for finding in suspicion(measured))
+    return ranked(
+        finding for suspicion in SUSPICIONS for finding in suspicion(measured) if _is_large(finding, measured)
+    )
+
+
+def _is_large(finding: Finding, measured: Measurements) -> bool:
+    """Whether the finding can explain a part of the time of requests that is worth a look. On a machine that is too
+    busy, all of it takes longer.
+    """
+    threshold = THRESHOLDS[finding.kind]
+    if threshold.unit != THREADS:
+        return True
+    return finding.severity * threshold.least >= _LEAST_SHARE * measured.threads(measured.all("requests"))
 
 
 def ranked(candidates: Iterable[Finding]) -> list[Finding]:

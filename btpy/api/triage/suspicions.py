@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 
 from btpy.api.triage.findings import Finding
 from btpy.api.triage.measurements import NOTHING, Key, Measurements, Total
 from btpy.api.triage.thresholds import LONG_WAIT_NS, SLOW, Kind
+from btpy.lang.check.frameworks import frameworks, jdk
 from btpy.output.quantities import counted, duration, grouped, size
 
 _SEPARATOR = "  "
@@ -17,8 +19,19 @@ _UNKNOWN = "(unknown)"
 _ENOUGH = 20
 """Fewer requests, or borrowed connections, say little about all."""
 
+_USUAL_MESSAGES = 5
+"""The log messages that a request may have: one of its access, and some of its work."""
+
+_USUAL_EXCEPTIONS = 5
+"""The exceptions that frameworks may make and catch in a request: Spring Data makes two for some queries."""
+
+_REFLECTION = ("java.lang.reflect.", "jdk.internal.reflect.")
+
+_MOST = 0.5
+"""The share of the processor time of a line that stands out: that of other services is spread over many lines."""
+
 _PATTERN = 3
-"""Fewer rows of a statement can be chance, or a job that has just run."""
+"""Fewer rows of a statement, or connections of a place, can be chance, or a job that has just run."""
 
 
 def _slowest(totals: Mapping[Key, Total]) -> tuple[Key, Total]:
@@ -53,12 +66,26 @@ def _pools(measured: Measurements) -> Iterator[Finding]:
         in_vain = f"; {grouped(failed)} in vain" if failed else ""
         fact = f"{number(average)} threads on average wait for a connection of {key[0]} ({_times(waits)}{in_vain})"
         yield Finding.of(Kind.POOL_WAITS, average, fact, short(key[1]), "pools --slow 100ms --for 30s")
+
+
+def _leaks(measured: Measurements) -> Iterator[Finding]:
+    command = "pools --leak 5s --for 30s"
+    held = measured.of("held")
     for site, out in measured.of("out").items():
-        in_use = sum(measured.threads(held) for key, held in measured.of("held").items() if short(key[0]) == site[0])
+        in_use = sum(measured.threads(total) for key, total in held.items() if short(key[0]) == site[0])
         # at the end of the measurement this many connections are in use, and sometimes twice as many
         leaked = out.count - 2 * in_use - 1
         fact = f"{grouped(out.count)} connections were not given back to their pool"
-        yield Finding.of(Kind.CONNECTION_LEAK, leaked, fact, site[0], "pools --leak 5s --for 30s")
+        yield Finding.of(Kind.CONNECTION_LEAK, leaked, fact, site[0], command)
+    # A thread in a request rarely needs more than one. The held times are wrong if the budget leaves hits out.
+    usual = 2 * (measured.threads(measured.all("requests")) or measured.threads(measured.all("held"))) + 1
+    for key, least in measured.of("out_least").items():
+        grown = measured.of("out_last").get(key, NOTHING).count - measured.of("out_first").get(key, NOTHING).count
+        many = max(least.count, grown)
+        never = {at: total for at, total in measured.of("borrowed").items() if at[0] == key[0] and (at[1],) not in held}
+        fact = f"{grouped(many)} connections of {key[0]} are out, more than the threads that can use them"
+        place = short(_most(never)[0][1]) if never else ""
+        yield Finding.of(Kind.CONNECTION_LEAK, many - usual, fact, place, command)
 
 
 def _slow_sql(measured: Measurements) -> Iterator[Finding]:
@@ -131,18 +158,35 @@ def _locks(measured: Measurements) -> Iterator[Finding]:
 
 
 def _exceptions(measured: Measurements) -> Iterator[Finding]:
-    key, made = _most(measured.of("exceptions"))
-    if made.count:
-        rate = measured.per_second(measured.all("exceptions"))
+    made = measured.of("exceptions")
+    own = {key: total for key, total in made.items() if not _is_of_framework(key[2])}
+    usual = measured.per_second(sum(own.values(), NOTHING)) + _USUAL_EXCEPTIONS * measured.per_second(
+        measured.all("requests")
+    )
+    if measured.per_second(measured.all("exceptions")) <= usual:
+        made = own
+    key, most = _most(made)
+    if most.count:
+        rate = measured.per_second(sum(made.values(), NOTHING))
         name = key[0].rpartition(".")[2]
-        most = number(measured.per_second(made))
-        fact = f"{number(rate)} exceptions a second; the most frequent is {name} ({most} a second)"
+        times = number(measured.per_second(most))
+        fact = f"{number(rate)} exceptions a second; the most frequent is {name} ({times} a second)"
         yield Finding.of(Kind.EXCEPTIONS, rate, fact, short(key[1]), "exceptions --for 30s")
     key, died = _most(measured.of("died"))
     if died.count:
         ended = measured.all("died").count
         fact = f"exceptions have ended {counted(ended, 'thread')}, mostly {key[0].rpartition('.')[2]}"
         yield Finding.of(Kind.DEAD_THREADS, died.count, fact, short(key[1]), "exceptions --for 30s")
+
+
+def _is_of_framework(frame: str) -> bool:
+    """Whether the frame is a framework's. A frame of the JDK is the application's, which called it, unless it is of
+    reflection.
+    """
+    if frame.startswith(_REFLECTION):
+        return True
+    of_others, of_application = (re.fullmatch(classes.application[1:-1], frame) for classes in (jdk(), frameworks()))
+    return of_others is not None and of_application is None
 
 
 def _collections(measured: Measurements) -> Iterator[Finding]:
@@ -262,8 +306,25 @@ def _logging(measured: Measurements) -> Iterator[Finding]:
     key, most = _most(measured.of("logged"))
     if most.count:
         rate = measured.per_second(measured.all("logged"))
+        more = rate - _USUAL_MESSAGES * measured.per_second(measured.all("requests"))
         fact = f"{number(rate)} log messages a second; {short(key[1])} makes most of them, as {key[0]}"
-        yield Finding.of(Kind.LOGGING, rate, fact, "", "logging --for 30s")
+        yield Finding.of(Kind.LOGGING, more, fact, "", "logging --for 30s")
+    key, slowest = _slowest(measured.of("logged"))
+    if slowest.mean >= LONG_WAIT_NS:
+        average = measured.threads(measured.all("logged"))
+        fact = f"{number(average)} threads on average wait until messages are logged ({_times(slowest)})"
+        yield Finding.of(Kind.SLOW_LOGGING, average, fact, key[1], "logging --for 30s")
+
+
+def _processor(measured: Measurements) -> Iterator[Finding]:
+    key, hot = _slowest(measured.of("processor"))
+    processors = measured.figure("processors")
+    share = hot.sum / max(measured.all("processor").sum, 1)
+    if processors and share >= _MOST and not _is_of_framework(key[0]):
+        busy = measured.threads(hot)
+        fact = f"one line of code keeps {number(busy)} of {counted(round(processors), 'processor')} busy"
+        fact += f" ({share:.0%} of the processor time of the JVM)"
+        yield Finding.of(Kind.HOT_CODE, busy / processors, fact, short(key[0]), "profile --for 30s")
 
 
 def _stores(measured: Measurements) -> Iterator[Finding]:
@@ -283,6 +344,7 @@ def _stores(measured: Measurements) -> Iterator[Finding]:
 
 SUSPICIONS: tuple[Callable[[Measurements], Iterator[Finding]], ...] = (
     _pools,
+    _leaks,
     _slow_sql,
     _repeated_sql,
     _failed_sql,
@@ -297,5 +359,6 @@ SUSPICIONS: tuple[Callable[[Measurements], Iterator[Finding]], ...] = (
     _files,
     _requests,
     _logging,
+    _processor,
     _stores,
 )

@@ -34,9 +34,11 @@ class Kind(Enum):
     FILES = "slow_files"
     FAILED_FILES = "failed_files"
     LOGGING = "logging"
+    SLOW_LOGGING = "slow_logging"
     FAILED_REQUESTS = "failed_requests"
     REDIS = "slow_redis"
     CACHE_MISSES = "cache_misses"
+    HOT_CODE = "hot_code"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class Threshold:
     reason: str
 
 
-_THREADS = "threads on average"
+THREADS = "threads on average"
 
 THRESHOLDS = {
     Kind.DEADLOCK: Threshold(1e-3, "threads", "such threads wait forever, so this comes before all other facts"),
@@ -58,13 +60,13 @@ THRESHOLDS = {
     Kind.CONNECTION_LEAK: Threshold(
         2, "connections", "the application may use one just now; a second one is a pattern"
     ),
-    Kind.POOL_WAITS: Threshold(0.1, _THREADS, "no thread waits 10 ms for a pool that is large enough"),
-    Kind.SLOW_SQL: Threshold(0.1, _THREADS, "one statement of 100 ms in each second"),
+    Kind.POOL_WAITS: Threshold(0.1, THREADS, "no thread waits 10 ms for a pool that is large enough"),
+    Kind.SLOW_SQL: Threshold(0.1, THREADS, "one statement of 100 ms in each second"),
     Kind.REPEATED_SQL: Threshold(10, "statements in a row", "a join or a batch does the same in one or two"),
     Kind.FAILED_SQL: Threshold(
         0.02, "of the statements", "fewer can be violations of unique keys that the application expects"
     ),
-    Kind.LOCK_WAITS: Threshold(0.1, _THREADS, "a sample rarely sees a thread that waits for a short time"),
+    Kind.LOCK_WAITS: Threshold(0.1, THREADS, "a sample rarely sees a thread that waits for a short time"),
     Kind.EXCEPTIONS: Threshold(20, "a second", "class loading and clients that disconnect cause fewer"),
     Kind.GC_CALLS: Threshold(0.02, "a second", "one call in 50 s: the JVM itself knows when to collect"),
     Kind.GC_TIME: Threshold(0.05, "of the time", "collectors are built to stay below"),
@@ -72,7 +74,7 @@ THRESHOLDS = {
         200e6, "bytes a second", "small heaps can collect this without a delay that users notice"
     ),
     Kind.DNS: Threshold(2, "lookups a second", "with its cache, the JDK looks up a name twice in a minute"),
-    Kind.SLOW_CALLS: Threshold(0.1, _THREADS, "one call of 500 ms in five seconds"),
+    Kind.SLOW_CALLS: Threshold(0.1, THREADS, "one call of 500 ms in five seconds"),
     Kind.FAILED_CALLS: Threshold(0.02, "of the calls", "healthy services fail in less than 1 % of the calls"),
     Kind.RETRIES: Threshold(0.2, "a second", "four retries in 20 s are not a coincidence"),
     Kind.QUEUED_TASKS: Threshold(0.5, "tasks on average", "a pool that is large enough has an empty queue"),
@@ -80,12 +82,16 @@ THRESHOLDS = {
     Kind.FAILED_TASKS: Threshold(0.05, "a second", "the application often ignores the exceptions of tasks"),
     Kind.THREAD_GROWTH: Threshold(20, "threads a minute", "thread pools grow once and then keep their size"),
     Kind.SINGLE_BYTES: Threshold(2_000, "a second", "each byte is a system call, and one call could read a page"),
-    Kind.FILES: Threshold(0.1, _THREADS, "reads from the page cache take microseconds"),
+    Kind.FILES: Threshold(0.1, THREADS, "reads from the page cache take microseconds"),
     Kind.FAILED_FILES: Threshold(1, "a second", "programs look for optional files when they start"),
-    Kind.LOGGING: Threshold(200, "a second", "no user can read so many"),
+    Kind.LOGGING: Threshold(200, "a second, without five for each request", "no user can read so many"),
+    Kind.SLOW_LOGGING: Threshold(0.1, THREADS, "a message takes microseconds if its appender does not wait"),
     Kind.FAILED_REQUESTS: Threshold(0.01, "of the requests", "most services promise fewer"),
-    Kind.REDIS: Threshold(0.3, _THREADS, "a command usually takes less than a millisecond"),
+    Kind.REDIS: Threshold(0.3, THREADS, "a command usually takes less than a millisecond"),
     Kind.CACHE_MISSES: Threshold(0.5, "of the reads", "a cache that misses so often saves little work"),
+    Kind.HOT_CODE: Threshold(
+        0.15, "of the processors", "a line that takes most of the processor time matters if it takes much of it"
+    ),
 }
 
 SLOW = {
@@ -96,4 +102,6 @@ SLOW = {
 """The parameters of the looks: shorter waits are in the totals only."""
 
 LONG_WAIT_NS = 20e6
-"""Tasks that wait less on average are not a fact: a free thread takes one in less than a millisecond."""
+"""Tasks and log messages that wait less on average are not a fact: a free thread and an appender take microseconds,
+and on a busy machine some milliseconds.
+"""
