@@ -394,10 +394,25 @@ STACKS: dict[str, tuple[str, ...]] = {
     ),
     "springtx7": (
         "commons-logging:commons-logging:1.3.2",
+        "org.jspecify:jspecify:1.0.0",
         "org.springframework:spring-aop:7.0.1",
         "org.springframework:spring-beans:7.0.1",
         "org.springframework:spring-core:7.0.1",
         "org.springframework:spring-tx:7.0.1",
+    ),
+    "webmvc7": (
+        "io.micrometer:micrometer-commons:1.16.0",
+        "io.micrometer:micrometer-observation:1.16.0",
+        "org.springframework:spring-context:7.0.1",
+        "org.springframework:spring-expression:7.0.1",
+        "org.springframework:spring-web:7.0.1",
+        "org.springframework:spring-webmvc:7.0.1",
+    ),
+    "webmvc53": (
+        "org.springframework:spring-context:5.3.39",
+        "org.springframework:spring-expression:5.3.39",
+        "org.springframework:spring-web:5.3.39",
+        "org.springframework:spring-webmvc:5.3.39",
     ),
     "springtx53": (
         "org.springframework:spring-aop:5.3.39",

@@ -477,3 +477,16 @@ def test_spring_tx(jdk: int, stacks: str, tmp_path: Path) -> None:
         assert tracer.maps()["tx.@causes"] == {f"{shop}.fail,IllegalStateException": 13 + 3}
         assert tracer.maps()["committed"] == {f"{shop}.place": 31, f"{shop}.placeTwice": 7, template: 5}
         assert tracer.maps()["rolled_back"] == {f"{shop}.fail,false": 13, f"{shop}.ignoreAFailure,true": 3}
+
+
+@versions((25, "springtx7 webmvc7 tomcat11"), (17, "springtx53 webmvc53 tomcat9"))
+def test_spring_mvc(jdk: int, stacks: str) -> None:
+    with target(jdk, "SpringMvc", classpath=classes("SpringMvc", *jars(*stacks.split()))) as program:
+        with tracing(program.pid, "spring_mvc") as tracer:
+            run(program, tracer)
+        handlers = {"SpringMvc$Shop.item": 31, "SpringMvc$Shop.sold": 7, "SpringMvc$Shop.broken": 5}
+        assert columns(tracer, "@took") == {**handlers, "(no handler)": 3}
+        assert set(columns(tracer, "@method")) == set(handlers)
+        errors = tracer.maps()["errors"]
+        assert errors["SpringMvc$Shop.sold,IllegalStateException,handled"] == 7
+        assert errors["SpringMvc$Shop.broken,UnsupportedOperationException,passed on"] == 5
