@@ -1,4 +1,4 @@
--- Views and functions for Spark 4.0 or later over the Parquet files of btpy (-o parquet://DIRECTORY).
+-- Views and functions for Spark 4.3 or later over the Parquet files of btpy (-o parquet://DIRECTORY).
 --
 --     btpy help spark > btpy.sql
 --     spark-sql --conf spark.btpy.directory=DIRECTORY -i btpy.sql
