@@ -11,6 +11,7 @@ public class JettyFlows {
         System.setProperty("org.eclipse.jetty.LEVEL", "OFF"); // for the versions that have a log of their own
         Server server = new Server(new QueuedThreadPool(8, 1));
         ServerConnector connector = new ServerConnector(server, 1, 1);
+        connector.setAcceptQueueSize(1000);
         server.addConnector(connector);
         ServletContextHandler context = new ServletContextHandler();
         context.setContextPath("/app");

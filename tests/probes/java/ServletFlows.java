@@ -114,8 +114,8 @@ final class ServletFlows extends HttpServlet {
                 URI address = URI.create(app + "/served/" + words[0] + "?" + number);
                 client.sendAsync(HttpRequest.newBuilder(address).build(), BodyHandlers.discarding())
                         .whenComplete((response, failure) -> {
-                            if (failure != null) {
-                                failure.printStackTrace();
+                            if (failure != null || response.statusCode() != 200) {
+                                System.err.println(address + ": " + (failure != null ? failure : response));
                             }
                         });
             });

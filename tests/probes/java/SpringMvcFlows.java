@@ -107,6 +107,7 @@ public class SpringMvcFlows {
         Tomcat.addServlet(context, "served", new Dispatcher(shop)).setAsyncSupported(true);
         context.addServletMappingDecoded("/served/*", "served");
         tomcat.getConnector().setProperty("maxThreads", "4");
+        tomcat.getConnector().setProperty("acceptCount", "1000");
         tomcat.start();
         ServletFlows.serve("http://127.0.0.1:" + tomcat.getConnector().getLocalPort() + "/app", "deferred=1", "callable=2");
     }

@@ -17,6 +17,7 @@ public class TomcatFlows {
         Tomcat.addServlet(context, "served", new ServletFlows()).setAsyncSupported(true);
         context.addServletMappingDecoded("/served/*", "served");
         tomcat.getConnector().setProperty("maxThreads", "4");
+        tomcat.getConnector().setProperty("acceptCount", "1000");
         tomcat.start();
         ServletFlows.serve("http://127.0.0.1:" + tomcat.getConnector().getLocalPort() + "/app");
     }
