@@ -45,15 +45,15 @@ public final class Handshaking {
         thread.start();
         Gate.await();
         for (int i = 0; i < 13; i++) {
-            talk(context(store, store), server.getLocalPort(), "TLSv1.3");
+            talk(context(null, store), server.getLocalPort(), "TLSv1.3");
         }
-        SSLContext resuming = context(store, store);
+        SSLContext resuming = context(null, store);
         for (int i = 0; i < 1 + 7; i++) {
             talk(resuming, server.getLocalPort(), "TLSv1.2");
         }
         for (int i = 0; i < 5; i++) {
             try {
-                talk(context(store, null), server.getLocalPort(), "TLSv1.2");
+                talk(context(null, null), server.getLocalPort(), "TLSv1.2");
                 throw new AssertionError("the client does not trust the server");
             } catch (IOException e) {
                 SERVED.acquire();
@@ -64,14 +64,17 @@ public final class Handshaking {
         Gate.pass();
     }
 
-    /** {@code trusted}: null for the certificates that the JDK trusts. */
+    /** {@code own}: null for a client, which needs no key. {@code trusted}: null for the certificates that the JDK trusts. */
     private static SSLContext context(KeyStore own, KeyStore trusted) throws Exception {
-        KeyManagerFactory keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
-        keys.init(own, PASSWORD);
+        KeyManagerFactory keys = null;
+        if (own != null) {
+            keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+            keys.init(own, PASSWORD);
+        }
         TrustManagerFactory trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
         trust.init(trusted);
         SSLContext context = SSLContext.getInstance("TLS");
-        context.init(keys.getKeyManagers(), trust.getTrustManagers(), null);
+        context.init(keys == null ? null : keys.getKeyManagers(), trust.getTrustManagers(), null);
         return context;
     }
 
