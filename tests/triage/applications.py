@@ -15,6 +15,9 @@ from tests.targets import Target, target
 from tests.triage.driving import downstream, load
 
 _JAVA = Path(__file__).parent / "java"
+_PATIENCE = 240
+"""Seconds until Spring Boot has started on a machine that is too busy."""
+
 _WARM_UP = 5
 """Seconds of load before the triage: the classes of the first requests are loaded then."""
 
@@ -114,8 +117,9 @@ def _shop(fault: str, directory: Path, other: int) -> Iterator[tuple[Target, int
         "com.acme.shop.Shop",
         *(f"--{name}={value}" for name, value in properties.items()),
         classpath=[own, *libraries],
+        ready=None,
     ) as started:
-        yield started, int(started.stdout[-1].split()[1])
+        yield started, int(started.wait_for("ready", _PATIENCE).split()[1])
 
 
 @contextmanager

@@ -22,7 +22,7 @@ import java.util.logging.Level;
 
 /** The faults of the extension. The slow service and the expensive pattern are in the mappings of WireMock. */
 final class Faults {
-    private static final int MOST_POOLS = 400;
+    private static final int MOST_POOLS = 1500;
 
     private final String fault;
     private final Path directory;
