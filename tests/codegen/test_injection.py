@@ -230,7 +230,7 @@ class Proof:
                 waiting += [met for met in after if met in normal and met not in tried]
                 tried.update(after)
                 place = self._points[point]
-                # Without its array only a call can abandon a record, and beginning it took deeper calls.
+                # Only a call can abandon a record that has no array yet, and the array is made by a deeper call.
                 opens = place.called == "words" or place.method == "words"
                 if place.fallible and not opens:
                     self._try(point, NEVER, NO_MORE_CALLS, memory)

@@ -221,11 +221,11 @@ def _all(node: Node) -> Iterator[Node]:
 
 
 def _follow(node: Node, until: int, tasks: Sequence[Node]) -> int:
-    """Adds what the critical path has of a node and of what it waited for, backwards from a moment. Returns the moment
-    before which the node explains nothing.
+    """Follows the critical path backwards from a moment in the node, and adds the times to the nodes on it. Returns the
+    moment at which the path leaves the node.
 
-    Before the moment the path is in the part that ended last: its end let the node go on. A task that waits for its
-    thread waits for the task that the thread ran before.
+    The path goes into the part that ended last, because the node went on when that part ended. A task that waits for
+    its thread waits for the task that the thread ran before.
     """
     moment = until
     ended = [(last, child) for child in node.children if (last := child.last) is not None]

@@ -408,7 +408,7 @@ def expression_in_our_words(text: str) -> str:
 def advice_for_annotation(name: str) -> tuple[str, ...]:
     """Like ``advice_for_name``, for an annotation."""
     if name in ("DTrace", "DTraceRef", "PeriodicEvent", "Injected", "Service"):
-        return ("leave it out: nothing here is like it",)
+        return ("leave it out: btpy has no such annotation",)
     return (f"write {ANNOTATIONS[name]}",) if name in ANNOTATIONS else ()
 
 

@@ -465,7 +465,7 @@ _ARTHAS = (
     _form(r"^\s*classloader\b", "of a class that is traced:  loader; of a value:  loader_of(value)"),
     _form(r"^\s*(?:mbean|perfcounter|vmoption)\b", "@OnBegin { print(vm_arguments(), heap_used(), gc_count()) }"),
     _form(r"^\s*profiler\b", "@OnSample(99) { @busy[stack()] = count() }"),
-    _form(r"^\s*logger\b", "nothing here is like it: btpy changes nothing in the program"),
+    _form(r"^\s*logger\b", "btpy cannot change log levels: it changes nothing in the program"),
     _form(r"\bparams\b(?:\[(\d)\])?", lambda match: f"arg{match[1]}" if match[1] else "args", None),
     _form(r"\breturnObj\b", "retval"),
     _form(r"\bthrowExp\b", "exception"),

@@ -117,7 +117,7 @@ class Transformer implements ClassFileTransformer {
         return watch;
     }
 
-    /** Stops changing classes. The bytes that the JVM then shows for classes of the session are noted. */
+    /** Stops changing classes. From then on it only records the bytes that the JVM has for the classes of the session. */
     void restore() {
         restoring = true;
         watch = null;

@@ -38,7 +38,7 @@ public final class Headroom {
      */
     private static volatile long grown;
 
-    /** Memory that counts as free but that only a collection can fill (a survivor space), if its size was not given. */
+    /** An estimate of the memory that is free, but that only a collection can fill (a survivor space). */
     private static final long HIDDEN = Math.min(max >> 5, 16L << 20);
 
     /**
