@@ -21,8 +21,8 @@ _NUMBER = re.compile(r"[-#]?\d+$")
 @dataclass(slots=True, eq=False)
 class Node:
     """``start`` and ``end`` are inside of the request. ``waited``: of a task, the time before ``start`` since it was
-    handed over. ``itself``: the time in which none of its children ran or waited. ``critical``: the part of the request
-    in which it, its wait included, and none of its children was on the critical path. ``cut``: it began before the
+    handed over. ``itself``: the time in which none of its children ran or waited. ``critical``: the time that the
+    critical path of the request spends in it or in its wait, and not in its children. ``cut``: it began before the
     request or ended after it. ``about``: its time is estimated from samples. ``count``: of equal parts, or short tasks
     of one pool, which stand together: ``total`` is the sum of their times, and ``waited`` the longest wait.
     """
