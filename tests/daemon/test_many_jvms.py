@@ -94,6 +94,7 @@ class Counts:
 
 
 @pytest.mark.proof
+@pytest.mark.timeout(1800)
 def test_each_count_is_exact_while_jvms_come_and_go_and_the_daemon_is_killed(directory: Path) -> None:
     number = int(os.environ.get("BTPY_DAEMON_JVMS", "503"))
     with backend() as running:
