@@ -53,10 +53,10 @@ def applicability(
         return Applicability(None, (), (str(error),))
     except ScriptError as error:
         return Applicability(None, (), (str(error.diagnostics[0]),))
-    probes = [probe for probe in program.own if isinstance(probe.attachment, MethodAttachment)]
+    placed = [(probe, probe.attachment) for probe in program.own if isinstance(probe.attachment, MethodAttachment)]
     # A library can import hooks that fit every JVM: flows_netty those of flows.
-    written_here = [probe for probe in probes if probe.span.source.path == library.path] or probes
-    attachments = [probe.attachment for probe in written_here if isinstance(probe.attachment, MethodAttachment)]
+    own = [attachment for probe, attachment in placed if probe.span.source.path == library.path]
+    attachments = own or [attachment for _, attachment in placed]
     every = [pattern for attachment in attachments for pattern in attachment.classes]
     patterns = [pattern for pattern in every if not pattern.written] or every  # <app> fits every JVM
     parsed = [classes for pattern in patterns for classes in pattern.classes]

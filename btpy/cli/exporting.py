@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,12 +34,11 @@ def all_exports(destination: Destination, console: Console) -> Iterator[tuple[Ex
 
 
 def report_when_due(
-    exporters: Iterable[Exporter], read: Callable[[Sequence[Exporter]], None], console: Console
+    exporters: Sequence[Exporter], read: Callable[[Sequence[Exporter]], None], console: Console
 ) -> None:
     """Reports the metrics of the exporters for which this is due, and shows what they have to say. ``read`` passes the
     current maps of all targets to them.
     """
-    exporters = tuple(exporters)
     for exporter in exporters:
         for notice in exporter.notices():
             console.warning(notice)

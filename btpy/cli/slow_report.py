@@ -24,7 +24,7 @@ _SHORTER = {
 }
 _CHARS = 110
 _SMALL = 50
-"""A part of which the critical path has less than a fiftieth is beside it."""
+"""A part is not critical if the critical path spends less than a fiftieth of its time in it."""
 
 
 def text(report: Report, wanted: Wanted, unicode: bool) -> Iterator[str]:

@@ -107,8 +107,8 @@ class MergedCalls:
 
     ``line``: the line of the calling place, 0 for a root. ``durations``: the durations of the latest calls, in ns.
     ``failed``: the number of calls that threw, by the class of the exception. ``children``: the calls inside these
-    calls, since the first of these that had any; ``base``: the ns of these calls since then, of which the children are
-    a share; ``own``: ns since then outside of the children.
+    calls. btpy begins to time them later: ``base`` is the time in ns of the calls that ended since then, and ``own``
+    the part of it outside of the children.
     """
 
     owner: str
@@ -142,10 +142,9 @@ class MergedCalls:
         ordered = sorted(self.durations)
         return ordered[max(0, -(-percent * len(ordered) // 100) - 1)]
 
-    def shares(self) -> Iterator[tuple[MergedCalls, float]]:
-        """The children, and their share of the time of these calls."""
-        for child in self.children.values():
-            yield child, child.took / self.base if self.base else 0.0
+    def share(self, took: int) -> float:
+        """The share that ``took`` ns have of the time of these calls, since btpy times their children."""
+        return took / self.base if self.base else 0.0
 
 
 class MergedTrees:
@@ -193,5 +192,7 @@ def _down_to(root: MergedCalls, depth: int) -> Iterator[tuple[MergedCalls, float
     """Calls and their share of the root, level by level."""
     level = [(root, 1.0)]
     for _ in range(depth):
-        level = [(child, of_root * share) for calls, of_root in level for child, share in calls.shares()]
+        level = [
+            (child, of_root * calls.share(child.took)) for calls, of_root in level for child in calls.children.values()
+        ]
         yield from level

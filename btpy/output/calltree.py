@@ -43,7 +43,7 @@ def _below(parent: MergedCalls, of_root: float, least: float, style: Style, inde
         return []
 
     def share(took: int) -> float:
-        return of_root * took / parent.base if parent.base else 0.0
+        return of_root * parent.share(took)
 
     largest = set(sorted(range(len(calls)), key=lambda at: calls[at].took, reverse=True)[:_MOST])
     small = {at for at in largest if share(calls[at].took) < least}

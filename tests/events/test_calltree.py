@@ -110,7 +110,8 @@ def test_calls_that_are_timed_later_have_no_greater_share_than_the_method_around
         Call("C", "root", 0, 200, 10, children=(Call("D", "a", 1, 199, 8, children=(Call("E", "b", 2, 198, 7),)),))
     )
     (root,) = trees.roots
-    (a, of_root), *_ = root.shares()
+    (a,) = root.children.values()
+    of_root = root.share(a.took)
     slow = slowest(trees.roots, lambda calls: calls is not a, 0.0, 2)
     assert slow is not None
     assert (slow.calls.name, of_root, slow.share) == ("b", 58 / 110, 58 / 110 * 7 / 8)

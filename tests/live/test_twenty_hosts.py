@@ -246,7 +246,7 @@ def test_the_values_of_events_add_up(fleet: Fleet, engine: SqlOf) -> None:
     for kind, count, total, least, most in rows:
         numbers = [range(kind, turn, 5) for turn in turns]
         assert (count, total) == (sum(map(len, numbers)), sum(map(sum, numbers)))
-        assert (least, most) == (kind, max(each[-1] for each in numbers))
+        assert (least, most) == (kind, max(sequence[-1] for sequence in numbers))
     assert len(rows) == 5
 
 

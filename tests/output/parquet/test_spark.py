@@ -105,7 +105,7 @@ def _rows(kind: MapKind, name: str, value: Aggregate) -> Iterator[dict[str, Any]
 
 
 def _write(directory: Path, data_set: str, name: str, rows: list[dict[str, Any]]) -> None:
-    (schema,) = (arrow_schema(each) for each in DATA_SETS if each.name == data_set)
+    (schema,) = (arrow_schema(known) for known in DATA_SETS if known.name == data_set)
     partition = f"host={escaped(name)}/service={escaped(name)}/script=x.bt/hour=2026-11-27T07"
     (directory / data_set / partition).mkdir(parents=True)
     parquet.write_table(pyarrow.Table.from_pylist(rows, schema=schema), directory / data_set / partition / "1.parquet")
