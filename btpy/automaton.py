@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from btpy.dataclass import dataclass
 
 MAX_STATES = 512
 """The largest number of states of a table. A state has one character for each class of characters."""

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import ParamSpec, TypeVar
 
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 
 MOST_STEPS = 100_000
 """Further steps are counted only: a run may last for days."""

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from btpy.api.libraries import Libraries, Library, LibraryError
 from btpy.api.session import BaseSession
 from btpy.classfile.jvms import ACC_INTERFACE
+from btpy.dataclass import dataclass
 from btpy.engine.agent_probes import wire_patterns
 from btpy.errors import ScriptError, UsageError
-from btpy.frozen import dataclass
 from btpy.lang.check.checker import check_source
 from btpy.lang.program import Probe, Program
 from btpy.model.attachments import MethodAttachment

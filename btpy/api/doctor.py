@@ -19,12 +19,12 @@ from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 
+from btpy.dataclass import dataclass
 from btpy.engine.agent import MAX_CLASSES
 from btpy.engine.jdk_faults import loses_parameter_names
 from btpy.engine.session import Session
 from btpy.errors import AttachError, BtpyError
 from btpy.events.items import Records
-from btpy.frozen import dataclass
 from btpy.jvm import attach, endings, launch, problems, processes
 from btpy.jvm.attach_choice import choose
 from btpy.jvm.connecting import Connecting

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass as dataclass_with_attributes
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from types import MappingProxyType, TracebackType
@@ -12,6 +12,7 @@ from typing import Any
 
 from btpy.api.feed import Reader
 from btpy.api.maps import MapView
+from btpy.dataclass import dataclass
 from btpy.events.items import Item, PrintedMaps
 from btpy.events.records import Record
 from btpy.model.sites import Site
@@ -63,7 +64,7 @@ class Location:
         )
 
 
-@dataclass(frozen=True)
+@dataclass_with_attributes(frozen=True)
 class Event:
     """One firing that recorded something.
 

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Union
 
 from btpy import children
 from btpy.api import push, push_node
+from btpy.dataclass import dataclass
 from btpy.distribution import install_command
 from btpy.errors import BtpyError, ProtocolError, UsageError
-from btpy.frozen import dataclass
 from btpy.recording.file import Entry
 from btpy.recording.multiplex import ALIVE_SECONDS, StreamReader
 from btpy.recording.player import Playback, Recorded

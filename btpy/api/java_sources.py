@@ -14,7 +14,7 @@ from btpy.api.woven_jar import is_inside
 from btpy.classfile.archive import UNREADABLE, read_entry
 from btpy.classfile.disassembler import disassemble
 from btpy.classfile.reader import ClassFile
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 from btpy.plan.listing import ListedMethod
 
 _SOURCE_DIRECTORIES = ("src/main/java", "src/main/kotlin", "src/main/scala", "src/main/groovy", "src/test/java", "src")

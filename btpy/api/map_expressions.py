@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
+from btpy.dataclass import dataclass
 from btpy.errors import ScriptError
 from btpy.events.aggregates import Aggregate, Key, MapContent, measure
-from btpy.frozen import dataclass
 from btpy.lang.syntax import nodes
 from btpy.lang.syntax.parser import parse_expression
 from btpy.model.diagnostics import Diagnostic, Label, did_you_mean

@@ -31,9 +31,9 @@ from btpy.classfile.disassembler import listing
 from btpy.classfile.reader import ClassFile, Member
 from btpy.codegen.advice import HandlerFactory
 from btpy.codegen.handler_class import HandlerClass
+from btpy.dataclass import dataclass
 from btpy.engine.class_weaving import malformed, weave_class
 from btpy.errors import BtpyError, ClassFileError, CompileError, UsageError
-from btpy.frozen import dataclass
 from btpy.lang.program import Program
 from btpy.model.diagnostics import Diagnostic
 from btpy.model.patterns import ClassPattern, MethodPattern, class_patterns

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from btpy.classfile.disassembler import disassemble, disassemble_class
 from btpy.classfile.reader import ClassFile
 from btpy.codegen.advice import HandlerFactory
+from btpy.dataclass import dataclass
 from btpy.engine.class_weaving import weave_class
 from btpy.engine.deployer import Deployment
 from btpy.engine.matching import Matching
-from btpy.frozen import dataclass
 from btpy.lang.program import Probe, Program
 from btpy.lang.syntax import nodes
 from btpy.model.attachments import MethodAttachment

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from importlib import import_module, resources
 from pathlib import Path
 
+from btpy.dataclass import dataclass
 from btpy.distribution import NAME, version
-from btpy.frozen import dataclass
 
 COMMAND = """{python} -I -S -c "exec(eval(open(0,'rb',0,closefd=False).readline()))\""""
 """The command works in any kind of shell. An unbuffered file takes no byte that comes after the line."""

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Union
 
+from btpy.dataclass import dataclass
 from btpy.errors import UsageError
-from btpy.frozen import dataclass
 from btpy.output.quantities import counted, grouped
 
 _SIZE = re.compile(r"([1-9][0-9]{0,5})|(100|[1-9][0-9]?)%|(all)")

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 
 from btpy.api.feed import KEPT
 from btpy.api.session import PulledSession, Session
+from btpy.dataclass import dataclass
 from btpy.engine import sessions
 from btpy.engine.description import Unreadable as Unreadable
 from btpy.engine.receipt import Receipt
 from btpy.engine.session import Session as EngineSession
-from btpy.frozen import dataclass
 from btpy.jvm.connecting import Connecting
 from btpy.jvm.processes import JvmProcess, find
 from btpy.lang.link.libraries import Libraries

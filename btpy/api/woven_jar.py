@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from btpy.classfile.archive import pieces, read_entry
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 
 MANIFEST = "META-INF/MANIFEST.MF"
 MAX_MANIFEST_BYTES = 16 * 1024 * 1024

@@ -23,7 +23,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
@@ -33,6 +32,7 @@ from btpy.classfile import opcodes as op
 from btpy.classfile.descriptors import OBJECT
 from btpy.classfile.jvms import ACC_FINAL, ACC_PUBLIC, ACC_STATIC, ACC_SUPER, FIRST_WITH_FRAMES, MAX_CODE_LENGTH
 from btpy.classfile.pool import ConstantPool
+from btpy.dataclass import dataclass
 from btpy.errors import ClassFileError
 
 _NEAR = 32_767  # the range of a short branch

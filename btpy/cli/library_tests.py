@@ -13,9 +13,9 @@ from typing import Any
 
 from btpy import children
 from btpy.cli.options import Arguments
+from btpy.dataclass import dataclass
 from btpy.errors import UsageError
 from btpy.files import open_trusted
-from btpy.frozen import dataclass
 
 _VOLATILE = frozenset(("ts", "tid", "thread", "v", "pid", "percentiles"))
 _COSTS = frozenset(("cpu_ns", "ns", "ns_error", "p99_ns", "timed"))  # the probes of `end`

@@ -20,7 +20,7 @@ from btpy.codegen.handler import (
     span_handlers,
 )
 from btpy.codegen.handler_class import HandlerClass
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 from btpy.lang.inputs import Input, InputKind
 from btpy.lang.program import Program
 from btpy.lang.typed_tree import BoundProbe

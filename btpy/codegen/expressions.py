@@ -13,8 +13,8 @@ from btpy.codegen import runtime_api as api
 from btpy.codegen.emitter import Emitter
 from btpy.codegen.runtime_api import RuntimeMethod
 from btpy.codegen.work import round_work
+from btpy.dataclass import dataclass
 from btpy.errors import CompileError
-from btpy.frozen import dataclass
 from btpy.lang import builtins
 from btpy.lang.builtins import AUTOMATON, DEFAULT_ELEMENTS, FRAME_WITHOUT, GLOB, INSTANCE_OF, MEMBER, STACK_WITHOUT
 from btpy.lang.check.scoped import is_number

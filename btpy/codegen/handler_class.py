@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from btpy.codegen import runtime_api as api
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 
 PLACEHOLDER = api.HANDLER_PREFIX + "0" * 40
 """The name of a class while its content is not complete."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import fields
 
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 from btpy.model.scopes import Scope
 
 SESSION = "btpy/runtime/Session"

@@ -9,8 +9,8 @@ from btpy.completion.members import Field, Members, targets, type_named
 from btpy.completion.metadata import Metadata, Word
 from btpy.completion.reading import Scene
 from btpy.completion.suggestions import Suggestion, Suggestions, Wanted
+from btpy.dataclass import dataclass
 from btpy.errors import UsageError
-from btpy.frozen import dataclass
 from btpy.lang.builtins import (
     AGGREGATIONS,
     ANNOTATIONS,

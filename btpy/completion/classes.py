@@ -11,8 +11,8 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 
+from btpy.dataclass import dataclass
 from btpy.errors import UsageError
-from btpy.frozen import dataclass
 from btpy.plan.listing import kind_of
 from btpy.wire.messages import LoadedClass
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from btpy.classfile.jvms import ACC_ABSTRACT, ACC_BRIDGE, ACC_NATIVE, ACC_SYNTHETIC
 from btpy.classfile.reader import ClassFile, Member
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 from btpy.model.types import Type, from_descriptor
 from btpy.plan.listing import ListedMethod, Skipped, described
 

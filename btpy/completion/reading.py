@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 from btpy.lang.builtins import LOCATIONS, ON_TARGET, Place
 from btpy.lang.syntax import nodes
 

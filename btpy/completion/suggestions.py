@@ -11,7 +11,7 @@ import re
 from enum import Enum
 
 from btpy.completion.reading import Reading, Scene, Token
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 from btpy.lang.builtins import KEYWORDS
 from btpy.lang.syntax.parser import accepted
 

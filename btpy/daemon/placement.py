@@ -16,8 +16,8 @@ from btpy.api.jvms import JvmProcess
 from btpy.api.results import MapContent, Restrained
 from btpy.api.session import Limits, PulledSession, attach_pulled
 from btpy.daemon.probes import StandingProbe
+from btpy.dataclass import dataclass
 from btpy.errors import BtpyError, TargetGone, UsageError
-from btpy.frozen import dataclass
 from btpy.output.otlp.export import OtlpExport
 from btpy.output.quantities import counted
 from btpy.output.writer import ProbeReport

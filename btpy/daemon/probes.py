@@ -25,8 +25,8 @@ from btpy import files
 from btpy.api.jvms import JvmProcess
 from btpy.api.libraries import Libraries, LibraryError
 from btpy.api.programs import NOTHING_KNOWN, Program, check_source
+from btpy.dataclass import dataclass
 from btpy.errors import BtpyError, UsageError
-from btpy.frozen import dataclass
 from btpy.model.permissions import Permissions
 from btpy.model.secrets import Secrets
 from btpy.model.secrets_file import configured

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from btpy.codegen.handler_class import HandlerClass
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 from btpy.lang.program import Program
 from btpy.model.attachments import (
     Attachment,

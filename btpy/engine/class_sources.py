@@ -24,7 +24,7 @@ from typing import TypeVar
 from urllib.parse import unquote
 
 from btpy.classfile.archive import MAX_CLASS_BYTES, UNREADABLE, Archive, read_entry
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 from btpy.jvm.processes import ARCHIVES, JvmProcess
 from btpy.wire.messages import LoadedClass
 

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from btpy import interpreter, timeline
+from btpy.dataclass import dataclass
 from btpy.engine import retransformation
 from btpy.engine.agent import Agent, together
 from btpy.engine.agent_probes import AgentProbe, Hook, hooks
@@ -27,7 +28,6 @@ from btpy.engine.preweave import Preweaving
 from btpy.engine.target import Limits, Target, without_effect
 from btpy.engine.weave_state import WeaveState
 from btpy.errors import BtpyError, ProtocolError, ScriptError, TargetGone, UsageError
-from btpy.frozen import dataclass
 from btpy.jvm import procfs
 from btpy.lang.outline import grow
 from btpy.lang.program import Probe, Program

@@ -16,9 +16,9 @@ import zlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from btpy.dataclass import dataclass
 from btpy.distribution import version
 from btpy.errors import UsageError
-from btpy.frozen import dataclass
 from btpy.lang import transfer
 from btpy.lang.program import Program
 from btpy.model.points import Point

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from btpy import timeline
 from btpy.classfile.reader import ClassFile
+from btpy.dataclass import dataclass
 from btpy.engine.agent import MAX_CLASSES, READ_AT_ONCE, Agent
 from btpy.engine.instrumentation import Instrumentation
 from btpy.engine.matching import (

@@ -9,8 +9,8 @@ from btpy.classfile.jvms import ACC_INTERFACE, ACC_NATIVE
 from btpy.classfile.operations import MethodOperations
 from btpy.classfile.reader import ClassFile, Member
 from btpy.classfile.sourcemap import source_map
+from btpy.dataclass import dataclass
 from btpy.errors import ClassFileError, UsageError
-from btpy.frozen import dataclass
 from btpy.lang.program import Probe, Program
 from btpy.lang.syntax import nodes
 from btpy.model.attachments import MethodAttachment

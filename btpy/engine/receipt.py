@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from btpy.dataclass import dataclass
 from btpy.errors import LeftBehind
 from btpy.events.accounts import ProbeAccount
-from btpy.frozen import dataclass
 from btpy.wire.messages import Counters, Farewell, NotRestored, Restored
 
 

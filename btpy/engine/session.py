@@ -21,6 +21,7 @@ from functools import partial
 from types import TracebackType
 
 from btpy import timeline
+from btpy.dataclass import dataclass
 from btpy.engine import sessions
 from btpy.engine.agent import ANSWER_SECONDS, Agent
 from btpy.engine.class_answers import ClassAnswers
@@ -32,7 +33,6 @@ from btpy.engine.preweave import Preweaving
 from btpy.engine.target import Limits, Target
 from btpy.engine.target import lost as target_lost
 from btpy.errors import AttachError, BtpyError, ProtocolError, TargetGone, UsageError
-from btpy.frozen import dataclass
 from btpy.jvm import endings, problems, processes
 from btpy.jvm.connecting import Connecting, silent
 from btpy.jvm.launching import Launching

@@ -6,8 +6,8 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import replace
 
+from btpy.dataclass import dataclass
 from btpy.errors import TargetGone
-from btpy.frozen import dataclass
 from btpy.jvm import endings, processes
 from btpy.jvm.processes import JvmProcess
 from btpy.lang.program import Program

@@ -10,8 +10,9 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from btpy.dataclass import dataclass
 from btpy.model.diagnostics import Diagnostic
 from btpy.plan.hierarchy import Hierarchy
 from btpy.plan.plan import SITES, Refusal, Site, first_site

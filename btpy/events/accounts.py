@@ -7,7 +7,7 @@ from dataclasses import replace
 from enum import Enum
 from types import MappingProxyType
 
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 from btpy.wire.messages import ProbeCounters, ProbeState
 
 

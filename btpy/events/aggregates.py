@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
+from btpy.dataclass import dataclass
 from btpy.errors import ProtocolError
 from btpy.events import estimates
 from btpy.events.buckets import Buckets, Exponential, LogLinear
@@ -22,7 +23,6 @@ from btpy.events.exemplars import LAYOUT as EXEMPLAR
 from btpy.events.exemplars import Exemplar, Newest, newest, read_exemplar
 from btpy.events.records import Value, read_value
 from btpy.events.sketches import REGISTER_BITS, Distinct, Examples, First, Frequent, Last, Top, by_frequency
-from btpy.frozen import dataclass
 from btpy.model.maps import Linear, Map, MapKind, Most, Series, SeriesOperator
 
 Number = int | float

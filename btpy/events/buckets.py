@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from math import isqrt
 
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 
 MAX_SCALE = 6
 

@@ -18,11 +18,10 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass as mutable
 from dataclasses import field, replace
 from typing import NamedTuple
 
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 
 MAX_PENDING = 20_000
 """The largest number of finished calls of a thread whose caller has not finished. If there are more, the oldest are
@@ -101,7 +100,7 @@ def _is_within(earlier: Call, call: Call) -> bool:
     return told_late and earlier.caller[1] == call.name and earlier.caller != call.caller
 
 
-@mutable(slots=True)
+@dataclass(slots=True)
 class MergedCalls:
     """The calls of one method at one place, in all trees of a root method.
 

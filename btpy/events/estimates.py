@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 
 CONFIDENCE = 0.99
 _Z = 2.5758  # the 99.5 % quantile of the normal distribution

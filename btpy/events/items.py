@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Union
 
+from btpy.dataclass import dataclass
 from btpy.errors import ProtocolError
 from btpy.events.aggregates import PRESENT_FORM, ContentForm, MapContent, decode_contents
 from btpy.events.reading_limit import ReadingLimit
 from btpy.events.records import Record, RecordDecoder
-from btpy.frozen import dataclass
 from btpy.model.outline import Outline
 from btpy.wire import messages
 from btpy.wire.messages import (

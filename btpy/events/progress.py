@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
 
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 
 
 class Work(Enum):

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple, Union
 
+from btpy.dataclass import dataclass
 from btpy.errors import ProtocolError
-from btpy.frozen import dataclass
 from btpy.model.secrets import REDACTED
 from btpy.model.templates import Slot, TemplateKind
 

@@ -10,9 +10,9 @@ import math
 import random
 from collections.abc import Iterable
 
+from btpy.dataclass import dataclass
 from btpy.events.estimates import Weights
 from btpy.events.records import Value
-from btpy.frozen import dataclass
 
 REGISTER_BITS = 11
 """DISTINCT has 2**REGISTER_BITS registers (docs/runtime.md)."""

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from btpy.dataclass import dataclass
 from btpy.errors import ProtocolError
 from btpy.events.records import Record
 from btpy.model.templates import Template, TemplateKind

@@ -19,7 +19,6 @@ import struct
 import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -397,7 +396,7 @@ def needs_copy(process: JvmProcess) -> bool:
 
 def agent_jar() -> Path:
     """The agent's jar in this installation. Raises AttachError (BT516)."""
-    jar = Path(str(resources.files("btpy") / "_agent" / "btpy-agent.jar")).resolve()
+    jar = (Path(__file__).parents[1] / "_agent" / "btpy-agent.jar").resolve()
     if not jar.is_file():
         raise problems.no_agent_jar()
     return jar

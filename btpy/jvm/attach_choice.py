@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
+from btpy.dataclass import dataclass
 from btpy.errors import AttachError
-from btpy.frozen import dataclass
 from btpy.jvm import launch, problems
 from btpy.jvm.processes import JvmProcess
 from btpy.model.attach_method import AttachMethod

@@ -16,7 +16,7 @@ import re
 import socket
 import time
 
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 
 LARGEST_ARGUMENT = 1024
 """The largest size of an argument of version 1 in bytes. For more, a JVM closes the connection."""

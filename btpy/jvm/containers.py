@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from btpy import files
+from btpy.dataclass import dataclass
 from btpy.errors import UsageError
-from btpy.frozen import dataclass
 
 PREFIXES = ("container", "pod")
 """The beginnings of names such as ``container/ID`` and ``pod/NAME``, which mean the JVM in it."""

@@ -14,7 +14,7 @@ import re
 import time
 from collections.abc import Callable
 
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 from btpy.jvm.perfdata import Counters
 
 LITTLE_HEAP = "little-heap"

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 from btpy.jvm.jcmd import Ask
 
 LITTLE_METASPACE = "little-metaspace"

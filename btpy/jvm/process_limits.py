@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 
 LITTLE_MEMORY = "little-memory"
 """The value of ``--allow`` for a process that is near one of these limits."""

@@ -19,8 +19,8 @@ from dataclasses import field
 from pathlib import Path
 
 from btpy import files
+from btpy.dataclass import dataclass
 from btpy.errors import AttachError
-from btpy.frozen import dataclass
 from btpy.jvm import containers, perfdata, problems, process_limits, procfs
 from btpy.jvm.containers import Container
 

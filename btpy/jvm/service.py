@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import unquote
 
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 from btpy.jvm.processes import PROC, JvmProcess
 
 _MOST_ENVIRONMENT = 1 << 20  # the maximum number of bytes of /proc/<pid>/environ that are read

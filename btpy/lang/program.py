@@ -16,7 +16,7 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 from btpy.model.attachments import Attachment, ProbeAttachment
 from btpy.model.jfr import JfrEvent
 from btpy.model.maps import Map

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Union
 
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 from btpy.lang.inputs import Ambient, Input
 from btpy.lang.program import Probe, ScopedVariable
 from btpy.model.formats import Specification

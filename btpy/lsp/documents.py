@@ -14,8 +14,8 @@ from btpy.completion.classes import ClassIndex
 from btpy.completion.members import Members
 from btpy.completion.metadata import Word
 from btpy.completion.suggestions import Wanted
+from btpy.dataclass import dataclass
 from btpy.errors import NothingMatched, ProtocolError, ScriptError, TargetGone, UsageError
-from btpy.frozen import dataclass
 from btpy.lsp.target import LiveTarget
 from btpy.model.diagnostics import Diagnostic, Label, Severity
 from btpy.model.permissions import Permissions

@@ -10,8 +10,8 @@ from btpy.api.reference import entries, examples, location_of_point
 from btpy.completion.candidates import methods_of
 from btpy.completion.metadata import Metadata
 from btpy.completion.reading import Reading, tokens
+from btpy.dataclass import dataclass
 from btpy.explanations import explanations
-from btpy.frozen import dataclass
 from btpy.model.diagnostics import Diagnostic
 from btpy.output.listing import signature
 

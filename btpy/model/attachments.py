@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from typing import Union
 
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 from btpy.model.patterns import OperationPattern, Pattern
 from btpy.model.points import Point
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 
+from btpy.dataclass import dataclass
 from btpy.errors import UsageError
-from btpy.frozen import dataclass
 
 MOST = 32
 LONGEST_KEY = 64

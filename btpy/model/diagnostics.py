@@ -23,7 +23,7 @@ from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from enum import Enum
 
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 from btpy.model.source import Source, Span
 from btpy.remedies import Permission, as_typed
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 from btpy.model.types import Kind, Type
 
 UNITS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from enum import Enum
 
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 from btpy.model.types import Type
 from btpy.model.words import NumberedWord
 

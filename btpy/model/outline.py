@@ -5,10 +5,9 @@ A recording carries it instead of the program, so that a later btpy with a chang
 
 from __future__ import annotations
 
-from dataclasses import dataclass as plain_dataclass
 from enum import Enum
 
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 from btpy.model.maps import Map
 from btpy.model.sampling import NO_LIMIT, Limit, Sampling
 from btpy.model.source import Source
@@ -39,7 +38,7 @@ class ProbeOutline:
     limit: Limit = NO_LIMIT
 
 
-@plain_dataclass(slots=True)
+@dataclass(slots=True)
 class Outline:
     """Ids index the lists, which grow with the program. ``redact``: values under the names of secrets are hidden.
     ``print_maps``: maps are printed at the end by default."""

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from enum import IntEnum
 from functools import lru_cache
 
+from btpy.dataclass import dataclass
 from btpy.errors import UsageError
-from btpy.frozen import dataclass
 from btpy.model.source import Span
 
 

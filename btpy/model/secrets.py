@@ -16,8 +16,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from btpy.automaton import PatternError, compile_regex
+from btpy.dataclass import dataclass
 from btpy.errors import UsageError
-from btpy.frozen import dataclass
 
 REDACTED = "•••"
 """The text that is shown instead of a value."""

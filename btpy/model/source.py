@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO
 
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 
 
 @dataclass_with_attributes(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from enum import Enum
 
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 
 
 class Kind(Enum):

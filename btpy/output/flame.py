@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib.resources import files
 
+from btpy.dataclass import dataclass
 from btpy.output.folded import FoldedWriter, Frames, Stacks, check_stacks
 from btpy.output.stream import Stream
 from btpy.output.writer import Context
@@ -35,7 +36,7 @@ def page(stacks: Stacks) -> str:
     return text.replace("/*DATA*/null", data)
 
 
-@dataclass
+@dataclass(slots=True)
 class _Node:
     name: str
     weight: int = 0

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 from btpy.model.patterns import simple_name
 from btpy.output.quantities import counted
 from btpy.output.style import Style

@@ -16,10 +16,10 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import pairwise
 
+from btpy.dataclass import dataclass
 from btpy.events.aggregates import Aggregate, Key, MapContent, Number, ranked
 from btpy.events.records import StackRef, Value
 from btpy.events.sketches import First, Last
-from btpy.frozen import dataclass
 from btpy.model.maps import Map, MapKind
 from btpy.output.columns import clipped, columns_of, padded, shortened
 from btpy.output.maps import MapText

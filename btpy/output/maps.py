@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from btpy.dataclass import dataclass
 from btpy.events.aggregates import (
     Aggregate,
     Average,
@@ -26,7 +27,6 @@ from btpy.events.aggregates import (
 from btpy.events.estimates import Interval
 from btpy.events.records import StackRef, Value
 from btpy.events.sketches import Distinct, Examples, First, Last, Top
-from btpy.frozen import dataclass
 from btpy.model.maps import Map, MapKind, Percents, SeriesOperator
 from btpy.model.types import Kind
 from btpy.output.columns import columns_of, padded, shortened

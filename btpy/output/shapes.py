@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 
+from btpy.dataclass import dataclass
 from btpy.errors import ProtocolError, UsageError
 from btpy.events.aggregates import (
     Aggregate,
@@ -27,7 +28,6 @@ from btpy.events.aggregates import (
 )
 from btpy.events.records import Record, Value
 from btpy.events.sketches import Distinct, Examples, First, Last, Top
-from btpy.frozen import dataclass
 from btpy.model.maps import Map, MapKind, Percents
 from btpy.model.outline import Outline
 from btpy.model.templates import SiteFact, Slot, Template, TemplateKind

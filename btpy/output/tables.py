@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from btpy.dataclass import dataclass
 from btpy.events.aggregates import (
     Aggregate,
     Count,
@@ -21,7 +22,6 @@ from btpy.events.aggregates import (
 )
 from btpy.events.estimates import Weights
 from btpy.events.records import CutString, Value
-from btpy.frozen import dataclass
 from btpy.model.maps import Map, MapKind
 from btpy.model.templates import Template
 

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 from typing import NamedTuple
-from uuid import UUID
 
 from btpy.events.records import Closed, ClosedObject, CutString, ObjectValue, SequenceValue, Value
 from btpy.output.quantities import duration
@@ -96,6 +94,8 @@ def _big_integer(fields: Fields) -> str:
 
 
 def _big_decimal(fields: Fields) -> str:
+    from decimal import Decimal  # slow to import
+
     unscaled = _integer(fields, "intCompact")
     if unscaled == _INFLATED:
         unscaled = _big(_object(fields, "intVal", "java.math.BigInteger"))
@@ -106,6 +106,8 @@ def _big_decimal(fields: Fields) -> str:
 
 
 def _uuid(fields: Fields) -> str:
+    from uuid import UUID  # slow to import
+
     most, least = _integer(fields, "mostSigBits"), _integer(fields, "leastSigBits")
     mask = (1 << 64) - 1
     return str(UUID(int=(most & mask) << 64 | least & mask))

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
+from btpy.dataclass import dataclass
 from btpy.errors import ProtocolError
 from btpy.events.accounts import ProbeAccount
 from btpy.events.aggregates import MapContent
 from btpy.events.records import ObjectValue, Record, Value, Withheld
 from btpy.events.stacks import StackTable
-from btpy.frozen import dataclass
 from btpy.model.outline import Outline
 from btpy.model.secrets import names_secret
 from btpy.model.sites import Site

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
+from btpy.dataclass import dataclass
 from btpy.errors import UsageError
-from btpy.frozen import dataclass
 from btpy.lang.program import Probe
 from btpy.model.attachments import LowMemoryAttachment, MethodAttachment
 from btpy.model.diagnostics import Diagnostic, Label, Severity, nearest

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from btpy.classfile import descriptors, operations
 from btpy.classfile.jvms import ACC_ABSTRACT, ACC_ANNOTATION, ACC_BRIDGE, ACC_ENUM, ACC_INTERFACE, ACC_SYNTHETIC
 from btpy.classfile.reader import ClassFile, Member
+from btpy.dataclass import dataclass
 from btpy.errors import ClassFileError
-from btpy.frozen import dataclass
 from btpy.lang.program import Probe
 from btpy.model.attachments import MethodAttachment
 from btpy.model.patterns import java_type

@@ -18,7 +18,7 @@ from btpy.classfile import descriptors, operations
 from btpy.classfile.jvms import ACC_SYNCHRONIZED
 from btpy.classfile.operations import MethodOperations, Operation, OperationKind
 from btpy.classfile.reader import CLASS_CONSTANTS_SINCE, ClassFile, Member
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 from btpy.lang.inputs import InputKind
 from btpy.lang.typed_tree import OperationShape, Variable
 from btpy.model.patterns import OperationPattern, SignaturePattern, TypePattern, java_type

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from btpy.classfile import descriptors
 from btpy.classfile.operations import OperationKind
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 from btpy.model.patterns import java_type, simple_name
 from btpy.model.points import Point as Point
 

@@ -23,8 +23,8 @@ from btpy.classfile.bytecode import scan
 from btpy.classfile.jvms import ACC_ABSTRACT, ACC_BRIDGE, ACC_NATIVE, ACC_STATIC, ACC_SYNTHETIC
 from btpy.classfile.operations import MethodOperations
 from btpy.classfile.reader import ClassFile, Member
+from btpy.dataclass import dataclass
 from btpy.errors import ClassFileError, ScriptError
-from btpy.frozen import dataclass
 from btpy.lang.builtins import FRAME_POINTS
 from btpy.lang.check.binding import bind
 from btpy.lang.check.jfr_events import writes_events

@@ -6,7 +6,7 @@ from enum import Enum
 
 from btpy.api.listings import ALLOWED_BY, failure_reason
 from btpy.api.results import Late, LateOutcome
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 from btpy.remedies import Permission
 
 _CHANGES_TOLD = 10

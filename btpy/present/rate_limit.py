@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from btpy.dataclass import dataclass
 
 OF_EACH = 10
 """Events of a probe that are always displayed in a second, independently of other probes."""

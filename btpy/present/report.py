@@ -8,7 +8,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from btpy.api.results import Cause, Cost, ProbeAccount, ProbeState
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 from btpy.output.quantities import counted, duration, grouped
 
 if TYPE_CHECKING:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from btpy.dataclass import dataclass
 from btpy.errors import ProtocolError
 from btpy.events.accounts import Cause, Cost, ProbeAccount
-from btpy.frozen import dataclass
 from btpy.wire.messages import U4, U8, Message, ProbeState, Rest
 
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol
 
+from btpy.dataclass import dataclass
 from btpy.errors import OutputError, ProtocolError, UsageError
-from btpy.frozen import dataclass
 from btpy.wire.messages import MAX_FRAME
 
 MAGIC = b"\x89BTZ\r\n\x1a\n"

@@ -13,8 +13,8 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from btpy.dataclass import dataclass
 from btpy.errors import ProtocolError
-from btpy.frozen import dataclass
 from btpy.recording.file import MAX_CHUNK, ChunkReader, ChunkWriter, Entry, GrowingFile, write_all
 
 MAGIC = b"\x89BTN\r\n\x1a\n"

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 import re
 
+from btpy.dataclass import dataclass
 from btpy.errors import ProtocolError
-from btpy.frozen import dataclass
 from btpy.lang.builtins import MAX_BUCKETS, MAX_KEYS, MAX_PRECISION, MAX_TABLE_MAPS, MAX_VALUES, MAX_WINDOWS
 from btpy.lang.check.printing import is_time_format
 from btpy.model.maps import Linear, Map, MapKind, Most, Percents, Series

@@ -8,13 +8,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Union
 
+from btpy.dataclass import dataclass
 from btpy.errors import ProtocolError, UsageError
 from btpy.events.accounts import ProbeAccount
 from btpy.events.aggregates import ContentForm, MapContent, decode_contents
 from btpy.events.items import Item, ItemDecoder
 from btpy.events.records import tally
 from btpy.events.stacks import StackTable
-from btpy.frozen import dataclass
 from btpy.model.maps import Map
 from btpy.model.outline import Outline
 from btpy.recording.entries import (

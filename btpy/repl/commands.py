@@ -10,9 +10,9 @@ from typing import Protocol
 
 from btpy.completion.metadata import Metadata, Word
 from btpy.completion.suggestions import Wanted
+from btpy.dataclass import dataclass
 from btpy.errors import UsageError
 from btpy.explanations import explanations
-from btpy.frozen import dataclass
 from btpy.model.diagnostics import did_you_mean
 
 

@@ -20,8 +20,8 @@ from btpy.api.results import (
     Unread,
 )
 from btpy.api.session import Session
+from btpy.dataclass import dataclass
 from btpy.errors import BtpyError, ProtocolError
-from btpy.frozen import dataclass
 from btpy.model.source import Span
 from btpy.model.templates import SiteFact, TemplateKind
 from btpy.output.failures import probe_error

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 
 from btpy.api.results import MapContent
 from btpy.api.session import Session
+from btpy.dataclass import dataclass
 from btpy.errors import BtpyError, TargetGone
-from btpy.frozen import dataclass
 
 _SECONDS = 2.0
 _SHARE = 20

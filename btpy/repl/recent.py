@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import deque
 
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 
 KEPT = 5000
 """The number of events that are kept."""

@@ -26,8 +26,8 @@ from btpy.completion.inventory import Inventory
 from btpy.completion.members import Members
 from btpy.completion.metadata import Word
 from btpy.completion.suggestions import Wanted
+from btpy.dataclass import dataclass
 from btpy.errors import BtpyError, ScriptError, TargetGone, UsageError
-from btpy.frozen import dataclass
 from btpy.model.attachments import EventAttachment
 from btpy.model.diagnostics import Diagnostic, Label, Severity, did_you_mean
 from btpy.model.maps import MapKind, map_title

@@ -18,8 +18,8 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any, get_args, get_origin, get_type_hints
 
+from btpy.dataclass import dataclass
 from btpy.errors import ProtocolError
-from btpy.frozen import dataclass
 from btpy.model.words import NumberedWord
 from btpy.wire import messages
 from btpy.wire.messages import MAX_FRAME, Fixed, Message, Remainder, Width

@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Annotated, ClassVar
 
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 from btpy.model.maps import MapKind
 from btpy.model.patterns import ClassPatternKind
 from btpy.model.points import Point

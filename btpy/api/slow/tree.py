@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from btpy.api.slow.records import Blocked, Part, Request, Run
+from btpy.dataclass import dataclass
 
 REQUEST = "request"
 TASK = "task"

@@ -17,9 +17,9 @@ from btpy.api.triage.measurements import Key, Measurements, Total
 from btpy.api.triage.report import Report, times
 from btpy.api.triage.service import describe
 from btpy.api.triage.thresholds import SLOW
+from btpy.dataclass import dataclass
 from btpy.errors import BtpyError, TargetGone
 from btpy.events.aggregates import Stats
-from btpy.frozen import dataclass
 from btpy.jvm.processes import JvmProcess
 
 _BUDGET = 0.01

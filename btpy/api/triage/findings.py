@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from btpy.api.triage.thresholds import THRESHOLDS, Kind
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

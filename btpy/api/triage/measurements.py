@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 
 Key = tuple[str, ...]
 

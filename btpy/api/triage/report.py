@@ -9,7 +9,7 @@ from btpy.api.triage.findings import Finding
 from btpy.api.triage.measurements import Key, Measurements, Total
 from btpy.api.triage.service import Service
 from btpy.api.triage.suspicions import short
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

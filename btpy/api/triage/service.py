@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from btpy.api.session import BaseSession
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 from btpy.model.patterns import ClassPatternKind
 from btpy.wire.messages import Pattern
 

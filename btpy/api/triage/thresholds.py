@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 
 
 class Kind(Enum):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 from btpy.lang.builtins import (
     AGGREGATIONS,
     MAX_BUCKETS,

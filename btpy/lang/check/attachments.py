@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 from btpy.lang.builtins import ANNOTATIONS, DEFAULT_MAX_METHODS, LOCATIONS, Location, Place
 from btpy.lang.check.patterns import check_pattern, check_signature
 from btpy.lang.hints import foreign_names

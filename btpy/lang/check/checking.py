@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass as plain_dataclass
 from dataclasses import field
 
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 from btpy.lang.check.attachments import Attached
 from btpy.lang.check.classes import Classes
 from btpy.lang.check.elaborate import Body
@@ -32,7 +31,7 @@ class Draft:
     attached: Attached
 
 
-@plain_dataclass(slots=True)
+@dataclass(slots=True)
 class Checking:
     """One script while it is checked. ``shared``: the maps and thread variables of the scripts that already run.
     ``maps`` and ``scoped`` variables are those that the script may name, by name. ``template_ids``: by the host of a

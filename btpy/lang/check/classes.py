@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 from btpy.model.types import Type
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from btpy.dataclass import dataclass
 from btpy.lang import program, typed_tree
 from btpy.lang.builtins import Place
 from btpy.lang.check.attachments import Report

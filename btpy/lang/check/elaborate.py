@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 from btpy.lang import program, typed_tree
 from btpy.lang.builtins import Place
 from btpy.lang.check.attachments import Report

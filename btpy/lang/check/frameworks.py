@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 
 APPLICATION = "<app>"
 """The class pattern of all classes that are not the JDK's, a framework's, a driver's, or generated."""

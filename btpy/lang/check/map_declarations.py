@@ -4,8 +4,9 @@ full map."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from btpy.dataclass import dataclass
 from btpy.lang.builtins import AGGREGATIONS, MAX_KEYS, MAX_MAP_KEYS
 from btpy.lang.check.attachments import Report
 from btpy.lang.check.conversions import type_of_name

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 from btpy.model.types import ANY, BOOLEAN, CHAR, DOUBLE, INT, LONG, STRING, Kind, Type
 
 ALLOW_CALL = "call:"

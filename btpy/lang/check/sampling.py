@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 from btpy.lang.builtins import ANNOTATIONS
 from btpy.lang.check.attachments import Report
 from btpy.lang.check.faults import FaultError

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 from btpy.lang.check.attachments import Report
 from btpy.lang.check.faults import named
 from btpy.lang.check.map_declarations import DeclaredMap

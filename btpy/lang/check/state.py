@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 from btpy.lang.builtins import AGGREGATIONS, DEFAULT_MAP_KEYS, MAX_KEYS
 from btpy.lang.check.aggregations import PLAIN, Definition, definition
 from btpy.lang.check.attachments import Report

@@ -15,9 +15,10 @@ parses to the same tree; otherwise :func:`format_source` raises an error.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from enum import Enum
 
+from btpy.dataclass import dataclass
 from btpy.errors import ScriptError
 from btpy.lang.syntax import nodes, parser
 from btpy.model.source import Source

@@ -12,10 +12,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from btpy import files
+from btpy.dataclass import dataclass
 from btpy.model.diagnostics import did_you_mean_one_of, nearest
 from btpy.model.source import read_text
 

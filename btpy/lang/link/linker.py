@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from btpy.dataclass import dataclass
 from btpy.errors import ScriptError
 from btpy.lang.builtins import (
     AGGREGATIONS,

@@ -13,7 +13,7 @@ from enum import Enum
 from operator import attrgetter
 from typing import Any, Union
 
-from btpy.frozen import dataclass
+from btpy.dataclass import dataclass
 from btpy.model.scopes import Scope, variable_key
 from btpy.model.source import Span
 

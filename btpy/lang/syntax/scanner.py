@@ -4,8 +4,8 @@ and quotes that are never closed."""
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from btpy.dataclass import dataclass
 from btpy.lang.builtins import ANNOTATIONS
 from btpy.lang.hints.foreign_names import in_our_words
 from btpy.model.diagnostics import Diagnostic, Fix, Label

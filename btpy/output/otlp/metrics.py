@@ -9,10 +9,10 @@ from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope
 from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric, ResourceMetrics, ScopeMetrics
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
+from btpy.dataclass import dataclass
 from btpy.events.accounts import ProbeAccount
 from btpy.events.aggregates import MapContent
 from btpy.events.exemplars import Exemplar
-from btpy.frozen import dataclass
 from btpy.model.maps import Map
 from btpy.model.outline import Outline
 from btpy.output.map_series import ExactKey, Readings, Summable, difference

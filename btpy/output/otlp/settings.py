@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import SplitResult, unquote, urlsplit
 
+from btpy.dataclass import dataclass
 from btpy.errors import UsageError
-from btpy.frozen import dataclass
 from btpy.model.maps import MapKind
 
 NOT_EXPORTED = (MapKind.SAMPLE_OF, MapKind.TSERIES)

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
 
+from btpy.dataclass import dataclass
 from btpy.errors import UsageError
-from btpy.frozen import dataclass
 
 TOKEN_VARIABLE = "BTPY_PROMETHEUS_TOKEN"
 LOOPBACK = "127.0.0.1"

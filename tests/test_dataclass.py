@@ -6,12 +6,13 @@ import copy
 import dataclasses
 import pickle
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import field
 from typing import Any, ClassVar
 
 import pytest
 
-from btpy import frozen
+from btpy.dataclass import dataclass as ours
 
 
 def family(dataclass: Any) -> list[Any]:
@@ -59,9 +60,33 @@ def family(dataclass: Any) -> list[Any]:
     return [Nothing, Point, Named, Spoken]
 
 
+def mutable_family(dataclass: Any) -> list[Any]:
+    @dataclass(slots=True)
+    class Counter:
+        name: str
+        count: int = 0
+        seen: list[str] = field(default_factory=list)
+        later: int = field(init=False, repr=False, compare=False)
+
+        def add(self, word: str) -> None:
+            self.count += 1
+            self.seen.append(word)
+
+    @dataclass(slots=True, eq=False)
+    class Node:
+        name: str
+
+    return [Counter, Node]
+
+
 STANDARD = family(dataclasses.dataclass)
-OURS = family(frozen.dataclass)
+OURS = family(ours)
 BOTH = pytest.mark.parametrize(("nothing", "point", "named", "spoken"), [STANDARD, OURS], ids=["standard", "ours"])
+
+
+MUTABLE = pytest.mark.parametrize(
+    ("counter", "node"), [mutable_family(dataclasses.dataclass), mutable_family(ours)], ids=["standard", "ours"]
+)
 
 
 @BOTH
@@ -125,3 +150,53 @@ def test_values_travel_between_processes() -> None:
 
     operand = Operand(OperandKind.ARGUMENT, 1, "I")
     assert pickle.loads(pickle.dumps(operand)) == operand
+
+
+@MUTABLE
+def test_mutable_classes(counter: Any, node: Any) -> None:
+    words = counter("words")
+    words.add("a")
+    words.name = "letters"
+    words.later = 5
+    assert words == counter("letters", 1, ["a"]) != counter("letters", 2, ["a"])
+    assert repr(words).endswith("Counter(name='letters', count=1, seen=['a'])")
+    assert counter("b").seen == []
+    assert dataclasses.replace(words, count=3) != words
+    assert copy.deepcopy(words) == words
+    assert not hasattr(words, "__dict__")
+    assert words.later == 5
+    with pytest.raises(AttributeError):
+        words.other = 1
+    with pytest.raises(AttributeError):
+        _ = counter("b").later
+    with pytest.raises(TypeError):
+        hash(words)
+    with pytest.raises(TypeError):
+        counter()
+    first = node("a")
+    assert first != node("a")
+    assert {first: 1}[first] == 1
+
+
+def test_threads_that_make_the_first_objects_together() -> None:
+    for _ in range(53):
+
+        @ours(frozen=True, slots=True)
+        class Point:
+            x: int
+            y: int = 7
+
+        with ThreadPoolExecutor(4) as pool:
+            points = list(pool.map(Point, range(4)))
+        assert points == [Point(0), Point(1), Point(2), Point(3)]
+        assert [point.y for point in points] == [7] * 4
+
+
+@pytest.mark.parametrize("dataclass", [dataclasses.dataclass, ours], ids=["standard", "ours"])
+def test_a_field_without_a_default_comes_first(dataclass: Any) -> None:
+    class Counter:
+        name: str = ""
+        count: int
+
+    with pytest.raises(TypeError, match="count"):
+        dataclass(slots=True)(Counter)
